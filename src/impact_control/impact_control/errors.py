@@ -1,0 +1,45 @@
+"""Exceptions of the package. Each names what was wrong, the value, and what is allowed."""
+
+from __future__ import annotations
+
+
+class ImpactControlError(Exception):
+    """Base of all exceptions raised on purpose by this package."""
+
+
+class InvalidInputError(ImpactControlError, ValueError):
+    """A value given by the caller is outside what is allowed.
+
+    Attributes:
+        name: the quantity that was wrong.
+        value: the value that was given.
+        allowed: what is allowed, in words.
+    """
+
+    def __init__(self, name: str, value: object, allowed: str) -> None:
+        super().__init__(f"{name} = {value!r} is not allowed: {allowed}")
+        self.name = name
+        self.value = value
+        self.allowed = allowed
+
+
+class ScenarioError(ImpactControlError, ValueError):
+    """A scenario or data file breaks the schema.
+
+    Attributes:
+        file: path of the file.
+        key: dotted path of the entry.
+        value: what stands there.
+        allowed: what may stand there, in words.
+    """
+
+    def __init__(self, file: str, key: str, value: object, allowed: str) -> None:
+        super().__init__(f"{file}: {key}: {value!r} is not allowed: {allowed}")
+        self.file = file
+        self.key = key
+        self.value = value
+        self.allowed = allowed
+
+
+class MissingDependencyError(ImpactControlError, ImportError):
+    """An optional package is needed for what was asked. The message says how to install it."""

@@ -1,0 +1,36 @@
+"""Robot arms: model, dynamics, limits, transmission, reflected inertia, inverse kinematics."""
+
+from impact_control.robots.contact_point import contact_point_jacobian
+from impact_control.robots.description import (
+    CONTACT_FRAME,
+    EndEffector,
+    JointFriction,
+    JointLimits,
+    RobotDescription,
+    SensorNoise,
+    TorqueLoop,
+    Transmission,
+    known_names,
+    load_robot,
+)
+from impact_control.robots.dynamics import Dynamics
+from impact_control.robots.inverse_kinematics import UnreachablePoseError
+from impact_control.robots.reflected_inertia import InertiaModel, reflected_motor_inertia
+
+__all__ = [
+    "CONTACT_FRAME",
+    "Dynamics",
+    "EndEffector",
+    "InertiaModel",
+    "JointFriction",
+    "JointLimits",
+    "RobotDescription",
+    "SensorNoise",
+    "TorqueLoop",
+    "Transmission",
+    "UnreachablePoseError",
+    "contact_point_jacobian",
+    "known_names",
+    "load_robot",
+    "reflected_motor_inertia",
+]

@@ -1,0 +1,84 @@
+"""The rigid-body terms of one robot at one state, computed once a tick into arrays made at start-up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+
+from impact_control.robots.description import RobotDescription
+from impact_control.robots.reflected_inertia import InertiaModel, reflected_motor_inertia
+from impact_control.types import Matrix, Vector
+
+
+class Dynamics:
+    """Workspace: `update` overwrites the attributes in place; copy what has to outlive a tick.
+
+    World frame A; E is the contact frame of the end-effector; twists and Jacobians in the mixed frame E[A]
+    (origin of E, axes of A), linear part first. Not to be shared between threads, not to be written to.
+
+    Attributes:
+        mass_matrix: M (n, n) [kg m^2], links only, symmetric; see `inertia` for the motors.
+        nonlinear: h = C dq + g (n,) [Nm].
+        gravity: g (n,) [Nm], the torque that holds the arm.
+        coriolis: h - g = C dq (n,) [Nm].
+        jacobian: J (6, n), rad/s -> m/s, rad/s; van Steen 2024 (1), Proper 2021 (2.23).
+        jacobian_rate_velocity: dJ dq (6,) [m/s^2, rad/s^2]; van Steen 2024 (2), Proper 2021 (2.24).
+        position: origin of E (3,) [m].
+        rotation: R (3, 3), axes of E as columns in A.
+        twist: J dq (6,) [m/s, rad/s].
+        coriolis_transposed_velocity: C^T dq (n,) [Nm] of `update_momentum_terms`, for the momentum residual.
+    """
+
+    def __init__(self, robot: RobotDescription) -> None:
+        """Make the workspace of `robot` and fill it with the state q = 0, dq = 0."""
+        self.robot = robot
+        self._model = robot.pinocchio_model
+        self._data = self._model.createData()
+        self._frame = robot.contact_frame_id
+        size = self._model.nv
+        self._zero = np.zeros(size)
+        self._q = np.zeros(size)
+        self._dq = np.zeros(size)
+        self._motors = {model: reflected_motor_inertia(robot.transmission, model) for model in InertiaModel}
+        # Views on memory that Pinocchio allocates once with `data` and overwrites in place.
+        self.mass_matrix: Matrix = self._data.M
+        self.nonlinear: Vector = self._data.nle
+        self.gravity: Vector = self._data.g
+        self._placement = self._data.oMf[self._frame]
+        self.position: Vector = self._placement.translation
+        self.rotation: Matrix = self._placement.rotation
+        self.coriolis: Vector = np.zeros(size)
+        self.jacobian: Matrix = np.zeros((6, size))
+        self.jacobian_rate_velocity: Vector = np.zeros(6)
+        self.twist: Vector = np.zeros(6)
+        self.coriolis_transposed_velocity: Vector = np.zeros(size)
+        self.update(self._q, self._dq)
+        self.update_momentum_terms()
+
+    def update(self, q: Vector, dq: Vector) -> None:
+        """Compute everything but the momentum terms at q (n,) [rad], dq (n,) [rad/s]. Does not check them."""
+        model, data, frame = self._model, self._data, self._frame
+        self._q[:] = q
+        self._dq[:] = dq
+        # Separate calls: computeAllTerms also does energies and the centre of mass, and leaves out gravity
+        # and accelerations. forwardKinematics with zero ddq leaves dJ dq as the acceleration of the frame.
+        pin.forwardKinematics(model, data, self._q, self._dq, self._zero)
+        pin.crba(model, data, self._q)
+        pin.nonLinearEffects(model, data, self._q, self._dq)
+        pin.computeGeneralizedGravity(model, data, self._q)
+        pin.computeJointJacobians(model, data)
+        pin.updateFramePlacement(model, data, frame)
+        np.subtract(self.nonlinear, self.gravity, out=self.coriolis)
+        self.jacobian[:] = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)
+        acceleration = pin.getFrameClassicalAcceleration(model, data, frame, pin.LOCAL_WORLD_ALIGNED)
+        self.jacobian_rate_velocity[:] = acceleration.vector
+        np.dot(self.jacobian, self._dq, out=self.twist)
+
+    def update_momentum_terms(self) -> None:
+        """Compute C^T dq at the state of the last `update`, with C of the Christoffel symbols."""
+        coriolis_matrix = pin.computeCoriolisMatrix(self._model, self._data, self._q, self._dq)
+        np.dot(self._dq, coriolis_matrix, out=self.coriolis_transposed_velocity)
+
+    def inertia(self, model: InertiaModel, out: Matrix | None = None) -> Matrix:
+        """Return M, M + B_theta or M + B_rho (n, n) [kg m^2], new or in `out`. Rey Arias 2024 (8)."""
+        return np.add(self.mass_matrix, self._motors[model], out=out)

@@ -1,0 +1,36 @@
+"""Which inertia the joints show: the links alone, or with the motors reflected through the gears."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+
+from impact_control.errors import InvalidInputError
+from impact_control.robots.description import Transmission
+from impact_control.types import Matrix
+
+
+class InertiaModel(IntEnum):
+    """What is added to the mass matrix M of the links; constants of impact_msgs/srv/PredictPostImpact."""
+
+    LINKS = 0
+    """M: nothing. The motors stay behind the flexible joints."""
+
+    REDUCED_MOTORS = 1
+    """M + B_theta: a torque-controlled arm, whose loop reduces the motor inertia. Rey Arias 2024 (8)."""
+
+    MOTORS = 2
+    """M + B_rho: the motors with their full inertia after the gear."""
+
+
+def reflected_motor_inertia(transmission: Transmission, model: InertiaModel) -> Matrix:
+    """Return what the motors add to the mass matrix: (n, n) [kg m^2], diagonal. Raises InvalidInputError."""
+    if model == InertiaModel.LINKS:
+        return np.zeros((transmission.motor_inertia.size,) * 2)
+    if model == InertiaModel.REDUCED_MOTORS:
+        return np.diag(transmission.reduced_motor_inertia)
+    if model == InertiaModel.MOTORS:
+        return np.diag(transmission.motor_inertia)
+    known = ", ".join(f"{member.name} ({member.value})" for member in InertiaModel)
+    raise InvalidInputError("inertia model", model, f"one of {known}")
