@@ -1,0 +1,112 @@
+"""References sampled on a uniform grid, read in the control loop by linear interpolation."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from impact_control.compiled import compiled
+from impact_control.errors import InvalidInputError
+from impact_control.types import Matrix, Vector
+
+_TASK_WIDTH = 21
+
+
+class ReferenceColumns:
+    """What a reference prescribes, by name: at one time, `data` (C,), or at N times, `data` (N, C).
+
+    World frame A; E is the end-effector frame, n the number of joints; shapes below without the leading N.
+
+    Attributes:
+        position, velocity, acceleration: (3,) of the origin of E [m, m/s, m/s^2].
+        orientation: (3,) rotation vector phi [rad], axes of A: R_ref = exp(phi) R_d.
+        angular_velocity, angular_acceleration: (3,) [rad/s, rad/s^2], axes of A.
+        posture: (3,) value, velocity and acceleration of joint 1, xi_d of van Steen 2024 (17).
+        joint_position, joint_velocity, joint_acceleration: (n,), the same motion in joint space,
+            Proper 2021 (3.31).
+    """
+
+    def __init__(self, data: NDArray[np.float64], joints: int) -> None:
+        """Name the columns of an array with 21 + 3 n of them; the attributes are views of it.
+
+        Raises InvalidInputError for another number of columns.
+        """
+        width = _TASK_WIDTH + 3 * joints
+        if data.ndim not in (1, 2) or data.shape[-1] != width:
+            allowed = f"{width} columns for {joints} joints"
+            raise InvalidInputError("shape of the reference", data.shape, allowed)
+        self.data = data
+        self.joints = joints
+        self.position = data[..., 0:3]
+        self.velocity = data[..., 3:6]
+        self.acceleration = data[..., 6:9]
+        self.orientation = data[..., 9:12]
+        self.angular_velocity = data[..., 12:15]
+        self.angular_acceleration = data[..., 15:18]
+        self.posture = data[..., 18:21]
+        first, second, third = (_TASK_WIDTH + k * joints for k in range(3))
+        self.joint_position = data[..., first:second]
+        self.joint_velocity = data[..., second:third]
+        self.joint_acceleration = data[..., third:]
+
+    @classmethod
+    def one_sample(cls, joints: int) -> ReferenceColumns:
+        """Return storage for one sample, all zero."""
+        return cls(np.zeros(_TASK_WIDTH + 3 * joints), joints)
+
+
+class ReferenceTable:
+    """A reference at the times 0, period, 2 period, ... in `columns`, read-only."""
+
+    def __init__(self, period: float, columns: ReferenceColumns) -> None:
+        """Take over N >= 2 samples; period [s] > 0. Raises InvalidInputError."""
+        if not (np.isfinite(period) and period > 0.0):
+            raise InvalidInputError("period of the reference", period, "a finite number of seconds above 0")
+        if columns.data.ndim != 2 or columns.data.shape[0] < 2:
+            raise InvalidInputError("shape of the reference", columns.data.shape, "at least two samples")
+        if not np.all(np.isfinite(columns.data)):
+            raise InvalidInputError("reference", "not finite", "finite values")
+        data = np.ascontiguousarray(columns.data)
+        data.setflags(write=False)
+        self.period = period
+        self.columns = ReferenceColumns(data, columns.joints)
+
+    @property
+    def times(self) -> Vector:
+        """Return the times of the samples (N,) [s]."""
+        return self.period * np.arange(self.columns.data.shape[0], dtype=np.float64)
+
+    @property
+    def duration(self) -> float:
+        """Return the time of the last sample [s]."""
+        last: int = self.columns.data.shape[0] - 1
+        return last * self.period
+
+    def new_sample(self) -> ReferenceColumns:
+        """Return storage for `sample`."""
+        return ReferenceColumns.one_sample(self.columns.joints)
+
+    def sample(self, time: float, out: ReferenceColumns) -> None:
+        """Write the reference at `time` [s] into `out`, made by `new_sample`; no allocation, never raises.
+
+        Before 0 and when `time` is not a number the first sample holds, after the end the last one.
+        """
+        _interpolate(self.columns.data, self.period, time, out.data)
+
+
+@compiled
+def _interpolate(data: Matrix, period: float, time: float, out: Vector) -> None:
+    """Interpolate the rows of data (N, C) linearly at `time` [s] into out (C,)."""
+    last = data.shape[0] - 1
+    place = time / period
+    index = 0
+    fraction = 0.0
+    if place >= last:
+        index = last - 1
+        fraction = 1.0
+    elif place > 0.0:
+        index = int(place)
+        fraction = place - index
+    for column in range(data.shape[1]):
+        start = data[index, column]
+        out[column] = start + fraction * (data[index + 1, column] - start)

@@ -1,0 +1,55 @@
+"""Scenarios: one YAML file says robot, task, environments, control, detection, classification, reaction."""
+
+from impact_control.scenario.documentation import describe_schema
+from impact_control.scenario.loading import (
+    available_scenarios,
+    config_directory,
+    load_scenario,
+    scenario_from_text,
+)
+from impact_control.scenario.schema import (
+    ActualEnvironment,
+    Ante,
+    Classification,
+    CompliantSurface,
+    Contact,
+    Control,
+    Detection,
+    ExpectedEnvironment,
+    Impact,
+    Post,
+    Reaction,
+    Robot,
+    Scenario,
+    Simulation,
+    Surface,
+    Task,
+    TaskGains,
+    TaskWeights,
+)
+
+__all__ = [
+    "ActualEnvironment",
+    "Ante",
+    "Classification",
+    "CompliantSurface",
+    "Contact",
+    "Control",
+    "Detection",
+    "ExpectedEnvironment",
+    "Impact",
+    "Post",
+    "Reaction",
+    "Robot",
+    "Scenario",
+    "Simulation",
+    "Surface",
+    "Task",
+    "TaskGains",
+    "TaskWeights",
+    "available_scenarios",
+    "config_directory",
+    "describe_schema",
+    "load_scenario",
+    "scenario_from_text",
+]

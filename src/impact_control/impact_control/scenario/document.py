@@ -1,0 +1,153 @@
+"""Scenario files as trees of plain values that remember where each value was written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.scalarbool import ScalarBoolean
+
+from impact_control.errors import ScenarioError
+
+EXTENDS = "extends"
+"""Key that names the file, relative to the one it stands in, that holds where this one says nothing."""
+
+NAME = "name"
+"""Key of the scenario's name. It is not inherited; left out, it is the name of the file."""
+
+_YAML_HINT = "YAML 1.2 without duplicate keys; an array with a unit is written `1.0, 2.0, 3.0 m`, no brackets"
+
+
+@dataclass(frozen=True)
+class Node:
+    """A mapping from key to Node, or a plain value (list, str, float, int, bool, None), and its origin.
+
+    origin: `path:line`, or the word `override`.
+    """
+
+    value: Any
+    origin: str
+
+    @property
+    def is_mapping(self) -> bool:
+        """Whether this node is a section."""
+        return isinstance(self.value, dict)
+
+    def plain(self) -> Any:
+        """Return the value without origins."""
+        return {key: node.plain() for key, node in self.value.items()} if self.is_mapping else self.value
+
+
+def load_document(path: Path) -> Node:
+    """Read a scenario file and everything it extends.
+
+    Raises ScenarioError when a file cannot be read, is no YAML mapping, or extends itself.
+    """
+    return _load(path.resolve(), ())
+
+
+def overlay(base: Node, top: Node) -> Node:
+    """Lay one tree over another: sections are merged key by key, anything else is replaced."""
+    if not (base.is_mapping and top.is_mapping):
+        return top
+    merged = dict(base.value)
+    for key, node in top.value.items():
+        merged[key] = overlay(merged[key], node) if key in merged else node
+    return Node(merged, top.origin)
+
+
+def override_tree(overrides: Mapping[str, Any]) -> Node:
+    """Turn {"simulation.seed": 3, ...} into a tree to lay over a document."""
+    tree = Node({}, "override")
+    for key, value in overrides.items():
+        node = _from_plain(value)
+        for part in reversed(key.split(".")):
+            node = Node({part: node}, "override")
+        tree = overlay(tree, node)
+    return tree
+
+
+def _from_plain(value: Any) -> Node:
+    if isinstance(value, Mapping):
+        return Node({str(key): _from_plain(item) for key, item in value.items()}, "override")
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return Node(list(value) if isinstance(value, tuple) else value, "override")
+
+
+def _load(path: Path, extended_by: tuple[Path, ...]) -> Node:
+    if path in extended_by:
+        chain = " -> ".join(p.name for p in (*extended_by, path))
+        raise ScenarioError(
+            str(extended_by[-1]), EXTENDS, path.name, f"a file that does not lead back: {chain}"
+        )
+    node = _read(path)
+    own = dict(node.value)
+    base = own.pop(EXTENDS, None)
+    own.setdefault(NAME, Node(path.stem, node.origin))
+    node = Node(own, node.origin)
+    if base is None:
+        return node
+    target = path.parent / base.value if isinstance(base.value, str) else None
+    if target is None or not target.is_file():
+        neighbours = ", ".join(sorted(p.name for p in path.parent.glob("*.yaml") if p != path))
+        raise ScenarioError(base.origin, EXTENDS, base.plain(), f"a file relative to this one: {neighbours}")
+    return overlay(_load(target.resolve(), (*extended_by, path)), node)
+
+
+def _read(path: Path) -> Node:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ScenarioError(str(path), "(file)", str(error), "a readable file in UTF-8") from None
+    return parse_document(text, path)
+
+
+def parse_document(text: str, path: Path) -> Node:
+    """Read the text of one file, `path` in errors. Raises ScenarioError when it is no YAML mapping."""
+    yaml = YAML(typ="rt", pure=True)
+    try:
+        tree = yaml.load(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark
+        place = f"{path}:{mark.line + 1}" if mark else str(path)
+        raise ScenarioError(place, "(file)", error.problem or str(error), _YAML_HINT) from None
+    except (YAMLError, ValueError, RecursionError) as error:
+        raise ScenarioError(str(path), "(file)", str(error), _YAML_HINT) from None
+    if not isinstance(tree, CommentedMap):
+        raise ScenarioError(str(path), "(file)", tree, "a mapping of sections")
+    try:
+        return _convert(tree, path, 1, "")
+    except RecursionError:
+        raise ScenarioError(str(path), "(file)", "an alias inside its own value", "a finite tree") from None
+
+
+def _convert(raw: Any, path: Path, line: int, key: str) -> Node:
+    """Strip what the YAML library adds to values, keep the lines."""
+    origin = f"{path}:{line}"
+    if isinstance(raw, CommentedMap):
+        children = {}
+        for name, item in raw.items():
+            if not isinstance(name, str):
+                raise ScenarioError(origin, key or "(file)", name, "keys that are words")
+            own_line = raw.lc.data.get(name, (line - 1,))[0] + 1 if raw.lc.data else line
+            dotted = f"{key}.{name}" if key else name
+            children[str(name)] = _convert(item, path, own_line, dotted)
+        return Node(children, origin)
+    if isinstance(raw, CommentedSeq):
+        return Node([_convert(item, path, line, key).plain() for item in raw], origin)
+    return Node(_plain_scalar(raw), origin)
+
+
+def _plain_scalar(raw: Any) -> Any:
+    if isinstance(raw, bool | ScalarBoolean):
+        return bool(raw)
+    for kind in (int, float, str):
+        if isinstance(raw, kind):
+            return kind(raw)
+    return raw

@@ -1,0 +1,33 @@
+"""The schema as a table for the documentation, generated from the declarations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from impact_control.scenario.fields import REQUIRED, Section
+from impact_control.scenario.schema import Scenario
+from impact_control.scenario.validation import entries
+
+BAR = "\\|"
+"""A vertical bar inside a cell."""
+
+
+def describe_schema() -> str:
+    """Return the schema as a Markdown table: key, what is allowed, default, meaning."""
+    head = ["| key | allowed | default | meaning |", "|---|---|---|---|"]
+    return "\n".join([*head, *_rows(Scenario, "")]) + "\n"
+
+
+def _rows(section: type, prefix: str) -> Iterator[str]:
+    for name, declared in entries(section).items():
+        key = prefix + name
+        if declared.default is REQUIRED:
+            default = "required"
+        elif declared.default in (None, {}):
+            default = "optional"
+        else:
+            default = f"`{declared.default}`"
+        cells = (f"`{key}`", declared.kind.allowed(), default, declared.description)
+        yield f"| {' | '.join(cell.replace('|', BAR) for cell in cells)} |"
+        if isinstance(declared.kind, Section):
+            yield from _rows(declared.kind.type, f"{key}.")

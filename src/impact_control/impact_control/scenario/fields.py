@@ -1,0 +1,323 @@
+"""Kinds of scenario entries. Each says once what may stand there; loading and documentation read it."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from impact_control.errors import InvalidInputError
+from impact_control.scenario.units import parse_quantity, parse_unit, spellings
+from impact_control.types import Vector
+
+JOINTS = "joints"
+"""Size of an array with one element per joint of the scenario's robot."""
+
+UNIT_NORM_TOLERANCE = 1e-5
+"""A direction written with six digits has a length of 1 within this."""
+
+REQUIRED: Final = object()
+"""Default of an entry that has to be there."""
+
+_HUGE = 1e300
+
+Sizes = Mapping[str, int]
+"""Sizes known only when the scenario is read, by name: `JOINTS`."""
+
+
+class Refusal(Exception):  # noqa: N818 (it never leaves this package)
+    """An entry is refused: its key in the section (empty: the entry itself), its value, what is allowed."""
+
+    def __init__(self, key: str, value: object, allowed: str) -> None:
+        super().__init__(key, value, allowed)
+        self.key = key
+        self.value = value
+        self.allowed = allowed
+
+
+@dataclass(frozen=True)
+class Range:
+    """Interval of admissible values in SI; an `open` end does not belong to it."""
+
+    lower: float = -math.inf
+    upper: float = math.inf
+    open_lower: bool = False
+    open_upper: bool = False
+
+    def contains(self, value: float) -> bool:
+        """Tell whether a finite value lies inside."""
+        above = value > self.lower if self.open_lower else value >= self.lower
+        below = value < self.upper if self.open_upper else value <= self.upper
+        return above and below
+
+    def describe(self, unit: str) -> str:
+        """Say the interval in words; empty for the whole axis."""
+        suffix = f" {unit}" if unit else ""
+        parts = []
+        if math.isfinite(self.lower):
+            parts.append(f"{'above' if self.open_lower else 'at least'} {self.lower:.6g}{suffix}")
+        if math.isfinite(self.upper):
+            parts.append(f"{'below' if self.open_upper else 'at most'} {self.upper:.6g}{suffix}")
+        return " and ".join(parts)
+
+
+ANY = Range()
+POSITIVE = Range(lower=0.0, open_lower=True)
+NOT_NEGATIVE = Range(lower=0.0)
+FRACTION = Range(lower=0.0, upper=1.0)
+
+
+class Kind(ABC):
+    """What may stand at one key."""
+
+    @abstractmethod
+    def parse(self, raw: Any, sizes: Sizes, siblings: Mapping[str, Any]) -> Any:
+        """Turn what the file says into the value; raises Refusal.
+
+        siblings: the entries of the same section that were read before.
+        """
+
+    @abstractmethod
+    def allowed(self) -> str:
+        """Say in words what may stand there."""
+
+
+@dataclass(frozen=True)
+class Number(Kind):
+    """One real number: text with a unit of the dimension of `unit`, an SI unit; a plain number when empty."""
+
+    unit: str = ""
+    range: Range = ANY
+
+    def parse(self, raw: Any, sizes: Sizes, siblings: Mapping[str, Any]) -> float:
+        """Return the number in SI."""
+        unit = self.unit_beside(siblings)
+        try:
+            values = _numbers(raw, unit, self.range)
+            if len(values) == 1 and not isinstance(raw, list):
+                return values[0]
+            reason = "more than one number"
+        except _Unreadable as error:
+            reason = str(error)
+        raise Refusal("", raw, _with_reason(_number_words("a finite number", unit, self.range), reason))
+
+    def allowed(self) -> str:
+        """Say unit and range."""
+        return _number_words("a finite number", self.unit, self.range)
+
+    def unit_beside(self, siblings: Mapping[str, Any]) -> str:
+        """Return the SI unit, which may depend on the entries read before."""
+        return self.unit
+
+
+@dataclass(frozen=True)
+class PowerLawCoefficient(Number):
+    """Coefficient of a power law: in `unit` over the metre to the sibling `exponent`, Rey Arias 2024 (6)."""
+
+    exponent: str = "exponent"
+    added: int = 0
+
+    def allowed(self) -> str:
+        """Say the unit with the exponent's name."""
+        power = f"({self.exponent}+{self.added})" if self.added else self.exponent
+        return f"a finite number in {self.unit}/m^{power}, {self.range.describe('')}"
+
+    def unit_beside(self, siblings: Mapping[str, Any]) -> str:
+        """Return the unit with the exponent's value."""
+        return f"{self.unit}/m^{siblings[self.exponent] + self.added:g}"
+
+
+@dataclass(frozen=True)
+class Numbers(Kind):
+    """An array of real numbers, as `Number`; with `repeats`, a single number stands for all elements."""
+
+    size: int | str = JOINTS
+    unit: str = ""
+    range: Range = ANY
+    repeats: bool = False
+
+    def parse(self, raw: Any, sizes: Sizes, siblings: Mapping[str, Any]) -> Vector:
+        """Return the read-only array in SI."""
+        size = self.size if isinstance(self.size, int) else sizes[self.size]
+        try:
+            values = _numbers(raw, self.unit, self.range)
+            if len(values) == 1 and self.repeats:
+                values = values * size
+            if len(values) == size:
+                array = np.array(values, dtype=float)
+                array.setflags(write=False)
+                return array
+            reason = f"there are {len(values)}"
+        except _Unreadable as error:
+            reason = str(error)
+        raise Refusal("", raw, _with_reason(self._words(f"{size} finite numbers"), reason))
+
+    def allowed(self) -> str:
+        """Say size, unit and range."""
+        each = "one finite number per joint"
+        return self._words(f"{self.size} finite numbers" if isinstance(self.size, int) else each)
+
+    def _words(self, what: str) -> str:
+        return _number_words(f"one finite number or {what}" if self.repeats else what, self.unit, self.range)
+
+
+@dataclass(frozen=True)
+class Direction(Kind):
+    """A unit vector in three dimensions, normalised to machine precision when read."""
+
+    def parse(self, raw: Any, sizes: Sizes, siblings: Mapping[str, Any]) -> Vector:
+        """Return the read-only unit vector (3,)."""
+        try:
+            values = _numbers(raw, "", ANY)
+        except _Unreadable as error:
+            raise Refusal("", raw, _with_reason(self.allowed(), str(error))) from None
+        length = math.hypot(*values)
+        if len(values) != 3 or abs(length - 1.0) > UNIT_NORM_TOLERANCE:
+            raise Refusal(
+                "", raw, _with_reason(self.allowed(), f"there are {len(values)}, of length {length:.6g}")
+            )
+        direction = np.array(values, dtype=float) / length
+        direction.setflags(write=False)
+        return direction
+
+    def allowed(self) -> str:
+        """Say what a direction is."""
+        return f"3 finite numbers without a unit, a vector of length 1 within {UNIT_NORM_TOLERANCE:g}"
+
+
+@dataclass(frozen=True)
+class Count(Kind):
+    """A whole number."""
+
+    lower: int = 0
+    upper: int = 2**31 - 1
+
+    def parse(self, raw: Any, sizes: Sizes, siblings: Mapping[str, Any]) -> int:
+        """Return the number."""
+        if isinstance(raw, bool) or not isinstance(raw, int) or not self.lower <= raw <= self.upper:
+            raise Refusal("", raw, self.allowed())
+        return raw
+
+    def allowed(self) -> str:
+        """Say the smallest and the largest number."""
+        return f"a whole number from {self.lower} to {self.upper}"
+
+
+@dataclass(frozen=True)
+class Flag(Kind):
+    """true or false."""
+
+    def parse(self, raw: Any, sizes: Sizes, siblings: Mapping[str, Any]) -> bool:
+        """Return the truth value."""
+        if not isinstance(raw, bool):
+            raise Refusal("", raw, self.allowed())
+        return raw
+
+    def allowed(self) -> str:
+        """Say the two values."""
+        return "true or false"
+
+
+@dataclass(frozen=True)
+class Text(Kind):
+    """Text that is not empty."""
+
+    def parse(self, raw: Any, sizes: Sizes, siblings: Mapping[str, Any]) -> str:
+        """Return the text without surrounding space."""
+        if not isinstance(raw, str) or not raw.strip():
+            raise Refusal("", raw, self.allowed())
+        return raw.strip()
+
+    def allowed(self) -> str:
+        """Say what is text."""
+        return "text that is not empty"
+
+
+@dataclass(frozen=True)
+class Choice(Kind):
+    """One of a few words."""
+
+    words: tuple[str, ...]
+
+    def parse(self, raw: Any, sizes: Sizes, siblings: Mapping[str, Any]) -> str:
+        """Return the word."""
+        if raw not in self.words:
+            raise Refusal("", raw, self.allowed())
+        return str(raw)
+
+    def allowed(self) -> str:
+        """List the words."""
+        return "one of " + ", ".join(self.words)
+
+
+@dataclass(frozen=True)
+class Section(Kind):
+    """A nested section, described by a dataclass whose fields are entries."""
+
+    type: type
+    none_allowed: bool = False
+
+    def parse(self, raw: Any, sizes: Sizes, siblings: Mapping[str, Any]) -> None:
+        """Only `none` is read here; a mapping is read by `validation`."""
+        if raw == "none" and self.none_allowed:
+            return
+        raise Refusal("", raw, self.allowed())
+
+    def allowed(self) -> str:
+        """Say that keys are expected."""
+        return "a section with keys of its own" + (", or none" if self.none_allowed else "")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One key of a section: what may stand there, what it means, and what holds when it is left out.
+
+    default: as it would stand in the file, so that it passes the same checks; None: the entry may be left
+    out and is then None. Without it the entry is required.
+    """
+
+    kind: Kind
+    description: str
+    default: Any = REQUIRED
+
+
+class _Unreadable(Exception):  # noqa: N818 (it never leaves this module)
+    """What is wrong with one or several numbers."""
+
+
+def _numbers(raw: Any, unit: str, interval: Range) -> list[float]:
+    """Read one or several numbers in SI, all finite and inside the interval; raises _Unreadable."""
+    values: list[float] = []
+    for item in raw if isinstance(raw, list) else [raw]:
+        if isinstance(item, str) and unit:
+            try:
+                values.extend(parse_quantity(item, parse_unit(unit)))
+            except InvalidInputError as error:
+                raise _Unreadable(error.allowed) from None
+        elif isinstance(item, bool) or not isinstance(item, int | float):
+            raise _Unreadable(f"{item!r} is no number")
+        elif unit:
+            raise _Unreadable("the unit is missing")
+        else:
+            values.append(float(item) if abs(item) < _HUGE else math.inf)
+    for value in values:
+        if not math.isfinite(value):
+            raise _Unreadable("it is not finite")
+        if not interval.contains(value):
+            raise _Unreadable(f"it is {value:.6g} {unit}".rstrip())
+    return values
+
+
+def _number_words(what: str, unit: str, interval: Range) -> str:
+    """Say in words what numbers are allowed."""
+    where = f"in {spellings(parse_unit(unit))}" if unit else "without a unit"
+    limits = interval.describe(unit)
+    return f"{what} {where}, {limits}" if limits else f"{what} {where}"
+
+
+def _with_reason(allowed: str, reason: str) -> str:
+    return f"{allowed} ({reason})"

@@ -1,0 +1,91 @@
+"""Turns a document tree into the dataclasses of the schema, checking every entry on the way."""
+
+from __future__ import annotations
+
+import difflib
+from functools import cache
+from typing import Annotated, Any, Protocol, TypeVar, get_origin, get_type_hints, runtime_checkable
+
+from impact_control.errors import ScenarioError
+from impact_control.scenario.document import Node
+from impact_control.scenario.fields import REQUIRED, Entry, Refusal, Section, Sizes
+
+_T = TypeVar("_T")
+
+
+@runtime_checkable
+class Checked(Protocol):
+    """A section whose entries have to fit together."""
+
+    def check(self) -> None:
+        """Raise Refusal when they do not."""
+
+
+@cache
+def entries(section_type: type) -> dict[str, Entry]:
+    """Return the declared entries of a section in the order of declaration."""
+    hints = get_type_hints(section_type, include_extras=True)
+    return {name: hint.__metadata__[0] for name, hint in hints.items() if get_origin(hint) is Annotated}
+
+
+def build(section_type: type[_T], node: Node, sizes: Sizes, key: str = "", **extra: Any) -> _T:
+    """Read one section and everything below it.
+
+    key: dotted path of the section; sizes: the named array sizes; extra: values of fields that are no
+    entries. Raises ScenarioError for keys that are unknown or missing and for values that are refused.
+    """
+    if not node.is_mapping:
+        raise ScenarioError(node.origin, key, node.value, "a section with keys of its own")
+    plain_type: type = section_type
+    declared = entries(plain_type)
+    for name, child in node.value.items():
+        if name not in declared:
+            nearest = difflib.get_close_matches(name, declared, n=1)
+            hint = f"did you mean {nearest[0]!r}? " if nearest else ""
+            allowed = f"this key is unknown, {hint}known: {', '.join(declared)}"
+            raise ScenarioError(child.origin, _join(key, name), child.plain(), allowed)
+    values: dict[str, Any] = {}
+    for name, declaration in declared.items():
+        values[name] = _entry(declaration, node, name, key, sizes, values)
+    section = section_type(**values, **extra)
+    if isinstance(section, Checked):
+        try:
+            section.check()
+        except Refusal as refusal:
+            dotted = _join(key, refusal.key)
+            raise ScenarioError(_origin(node, refusal.key), dotted, refusal.value, refusal.allowed) from None
+    return section
+
+
+def _entry(
+    declaration: Entry, section: Node, name: str, section_key: str, sizes: Sizes, siblings: dict[str, Any]
+) -> Any:
+    key = _join(section_key, name)
+    kind = declaration.kind
+    if name in section.value:
+        node: Node = section.value[name]
+    elif declaration.default is REQUIRED:
+        raise ScenarioError(section.origin, key, None, f"this key is missing: {kind.allowed()}")
+    elif declaration.default is None:
+        return None
+    else:
+        node = Node(declaration.default, section.origin)
+    if isinstance(kind, Section) and node.is_mapping:
+        return build(kind.type, node, sizes, key)
+    try:
+        return kind.parse(node.plain(), sizes, siblings)
+    except Refusal as refusal:
+        raise ScenarioError(node.origin, key, refusal.value, refusal.allowed) from None
+
+
+def _origin(node: Node, key: str) -> str:
+    """Return where the entry stands, or the nearest section around it when it was left out."""
+    for part in key.split("."):
+        if not (node.is_mapping and part in node.value):
+            break
+        node = node.value[part]
+    return node.origin
+
+
+def _join(section: str, name: str) -> str:
+    return f"{section}.{name}" if section and name else section or name
