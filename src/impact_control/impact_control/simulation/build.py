@@ -1,0 +1,44 @@
+"""From a scenario to a simulated arm."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from impact_control.references import initial_configuration
+from impact_control.robots import load_robot
+from impact_control.scenario import Scenario
+from impact_control.simulation.command_gate import CommandGate
+from impact_control.simulation.plant import FlexibleJointPlant, PlantOptions, Surface
+from impact_control.simulation.sensors import Sensors
+
+
+def build_simulation(scenario: Scenario) -> tuple[FlexibleJointPlant, Sensors, CommandGate]:
+    """Return plant, sensors and command gate of the scenario's actual environment, at its initial configuration."""
+    robot = load_robot(scenario.robot.model, scenario.robot.end_effector, scenario.robot.motor_inertia)
+    settings = scenario.simulation
+    real = scenario.actual_environment.surface
+    surface = (
+        None
+        if real is None
+        else Surface(
+            point=real.point,
+            normal=real.normal,
+            stiffness=real.contact.stiffness,
+            damping=real.contact.damping,
+            exponent=real.contact.exponent,
+            friction=real.friction,
+        )
+    )
+    options = PlantOptions(
+        sample_period=scenario.control.period,
+        largest_step=settings.largest_step,
+        joint_friction=settings.joint_friction,
+    )
+    start = initial_configuration(scenario, robot)
+    plant = FlexibleJointPlant(robot, start, surface, options)
+    # Once through the kernels, so that nothing is compiled or loaded in the first period.
+    plant.step(np.zeros_like(start))
+    plant.reset(start, surface)
+    sensors = Sensors(robot.noise, settings.noise, settings.seed)
+    gate = CommandGate(robot.limits, settings.command_timeout, settings.lost_command_damping)
+    return plant, sensors, gate

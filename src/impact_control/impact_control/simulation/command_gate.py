@@ -1,0 +1,83 @@
+"""What stands between a commanded torque and the arm: checks, limits, and a damped stop when commands cease.
+
+ros2_control writes the last effort again for ever. An arm must not be left with it: this gate is what the
+robot side has to do, and what the simulator does.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+
+from impact_control.errors import InvalidInputError
+from impact_control.robots import JointLimits
+from impact_control.types import Vector
+
+
+class CommandState(IntEnum):
+    """Where the torque of a period came from; constants of impact_msgs/GroundTruth."""
+
+    FRESH = 0
+    HELD = 1
+    LOST = 2
+
+
+class CommandGate:
+    """Selects the torque of each period.
+
+    `torque` (n,) [Nm] is what acts, without gravity; `state` says where it came from; `refused` counts
+    commands of the wrong size or not finite, which are dropped as ros2_control drops them; `seen_command`
+    tells whether any was taken since the reset; `timeout` [s] is the limit.
+    """
+
+    def __init__(self, limits: JointLimits, timeout: float, damping: Vector) -> None:
+        """Commands older than timeout [s] are replaced by -damping dq; damping (n,) [Nm s/rad]."""
+        if not (np.isfinite(timeout) and timeout > 0.0):
+            raise InvalidInputError("command timeout", timeout, "a finite number of seconds above 0")
+        self._limit = limits.torque
+        self.timeout = timeout
+        self._damping = np.asarray(damping, dtype=float)
+        self._pending = np.zeros(self._limit.size)
+        self._have_new = False
+        self._age = np.inf
+        self.torque = np.zeros(self._limit.size)
+        self.state = CommandState.LOST
+        self.refused = 0
+        self.seen_command = False
+
+    def reset(self) -> None:
+        """Forget every command: the arm is damped until the next one."""
+        self._have_new = False
+        self._age = np.inf
+        self.torque[:] = 0.0
+        self.state = CommandState.LOST
+        self.seen_command = False
+
+    def offer(self, command: Vector) -> bool:
+        """Take a command (n,) [Nm] for the next period; False when it was refused."""
+        if command.shape != self._pending.shape or not np.all(np.isfinite(command)):
+            self.refused += 1
+            return False
+        np.clip(command, -self._limit, self._limit, out=self._pending)
+        self._have_new = True
+        self.seen_command = True
+        return True
+
+    def select(self, velocity: Vector, period: float) -> Vector:
+        """Return the torque (n,) [Nm] for the next period [s], given the joint velocity (n,) [rad/s]."""
+        if self._have_new:
+            self._have_new = False
+            self._age = 0.0
+            self.torque[:] = self._pending
+            self.state = CommandState.FRESH
+        else:
+            self._age += period
+            if self._age < self.timeout + 0.5 * period:  # whole periods, whatever their sum rounds to
+                self.state = CommandState.HELD
+            else:
+                self.state = CommandState.LOST
+                np.multiply(self._damping, velocity, out=self.torque)
+                np.negative(self.torque, out=self.torque)
+                np.clip(self.torque, -self._limit, self._limit, out=self.torque)
+        return self.torque

@@ -1,0 +1,47 @@
+"""What a Franka reports of its joints: noisy samples at 1 kHz."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from impact_control.errors import InvalidInputError
+from impact_control.robots import SensorNoise
+from impact_control.simulation.plant import FlexibleJointPlant
+from impact_control.types import Vector
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One sample: position [rad], velocity [rad/s] and torque [Nm] of the joints, each (n,)."""
+
+    position: Vector
+    velocity: Vector
+    torque: Vector
+
+
+class Sensors:
+    """Adds the measured noise of a Panda, Proper 2021 (3.5), to the state of a plant.
+
+    Zero-mean Gaussian with three standard deviations equal to the published half-width, clipped at it
+    (see Errata). The torque noise is not in (3.5): see the robot's data file.
+    """
+
+    def __init__(self, noise: SensorNoise, scale: float, seed: int) -> None:
+        """Scale 0 gives exact samples, 1 the published noise. The seed makes a run repeatable."""
+        if not (np.isfinite(scale) and scale >= 0.0):
+            raise InvalidInputError("noise scale", scale, "a finite number of at least 0")
+        self._half_widths = (noise.position * scale, noise.velocity * scale, noise.torque * scale)
+        self._random = np.random.default_rng(seed)
+
+    def measure(self, plant: FlexibleJointPlant) -> Measurement:
+        """Sample the plant; all arrays are new."""
+        exact = (plant.link_position, plant.link_velocity, plant.joint_torque)
+        standard = self._random.standard_normal((3, exact[0].size))
+        np.clip(standard, -3.0, 3.0, out=standard)
+        noisy = [
+            values + half_width / 3.0 * noise
+            for values, half_width, noise in zip(exact, self._half_widths, standard, strict=True)
+        ]
+        return Measurement(*noisy)
