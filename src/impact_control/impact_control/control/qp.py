@@ -1,0 +1,214 @@
+"""Weighted task QP over joint accelerations. Van Steen 2024 (18)-(21), Proper 2021 (2.61)-(2.64)."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+from qpsolvers import Problem, solve_problem
+
+from impact_control.compiled import compiled
+from impact_control.control.limits import acceleration_bounds
+from impact_control.errors import InvalidInputError
+from impact_control.robots import Dynamics, RobotDescription
+from impact_control.types import Matrix, Vector
+
+
+class QPStatus(IntEnum):
+    """How the last problem ended; constants of impact_msgs/ControllerStatus."""
+
+    SOLVED = 0
+    RELAXED = 1
+    FAILED = 2
+    NOT_USED = 3
+
+
+@compiled
+def _cost(
+    task_matrix: Matrix, target: Vector, weights: Vector, regularisation: float, hessian: Matrix, gradient: Vector
+) -> None:
+    """H = E^T W E + eps I, g = -E^T W target: Proper 2021 (2.64) with e = -target."""
+    n = task_matrix.shape[1]
+    for i in range(n):
+        for j in range(n):
+            hessian[i, j] = 0.0
+        gradient[i] = 0.0
+        hessian[i, i] = regularisation
+    for row in range(task_matrix.shape[0]):
+        for i in range(n):
+            weighted = weights[row] * task_matrix[row, i]
+            gradient[i] -= weighted * target[row]
+            for j in range(n):
+                hessian[i, j] += weighted * task_matrix[row, j]
+
+
+@compiled
+def _torque_rows(
+    inertia: Matrix,
+    nonlinear: Vector,
+    feedforward: Vector,
+    previous_torque: Vector,
+    torque_limit: Vector,
+    torque_step: Vector,
+    rows: Matrix,
+    bounds: Vector,
+) -> None:
+    """Rows G ddq <= h for the torque limits (21) and the limit on the change of the commanded torque.
+
+    Motor torque inertia ddq + nonlinear stays inside the torque limits; the command, which is
+    inertia ddq + feedforward, stays inside them too and changes by at most torque_step. When both cannot
+    hold, the change of the command is the one that is kept: the robot checks it.
+    """
+    n = nonlinear.shape[0]
+    for i in range(n):
+        high = min(previous_torque[i] + torque_step[i], torque_limit[i]) - feedforward[i]
+        low = max(previous_torque[i] - torque_step[i], -torque_limit[i]) - feedforward[i]
+        motor_high = torque_limit[i] - nonlinear[i]
+        motor_low = -torque_limit[i] - nonlinear[i]
+        high = max(min(high, motor_high), low)
+        low = min(max(low, motor_low), high)
+        bounds[i] = high
+        bounds[n + i] = -low
+        for j in range(n):
+            rows[i, j] = inertia[i, j]
+            rows[n + i, j] = -inertia[i, j]
+
+
+class AccelerationQP:
+    """Turns task rows into the joint torque that serves them best inside all limits.
+
+    min_ddq sum_r w_r (E_r ddq - target_r)^2 + eps |ddq|^2 subject to position and velocity limits
+    (`acceleration_bounds`), torque limits and the torque-rate limit. The torque follows from van Steen 2024
+    (22) with M + B_theta and without gravity, which the arm adds itself.
+
+    Order of relaxation: all constraints; then without position and velocity bounds (RELAXED); then damping
+    torque (FAILED). Whatever happens, the returned torque is finite and inside torque and torque-rate limits.
+
+    Attributes after `solve`: torque (n,) [Nm], acceleration (n,) [rad/s^2], status, limited (whether a
+    torque or torque-rate limit holds with equality).
+    """
+
+    def __init__(
+        self,
+        robot: RobotDescription,
+        period: float,
+        acceleration_limit: Vector,
+        stop_damping: Vector,
+        regularisation: float = 1e-6,
+    ) -> None:
+        """Period [s] of the loop; acceleration_limit (n,) [rad/s^2]; stop_damping (n,) [Nm s/rad]."""
+        n = len(robot.joint_names)
+        if not (np.isfinite(period) and period > 0.0):
+            raise InvalidInputError("period", period, "a finite number of seconds above 0")
+        for name, value in (("acceleration_limit", acceleration_limit), ("stop_damping", stop_damping)):
+            if np.shape(value) != (n,) or not np.all(np.isfinite(value)) or np.any(np.asarray(value) <= 0.0):
+                raise InvalidInputError(name, value, f"{n} finite numbers above 0")
+        self._limits = robot.limits
+        self._reduced_motor_inertia = np.diag(robot.transmission.reduced_motor_inertia)
+        self._period = period
+        self._acceleration_limit = np.array(acceleration_limit, dtype=float)
+        self._stop_damping = np.array(stop_damping, dtype=float)
+        self._torque_step = robot.limits.torque_rate * period
+        self._regularisation = regularisation
+        self.inertia = np.zeros((n, n))
+        self._hessian = np.zeros((n, n))
+        self._gradient = np.zeros(n)
+        self._rows = np.zeros((2 * n, n))
+        self._bounds = np.zeros(2 * n)
+        self._lower = np.zeros(n)
+        self._upper = np.zeros(n)
+        self._wanted = np.zeros(n)
+        # The problems hold references to the arrays above, which are refilled at each tick.
+        self._problem = Problem(
+            self._hessian, self._gradient, self._rows, self._bounds, None, None, self._lower, self._upper
+        )
+        self._relaxed_problem = Problem(self._hessian, self._gradient, self._rows, self._bounds)
+        self._previous = np.zeros(n)
+        self.acceleration = np.zeros(n)
+        self.torque = np.zeros(n)
+        self.status = QPStatus.NOT_USED
+        self.limited = False
+
+    def reset(self) -> None:
+        """Forget the last command: the next one starts from zero torque."""
+        self._previous[:] = 0.0
+        self.torque[:] = 0.0
+        self.status = QPStatus.NOT_USED
+
+    def update_inertia(self, dynamics: Dynamics) -> None:
+        """Take over M + B_theta, van Steen 2024 (10), of this tick; before `solve`."""
+        np.add(dynamics.mass_matrix, self._reduced_motor_inertia, out=self.inertia)
+
+    def solve(
+        self,
+        dynamics: Dynamics,
+        position: Vector,
+        velocity: Vector,
+        task_matrix: Matrix,
+        target: Vector,
+        weights: Vector,
+        feedforward: Vector,
+    ) -> None:
+        """Solve for one tick.
+
+        task_matrix E (m, n), target (m,), weights (m,): rows E ddq = target, weight w >= 0.
+        feedforward (n,) [Nm]: added to the command beside inertia ddq: Coriolis and friction torque.
+        """
+        viable = acceleration_bounds(
+            position, velocity, self._limits.position_lower, self._limits.position_upper, self._limits.velocity,
+            self._acceleration_limit, self._period, self._lower, self._upper,
+        )  # fmt: skip
+        _cost(task_matrix, target, weights, self._regularisation, self._hessian, self._gradient)
+        _torque_rows(
+            self.inertia, dynamics.nonlinear, feedforward, self._previous, self._limits.torque, self._torque_step,
+            self._rows, self._bounds,
+        )  # fmt: skip
+        solution = self._attempt(self._problem)
+        self.status = QPStatus.SOLVED if viable else QPStatus.RELAXED
+        if solution is None:
+            solution = self._attempt(self._relaxed_problem)
+            self.status = QPStatus.RELAXED
+        if solution is None:
+            self.status = QPStatus.FAILED
+            self.acceleration[:] = 0.0
+            self.damp(velocity)
+            self.status = QPStatus.FAILED
+            return
+        self.acceleration[:] = solution
+        np.matmul(self.inertia, self.acceleration, out=self._wanted)
+        self._wanted += feedforward
+        self._send()
+
+    @staticmethod
+    def _attempt(problem: Problem) -> Vector | None:
+        try:
+            solution = solve_problem(problem, solver="daqp")
+        except Exception:
+            # Solvers raise their own errors on numbers they cannot handle; here that is a failed problem.
+            return None
+        x: Vector | None = solution.x if solution.found else None
+        if x is None or not np.isfinite(x).all():
+            return None
+        return x
+
+    def damp(self, velocity: Vector) -> None:
+        """Command -D dq inside the limits, or a torque that returns to zero where the velocity is not finite."""
+        if np.isfinite(velocity).all():
+            np.multiply(self._stop_damping, velocity, out=self._wanted)
+            np.negative(self._wanted, out=self._wanted)
+        else:
+            self._wanted[:] = 0.0
+        self.status = QPStatus.NOT_USED
+        self._send()
+
+    def _send(self) -> None:
+        np.subtract(self._wanted, self._previous, out=self.torque)
+        np.clip(self.torque, -self._torque_step, self._torque_step, out=self.torque)
+        self.torque += self._previous
+        np.clip(self.torque, -self._limits.torque, self._limits.torque, out=self.torque)
+        change = np.abs(self.torque - self._previous)
+        self.limited = bool(
+            (change >= self._torque_step * (1.0 - 1e-6)).any()
+            or (np.abs(self.torque) >= self._limits.torque * (1.0 - 1e-6)).any()
+        )
+        self._previous[:] = self.torque

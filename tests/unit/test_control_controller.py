@@ -1,0 +1,237 @@
+"""The reference-spreading law: modes, blending, task errors, force, faults."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from impact_control.control import Fault, Mode, QPStatus, ReferenceSpreadingController
+from impact_control.control.contact_force import ContactForce
+from impact_control.pipeline import contact_force, control_parameters
+from impact_control.references import build_reference
+from impact_control.robots import Dynamics, load_robot
+from impact_control.scenario import load_scenario
+
+SCENARIO = load_scenario("tabletop")
+ROBOT = load_robot()
+REFERENCE = build_reference(SCENARIO, ROBOT)
+PARAMETERS = control_parameters(SCENARIO, ROBOT)
+FORCE = contact_force(SCENARIO, REFERENCE)
+STILL = np.zeros(7)
+
+
+def on_reference(table, time):
+    """Return q, dq of a reference at `time`."""
+    sample = table.new_sample()
+    table.sample(time, sample)
+    return sample.joint_position.copy(), sample.joint_velocity.copy()
+
+
+class Bench:
+    """A controller with its dynamics, fed by hand."""
+
+    def __init__(self):
+        self.controller = ReferenceSpreadingController(ROBOT, PARAMETERS)
+        self.dynamics = Dynamics(ROBOT)
+        self.controller.reset()
+
+    def update(self, time, q, dq):
+        self.dynamics.update(q, dq)
+        self.controller.update(self.dynamics, time, q, dq)
+        return self.controller
+
+
+def settled(time, q, dq, mode_steps=lambda c: None, table=REFERENCE.ante, samples=200):
+    """Return a controller that has been given the same state until the torque rate no longer limits it."""
+    bench = Bench()
+    bench.controller.start(REFERENCE, FORCE, 0.0)
+    mode_steps(bench.controller)
+    for _ in range(samples):
+        bench.update(time, q, dq)
+    return bench
+
+
+def test_goes_ante_interim_post_in_order():
+    bench = Bench()
+    q, dq = on_reference(REFERENCE.ante, 1.0)
+    c = bench.controller
+    assert bench.update(0.0, q, STILL).mode is Mode.IDLE
+    c.start(REFERENCE, FORCE, 0.5)
+    assert bench.update(1.499, q, dq).mode is Mode.ANTE
+    assert c.impact(1.5)
+    assert not c.impact(1.501)
+    assert bench.update(1.5, q, dq).mode is Mode.INTERIM
+    assert c.gamma == 0.0
+    half = 1.5 + 0.5 * PARAMETERS.interim_duration
+    assert bench.update(half, q, dq).gamma == pytest.approx(0.5)
+    assert bench.update(1.5 + PARAMETERS.interim_duration, q, dq).mode is Mode.POST
+    assert c.gamma == 1.0
+    assert c.task_time == pytest.approx(1.0 + PARAMETERS.interim_duration)
+
+
+def test_on_the_ante_reference_it_asks_for_the_reference_acceleration():
+    """No feedback: the acceleration of the task is that of the reference, van Steen 2024 (15)-(17)."""
+    time = 0.8
+    q, dq = on_reference(REFERENCE.ante, time)
+    bench = settled(time, q, dq)
+    c = bench.controller
+    assert np.linalg.norm(c.position_error) < 1e-6
+    assert np.linalg.norm(c.velocity_error) < 1e-5
+    assert np.linalg.norm(c.orientation_error) < 1e-6
+    achieved = bench.dynamics.jacobian @ c.qp.acceleration + bench.dynamics.jacobian_rate_velocity
+    np.testing.assert_allclose(achieved[:3], c.ante.acceleration, atol=1e-3)
+    np.testing.assert_allclose(achieved[3:], 0.0, atol=1e-3)
+    assert not c.force.any()
+
+
+@pytest.mark.parametrize("axis", range(3))
+def test_orientation_feedback_turns_back(axis):
+    """The sign of (16): the demanded angular acceleration is along the rotation that leads to R_d."""
+    time = 0.2
+    q, _ = on_reference(REFERENCE.ante, 0.0)
+    bench = Bench()
+    dynamics = bench.dynamics
+    dynamics.update(q, STILL)
+    turn = np.zeros(6)
+    turn[3 + axis] = 1e-3
+    q_turned = q + np.linalg.lstsq(dynamics.jacobian, turn)[0]
+    bench = settled(time, q_turned, STILL)
+    c = bench.controller
+    assert c.orientation_error[axis] == pytest.approx(-1e-3, abs=2e-5)
+    angular = (bench.dynamics.jacobian @ c.qp.acceleration)[3:]
+    wanted = PARAMETERS.orientation_gain * c.orientation_error
+    np.testing.assert_allclose(angular, wanted, atol=2e-2 * PARAMETERS.orientation_gain * 1e-3)
+
+
+def test_orientation_error_is_the_rotation_to_the_reference():
+    """R_ref = exp(e) R, in world axes."""
+    q = REFERENCE.initial_configuration + 0.05
+    bench = settled(0.1, q, STILL, samples=1)
+    rotation = pin.exp3(bench.controller.orientation_error) @ bench.dynamics.rotation
+    np.testing.assert_allclose(rotation, REFERENCE.geometry.orientation, atol=1e-9)
+
+
+def test_interim_mode_takes_velocity_feedback_out_and_blends_it_in():
+    """Van Steen 2024 (23), (24): with gamma 0 the demand does not depend on the velocity error."""
+    time = 1.0
+    q, dq = on_reference(REFERENCE.post, time)
+    wrong = dq + 0.05
+
+    def acceleration(gamma):
+        def steps(c):
+            c.impact(time - gamma * PARAMETERS.interim_duration)
+
+        bench = settled(time, q, wrong, steps, samples=60)
+        achieved = bench.dynamics.jacobian @ bench.controller.qp.acceleration + bench.dynamics.jacobian_rate_velocity
+        press = bench.dynamics.jacobian @ bench.controller._force_acceleration
+        return achieved[:3] - press[:3] - bench.controller.post.acceleration, bench
+
+    none, bench = acceleration(0.0)
+    np.testing.assert_allclose(none, 0.0, atol=2e-2)
+    half, _ = acceleration(0.5)
+    expected = math.sqrt(PARAMETERS.position_gain) * bench.controller.velocity_error
+    assert np.linalg.norm(expected) > 0.5
+    np.testing.assert_allclose(half, expected, atol=0.05 * np.linalg.norm(expected))
+
+
+def test_pressing_adds_the_torque_of_the_force():
+    """(26), (27): on the post reference the demand beyond its motion is J^T f."""
+    time = 2.4
+    q, dq = on_reference(REFERENCE.post, time)
+    bench = settled(time, q, dq, lambda c: c.impact(1.0))
+    c = bench.controller
+    assert c.mode is Mode.POST
+    wrench = FORCE.wrench(c.post.velocity, np.zeros(6))
+    np.testing.assert_allclose(c.force, wrench[:3])
+    expected = bench.dynamics.jacobian.T @ wrench
+    friction = ROBOT.friction.torque(dq, np.zeros(7)) * PARAMETERS.friction_compensation
+    np.testing.assert_allclose(c.torque - friction - bench.dynamics.coriolis, expected, atol=2e-2)
+    assert c.force @ REFERENCE.geometry.normal == pytest.approx(-SCENARIO.task.post.force)
+
+
+def test_force_carries_the_friction_of_sliding_and_the_moment_about_the_centre():
+    normal = np.array([0.0, 0.0, 1.0])
+    force = ContactForce(30.0, 0.3, normal, -0.02 * normal)
+    resting = force.wrench(np.zeros(3), np.zeros(6))
+    np.testing.assert_allclose(resting, [0.0, 0.0, -30.0, 0.0, 0.0, 0.0])
+    sliding = force.wrench(np.array([0.1, 0.0, 0.0]), np.zeros(6))
+    np.testing.assert_allclose(sliding[:3], [9.0, 0.0, -30.0], atol=1e-9)
+    np.testing.assert_allclose(sliding[3:], np.cross(force.offset, sliding[:3]), atol=1e-12)
+
+
+def test_idle_holds_the_first_pose():
+    bench = Bench()
+    q = REFERENCE.initial_configuration
+    bench.update(0.0, q, STILL)
+    for k in range(1, 300):
+        bench.update(k * 1e-3, q + 0.01, STILL)
+    np.testing.assert_allclose(bench.controller.qp.acceleration, -0.01 * PARAMETERS.hold_gain, rtol=1e-3)
+
+
+def test_stop_lets_the_velocity_decay():
+    """The demand is the decay of the velocity at the moment of the stop, without a jump of position."""
+    time = 0.9
+    q, dq = on_reference(REFERENCE.ante, time)
+    bench = Bench()
+    bench.controller.start(REFERENCE, FORCE, 0.0)
+    bench.update(time, q, dq)
+    bench.controller.stop()
+    bench.update(time, q, dq)
+    assert bench.controller.mode is Mode.STOPPED
+    for _ in range(100):
+        bench.update(time, q, dq)
+    wanted = np.clip(-PARAMETERS.stop_rate * dq, -PARAMETERS.acceleration_limit, PARAMETERS.acceleration_limit)
+    np.testing.assert_allclose(bench.controller.qp.acceleration, wanted, atol=1e-2)
+
+
+def test_torque_rate_is_limited_from_the_first_command_on():
+    bench = Bench()
+    bench.controller.start(REFERENCE, FORCE, 0.0)
+    last = np.zeros(7)
+    random = np.random.default_rng(1)
+    for k in range(300):
+        q = REFERENCE.initial_configuration + random.normal(0.0, 0.05, 7)
+        bench.update(k * 1e-3, q, random.normal(0.0, 0.5, 7))
+        assert (np.abs(bench.controller.torque - last) <= 1.0 + 1e-9).all()
+        last = bench.controller.torque.copy()
+    assert bench.controller.peak_torque_rate <= 1000.0 * (1.0 + 1e-9)
+
+
+def test_a_fault_damps_and_lasts_until_reset():
+    bench = Bench()
+    c = bench.controller
+    c.start(REFERENCE, FORCE, 0.0)
+    speed = np.full(7, 0.1)
+    bench.update(0.0, REFERENCE.initial_configuration, speed)
+    c.fail(Fault.STATE_NOT_FINITE)
+    c.fail(Fault.INTERNAL)
+    assert c.fault is Fault.STATE_NOT_FINITE
+    for k in range(1, 100):
+        bench.update(k * 1e-3, REFERENCE.initial_configuration, speed)
+    np.testing.assert_allclose(c.torque, -PARAMETERS.stop_damping * speed)
+    c.stop()
+    assert not c.impact(1.0)
+    assert c.mode is Mode.FAULT
+    c.reset()
+    assert c.mode is Mode.IDLE
+    assert c.fault is Fault.NONE
+    assert not c.torque.any()
+
+
+def test_gives_up_after_repeated_failures_of_the_solver(monkeypatch):
+    """The real solver cannot be made to fail with a finite state, so its answer is taken away."""
+    bench = Bench()
+    c = bench.controller
+    c.start(REFERENCE, FORCE, 0.0)
+    monkeypatch.setattr(c.qp, "_attempt", lambda problem: None)
+    for k in range(PARAMETERS.qp_failures - 1):
+        bench.update(k * 1e-3, REFERENCE.initial_configuration, np.full(7, 0.1))
+        assert c.qp.status is QPStatus.FAILED
+        assert c.mode is Mode.ANTE
+    bench.update(0.1, REFERENCE.initial_configuration, np.full(7, 0.1))
+    assert c.mode is Mode.FAULT
+    assert c.fault is Fault.QP_FAILED
+    assert (c.torque < 0.0).all()

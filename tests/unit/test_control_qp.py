@@ -1,0 +1,165 @@
+"""The task QP: optimal, inside all limits, and what it answers when there is no solution."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import LinearConstraint, minimize
+
+from impact_control.control import AccelerationQP, QPStatus
+from impact_control.errors import InvalidInputError
+from impact_control.robots import Dynamics, load_robot
+
+ROBOT = load_robot()
+LIMITS = ROBOT.limits
+PERIOD = 1e-3
+ACCELERATION = np.array([15.0, 7.5, 10.0, 12.5, 15.0, 20.0, 20.0])
+HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
+
+
+def make_qp():
+    return AccelerationQP(ROBOT, PERIOD, ACCELERATION, np.full(7, 10.0))
+
+
+def prepared(q=HOME, dq=None):
+    qp = make_qp()
+    dynamics = Dynamics(ROBOT)
+    dq = np.zeros(7) if dq is None else dq
+    dynamics.update(q, dq)
+    qp.update_inertia(dynamics)
+    return qp, dynamics, q, dq
+
+
+def solve(qp, dynamics, q, dq, target, weights=None, matrix=None):
+    matrix = np.eye(7) if matrix is None else matrix
+    qp.solve(dynamics, q, dq, matrix, target, np.ones(7) if weights is None else weights, dynamics.coriolis)
+
+
+def test_without_active_limits_it_is_the_inverse_dynamics_of_the_target():
+    """Van Steen 2024 (22) with M + B_theta and without gravity."""
+    qp, dynamics, q, dq = prepared(dq=np.full(7, 0.1))
+    target = np.array([0.2, -0.1, 0.3, 0.1, -0.2, 0.4, 0.5])
+    solve(qp, dynamics, q, dq, target)
+    assert qp.status is QPStatus.SOLVED
+    np.testing.assert_allclose(qp.acceleration, target, rtol=1e-4, atol=1e-5)
+    inertia = dynamics.mass_matrix + np.diag(ROBOT.transmission.reduced_motor_inertia)
+    np.testing.assert_allclose(qp.torque, inertia @ qp.acceleration + dynamics.coriolis, atol=1e-9)
+    assert not qp.limited
+
+
+@settings(deadline=None, max_examples=10)
+@given(
+    st.lists(st.floats(-60.0, 60.0), min_size=7, max_size=7),
+    st.lists(st.floats(-0.8, 0.8), min_size=7, max_size=7),
+    st.lists(st.floats(0.05, 2.0), min_size=7, max_size=7),
+)
+def test_optimal_by_a_second_solver(target, previous, weights):
+    """SciPy's interior-point method on the same problem, written down independently, finds no better point."""
+    qp, dynamics, q, dq = prepared(dq=np.array([0.3, -0.2, 0.1, 0.4, -0.3, 0.2, 0.1]))
+    qp._previous[:] = previous
+    target, weights = np.array(target), np.array(weights)
+    solve(qp, dynamics, q, dq, target, weights)
+    assert qp.status is QPStatus.SOLVED
+    inertia = qp.inertia
+
+    def cost(x):
+        return weights @ (x - target) ** 2
+
+    high = np.minimum(np.array(previous) + LIMITS.torque_rate * PERIOD, LIMITS.torque) - dynamics.coriolis
+    low = np.maximum(np.array(previous) - LIMITS.torque_rate * PERIOD, -LIMITS.torque) - dynamics.coriolis
+    motor = LIMITS.torque - dynamics.nonlinear, -LIMITS.torque - dynamics.nonlinear
+    best = minimize(
+        cost,
+        qp.acceleration,
+        jac=lambda x: 2.0 * weights * (x - target),
+        hess=lambda x: 2.0 * np.diag(weights),
+        bounds=list(zip(-ACCELERATION, ACCELERATION, strict=True)),
+        constraints=[LinearConstraint(inertia, np.maximum(low, motor[1]), np.minimum(high, motor[0]))],
+        method="trust-constr",
+        options={"gtol": 1e-8, "xtol": 1e-10, "maxiter": 500},
+    )
+    assert best.constr_violation < 1e-6
+    assert cost(qp.acceleration) <= cost(best.x) * (1.0 + 1e-4) + 1e-3
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.floats(-1e6, 1e6), min_size=7, max_size=7), st.integers(0, 2**32 - 1))
+def test_no_target_breaks_a_torque_or_torque_rate_limit(target, seed):
+    random = np.random.default_rng(seed)
+    qp, dynamics, q, dq = prepared(dq=random.uniform(-1.0, 1.0, 7))
+    previous = np.zeros(7)
+    for _ in range(150):
+        solve(qp, dynamics, q, dq, np.array(target) * random.uniform(-1.0, 1.0))
+        assert np.isfinite(qp.torque).all()
+        assert (np.abs(qp.torque) <= LIMITS.torque).all()
+        assert (np.abs(qp.torque - previous) <= LIMITS.torque_rate * PERIOD * (1.0 + 1e-9)).all()
+        previous = qp.torque.copy()
+
+
+def test_motor_torque_with_gravity_stays_inside_its_limit():
+    """Van Steen 2024 (21) bounds the motor torque, which carries gravity; the command does not."""
+    stretched = np.array([0.0, 1.2, 0.0, -0.5, 0.0, 1.6, 0.0])
+    qp, dynamics, q, dq = prepared(q=stretched)
+    assert dynamics.gravity[1] < -30.0
+    for _ in range(200):
+        solve(qp, dynamics, q, dq, np.full(7, -1e4))
+    assert qp.torque[1] + dynamics.gravity[1] >= -LIMITS.torque[1] - 1e-6
+
+
+def test_relaxes_position_and_velocity_bounds_when_they_contradict_the_torque_limits():
+    q = HOME.copy()
+    q[1] = LIMITS.position_upper[1] - 0.001
+    qp, dynamics, q, dq = prepared(q=q, dq=np.array([0.0, 1.5, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    solve(qp, dynamics, q, dq, np.zeros(7))
+    assert qp.status is QPStatus.RELAXED
+    # Braking begins at once, as hard as the torque rate allows.
+    assert np.isfinite(qp.torque).all()
+    solve(qp, dynamics, q, dq, np.full(7, -5.0))
+    assert qp.status is QPStatus.RELAXED
+    assert qp.torque[1] < 0.0
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_problem_without_solution_is_answered_by_damping(value):
+    qp, dynamics, q, dq = prepared(dq=np.full(7, 0.2))
+    target = np.zeros(7)
+    target[3] = value
+    for _ in range(5):
+        solve(qp, dynamics, q, dq, target)
+        assert qp.status is QPStatus.FAILED
+    np.testing.assert_allclose(qp.torque, np.full(7, -2.0))
+
+
+def test_damping_with_an_unknown_velocity_lets_the_torque_fade():
+    qp, dynamics, q, dq = prepared()
+    for _ in range(5):
+        solve(qp, dynamics, q, dq, np.full(7, 100.0))
+    start = np.abs(qp.torque).max()
+    assert start > 1.0
+    for _ in range(10):
+        qp.damp(np.full(7, np.nan))
+    assert np.abs(qp.torque).max() == 0.0
+
+
+def test_reset_forgets_the_last_torque():
+    qp, dynamics, q, dq = prepared()
+    for _ in range(20):
+        solve(qp, dynamics, q, dq, np.full(7, 100.0))
+    qp.reset()
+    solve(qp, dynamics, q, dq, np.full(7, 100.0))
+    assert (np.abs(qp.torque) <= LIMITS.torque_rate * PERIOD * (1.0 + 1e-9)).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ((0.0, ACCELERATION, np.ones(7)), "period"),
+        ((1e-3, np.zeros(7), np.ones(7)), "acceleration_limit"),
+        ((1e-3, ACCELERATION, np.ones(6)), "stop_damping"),
+    ],
+)
+def test_wrong_settings_are_refused(arguments, name):
+    with pytest.raises(InvalidInputError, match=name):
+        AccelerationQP(ROBOT, *arguments)

@@ -1,0 +1,215 @@
+"""The whole tick without ROS: the four scenarios on the real plant, and bad samples."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from impact_control.classification import Verdict
+from impact_control.control import Fault, Mode
+from impact_control.pipeline import Outcome, Pipeline
+from impact_control.references import build_reference
+from impact_control.robots import load_robot
+from impact_control.scenario import load_scenario
+from impact_control.simulation import build_simulation
+
+PERIOD = 1e-3
+
+
+@dataclass
+class Record:
+    """What a run left behind."""
+
+    pipeline: Pipeline
+    modes: list
+    detection_delay: float
+    torque: np.ndarray
+    force: np.ndarray
+    speed: np.ndarray
+    events: int
+
+
+@functools.cache
+def plan(name):
+    scenario = load_scenario(name)
+    robot = load_robot()
+    return scenario, robot, build_reference(scenario, robot)
+
+
+def run(name, *, seed=1, delay=1, lost=0.0, overrides=()):
+    """Run a scenario; commands act `delay` periods late, the share `lost` of the samples never arrives."""
+    scenario, robot, reference = plan(name)
+    scenario = scenario.with_overrides({"simulation.seed": seed, **dict(overrides)})
+    plant, sensors, gate = build_simulation(scenario)
+    pipeline = Pipeline(scenario, robot)
+    pipeline.reset()
+    pipeline.start(reference, scenario)
+    random = np.random.default_rng(seed)
+    modes, torque, force, speed, pending = [], [], [], [], []
+    detected = np.nan
+    for k in range(6000):
+        sample = sensors.measure(plant)
+        if random.random() >= lost:
+            pipeline.tick(k * PERIOD, sample.position, sample.velocity, sample.torque)
+            pending.append(pipeline.torque.copy())
+            if pipeline.impact_now and np.isnan(detected):
+                detected = k * PERIOD
+        if len(pending) > delay:
+            gate.offer(pending.pop(0))
+        if not modes or modes[-1] is not pipeline.controller.mode:
+            modes.append(pipeline.controller.mode)
+        plant.step(gate.select(plant.link_velocity, PERIOD))
+        torque.append(pipeline.torque.copy())
+        force.append(plant.normal_force)
+        speed.append(np.abs(plant.link_velocity).max())
+        if pipeline.finished:
+            break
+    return Record(
+        pipeline, modes, detected - plant.first_contact_time, np.array(torque), np.array(force), np.array(speed),
+        pipeline.detector.index,
+    )  # fmt: skip
+
+
+def assert_limits_kept(record, robot):
+    assert (np.abs(record.torque) <= robot.limits.torque).all()
+    assert (np.abs(np.diff(record.torque, axis=0)) <= robot.limits.torque_rate * PERIOD * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize(("seed", "delay", "lost"), [(1, 1, 0.0), (2, 3, 0.0), (3, 2, 0.05)])
+def test_tabletop_is_expected(seed, delay, lost):
+    record = run("tabletop", seed=seed, delay=delay, lost=lost)
+    assert record.pipeline.outcome is Outcome.SUCCEEDED, record.pipeline.classifier.reason
+    assert record.modes == [Mode.ANTE, Mode.INTERIM, Mode.POST, Mode.STOPPED]
+    assert 0.0 <= record.detection_delay <= 3e-3
+    assert np.mean(record.force[-200:]) == pytest.approx(30.0, rel=0.2)
+    assert record.speed[-100:].max() < 0.02
+    assert_limits_kept(record, plan("tabletop")[1])
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_tilted_table_is_an_expected_impact_with_unexpected_behaviour(seed):
+    record = run("tabletop_tilted", seed=seed)
+    assert record.pipeline.outcome is Outcome.POST_IMPACT_UNEXPECTED
+    assert record.pipeline.impact is Verdict.EXPECTED
+    assert record.modes[:2] == [Mode.ANTE, Mode.INTERIM]
+    assert record.modes[-1] is Mode.STOPPED
+    assert record.speed[-100:].max() < 0.02
+    assert_limits_kept(record, plan("tabletop")[1])
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_raised_table_is_an_unexpected_impact(seed):
+    record = run("tabletop_raised", seed=seed)
+    assert record.pipeline.outcome is Outcome.IMPACT_UNEXPECTED
+    assert record.modes == [Mode.ANTE, Mode.STOPPED]
+    assert 0.0 <= record.detection_delay <= 3e-3
+    assert record.speed[-100:].max() < 0.02
+    assert_limits_kept(record, plan("tabletop")[1])
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_absent_table_is_no_impact(seed):
+    record = run("tabletop_absent", seed=seed)
+    assert record.pipeline.outcome is Outcome.NO_IMPACT
+    assert record.events == 0
+    assert record.modes == [Mode.ANTE, Mode.STOPPED]
+    assert record.speed[-100:].max() < 0.02
+    assert_limits_kept(record, plan("tabletop")[1])
+
+
+def test_unexpected_impact_may_be_continued():
+    record = run("tabletop_raised", overrides=(("reaction.on_unexpected_impact", "continue"),))
+    assert record.modes == [Mode.ANTE, Mode.INTERIM, Mode.POST, Mode.STOPPED]
+    assert record.pipeline.outcome is Outcome.IMPACT_UNEXPECTED
+
+
+def started():
+    scenario, robot, reference = plan("tabletop")
+    pipeline = Pipeline(scenario, robot)
+    pipeline.reset()
+    pipeline.start(reference, scenario)
+    q = reference.initial_configuration.copy()
+    pipeline.tick(0.0, q, np.zeros(7), np.zeros(7))
+    assert pipeline.controller.mode is Mode.ANTE
+    return pipeline, q
+
+
+@pytest.mark.parametrize("field", [0, 1, 2])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_sample_that_is_not_finite_is_a_fault(field, value):
+    pipeline, q = started()
+    arrays = [q.copy(), np.full(7, 0.1), np.zeros(7)]
+    arrays[field][2] = value
+    pipeline.tick(0.001, *arrays)
+    assert pipeline.controller.fault is Fault.STATE_NOT_FINITE
+    assert pipeline.outcome is Outcome.FAULT
+    assert pipeline.finished
+    assert np.isfinite(pipeline.torque).all()
+
+
+def test_a_state_outside_the_limits_is_a_fault():
+    pipeline, q = started()
+    q[3] = 0.5
+    pipeline.tick(0.001, q, np.zeros(7), np.zeros(7))
+    assert pipeline.controller.fault is Fault.STATE_OUT_OF_LIMITS
+
+
+def test_a_gap_in_a_task_is_a_fault_and_outside_of_one_is_not():
+    pipeline, q = started()
+    pipeline.tick(0.5, q, np.zeros(7), np.zeros(7))
+    assert pipeline.controller.fault is Fault.STATE_STALE
+    idle = Pipeline(*plan("tabletop")[:2])
+    idle.reset()
+    idle.tick(0.0, q, np.zeros(7), np.zeros(7))
+    idle.tick(5.0, q, np.zeros(7), np.zeros(7))
+    assert idle.controller.mode is Mode.IDLE
+
+
+def test_repeated_and_older_samples_change_nothing():
+    pipeline, q = started()
+    pipeline.tick(0.001, q, np.zeros(7), np.zeros(7))
+    torque = pipeline.torque.copy()
+    for time in (0.001, 0.0005):
+        pipeline.tick(time, q, np.full(7, 0.5), np.full(7, 50.0))
+    np.testing.assert_array_equal(pipeline.torque, torque)
+    assert pipeline.controller.mode is Mode.ANTE
+    assert pipeline.impacts == 0
+
+
+def test_cancel_stops_and_is_the_outcome():
+    pipeline, q = started()
+    pipeline.cancel()
+    for k in range(1, 1000):
+        pipeline.tick(k * PERIOD, q, np.zeros(7), np.zeros(7))
+        if pipeline.finished:
+            break
+    assert pipeline.controller.mode is Mode.STOPPED
+    assert pipeline.finished
+    assert pipeline.outcome is Outcome.CANCELLED
+
+
+def test_parts_that_run_elsewhere_give_the_same_course():
+    """Controller alone, fed with events and verdicts, against the whole."""
+    scenario, robot, reference = plan("tabletop")
+    whole = Pipeline(scenario, robot)
+    part = Pipeline(scenario, robot, detect=False, classify=False)
+    plant, sensors, gate = build_simulation(scenario)
+    for pipeline in (whole, part):
+        pipeline.reset()
+        pipeline.start(reference, scenario)
+    for k in range(1300):
+        sample = sensors.measure(plant)
+        whole.tick(k * PERIOD, sample.position, sample.velocity, sample.torque)
+        if whole.impact_now:
+            part.impact_detected(whole.detector.impact_time, sample.position)
+        part.tick(k * PERIOD, sample.position, sample.velocity, sample.torque)
+        if whole.verdict_changed:
+            part.verdict(whole.impact, whole.post_impact)
+        np.testing.assert_allclose(part.torque, whole.torque, atol=1e-9)
+        gate.offer(whole.torque)
+        plant.step(gate.select(plant.link_velocity, PERIOD))
+    assert part.controller.mode is whole.controller.mode is Mode.POST
+    assert part.outcome is whole.outcome is Outcome.SUCCEEDED
