@@ -83,9 +83,7 @@ def test_step_is_held_for_m_samples_and_then_decays() -> None:
     assert np.array_equal(lower[20:], np.zeros((60, 1)))
 
 
-@pytest.mark.parametrize(
-    ("dt", "expected"), [(1.0, 0.0), (np.inf, 0.0), (0.0, 1.0), (-1.0, 1.0), (np.nan, 1.0)]
-)
+@pytest.mark.parametrize(("dt", "expected"), [(1.0, 0.0), (np.inf, 0.0), (0.0, 1.0), (-1.0, 1.0), (np.nan, 1.0)])
 def test_decay_is_clamped(dt: float, expected: float) -> None:
     envelope = SignalEnvelope(0, 7.0, 1)
     envelope.update(np.array([1.0]), 1e-3)

@@ -18,7 +18,15 @@ ACCELERATION = np.array([15.0, 7.5, 10.0, 12.5, 15.0, 20.0, 20.0])
 def bounds(q, dq, acceleration=ACCELERATION):
     lower, upper = np.empty(7), np.empty(7)
     viable = acceleration_bounds(
-        q, dq, LIMITS.position_lower, LIMITS.position_upper, LIMITS.velocity, acceleration, PERIOD, lower, upper
+        q,
+        dq,
+        LIMITS.position_lower,
+        LIMITS.position_upper,
+        LIMITS.velocity,
+        acceleration,
+        PERIOD,
+        lower,
+        upper,
     )
     return viable, lower, upper
 

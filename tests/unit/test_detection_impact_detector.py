@@ -120,9 +120,7 @@ def reference_events(
 
 
 rate_arrays = st.integers(0, 2**32 - 1).map(
-    lambda seed: np.round(
-        2.0 * THRESHOLD * np.random.default_rng(seed).uniform(-1.0, 1.0, (120, 2)), -1 - seed % 2
-    )
+    lambda seed: np.round(2.0 * THRESHOLD * np.random.default_rng(seed).uniform(-1.0, 1.0, (120, 2)), -1 - seed % 2)
 )
 
 
@@ -133,9 +131,7 @@ rate_arrays = st.integers(0, 2**32 - 1).map(
     refractory_time=st.sampled_from([0.0, 0.0035, 0.0105]),
     rise_ratio=st.sampled_from([0.0, 0.25, 1.0]),
 )
-def test_events_follow_the_rule(
-    rates: np.ndarray, lost: set[int], refractory_time: float, rise_ratio: float
-) -> None:
+def test_events_follow_the_rule(rates: np.ndarray, lost: set[int], refractory_time: float, rise_ratio: float) -> None:
     kept = [k for k in range(len(rates)) if k not in lost]
     rates, times = rates[kept], PERIOD * np.array(kept)
     threshold = np.array([THRESHOLD, 1.3 * THRESHOLD])
@@ -211,9 +207,7 @@ def test_impact_time_is_the_middle_of_the_interval_of_the_first_sample() -> None
         ([130.0, 30.0, 0.0], 1.5, NO_LINK),
     ],
 )
-def test_isolated_link_is_the_outermost_joint_that_reacts(
-    rate: list[float], isolation_ratio: float, link: int
-) -> None:
+def test_isolated_link_is_the_outermost_joint_that_reacts(rate: list[float], isolation_ratio: float, link: int) -> None:
     detector = ImpactDetector(np.full(3, THRESHOLD), 0.01, isolation_ratio=isolation_ratio)
     assert detector.isolated_link == NO_LINK
     detector.update(np.zeros(3), 0.0)

@@ -63,9 +63,7 @@ def exact_residual(time: float) -> np.ndarray:
     return CONTACT_TORQUE * (1.0 - np.exp(-GAIN * since)).sum()
 
 
-def test_contact_on_a_link_is_estimated_detected_twice_and_isolated(
-    dynamics: Dynamics, record: Record
-) -> None:
+def test_contact_on_a_link_is_estimated_detected_twice_and_isolated(dynamics: Dynamics, record: Record) -> None:
     lost = {20, 21, 47, 61, 75, 92, 93}
     positions, velocities = record
     dynamics.update(positions[0], velocities[0])

@@ -52,9 +52,7 @@ def test_balance_of_momentum_and_inelastic_law_hold(seed, friction):
     result = predict_or_discard(inertia, jacobian, normal, velocity, friction)
     scale = np.linalg.norm(inertia @ velocity) + np.linalg.norm(result.impulse)
     # (9): the change of momentum is what the impulse does.
-    np.testing.assert_allclose(
-        inertia @ (result.velocity - velocity), jacobian.T @ result.impulse, atol=1e-9 * scale
-    )
+    np.testing.assert_allclose(inertia @ (result.velocity - velocity), jacobian.T @ result.impulse, atol=1e-9 * scale)
     # (14): no normal velocity is left. (10): friction is mu times the normal impulse against the slip.
     speed = np.linalg.norm(result.contact_velocity_before)
     assert abs(normal @ result.contact_velocity_after) < 1e-8 * speed * max(1.0, result.normal_impulse)
@@ -155,9 +153,7 @@ def test_the_contact_axes_do_not_matter(seed, friction):
     result = predict_or_discard(inertia, jacobian, normal, velocity, friction)
     turned = predict_or_discard(inertia, turn @ jacobian, turn @ normal, velocity, friction)
     np.testing.assert_allclose(turned.velocity, result.velocity, atol=1e-7 * np.linalg.norm(result.velocity))
-    np.testing.assert_allclose(
-        turned.impulse, turn @ result.impulse, atol=1e-7 * np.linalg.norm(result.impulse)
-    )
+    np.testing.assert_allclose(turned.impulse, turn @ result.impulse, atol=1e-7 * np.linalg.norm(result.impulse))
 
 
 def panda_impact(friction: float, model: InertiaModel) -> tuple[ImpactPrediction, np.ndarray, np.ndarray]:

@@ -172,9 +172,7 @@ def test_first_sample_and_reset_do_not_jump(contact: list[Sample]) -> None:
 
 
 @pytest.mark.parametrize("shift", [0.0, -5.0])
-def test_gap_or_jump_of_the_clock_starts_anew_with_the_residual_kept(
-    contact: list[Sample], shift: float
-) -> None:
+def test_gap_or_jump_of_the_clock_starts_anew_with_the_residual_kept(contact: list[Sample], shift: float) -> None:
     gain = np.array([30.0, 30.0])
     observer = MomentumObserver(gain, np.zeros(2), maximum_gap=0.02)
     for sample in contact[:101]:
@@ -220,9 +218,7 @@ def simulate_flexible_pendulum(external: float, duration: float) -> tuple[list[S
         transmitted = stiffness * (theta - q) + damping * (dtheta - dq)
         load = external if time > CONTACT_START + 1e-9 else 0.0
         push = 20.0 * np.sin(160.0 * time)
-        return np.array(
-            [dq, dtheta, (transmitted - 5.0 * np.cos(q) + load) / link, (push - transmitted) / motor]
-        )
+        return np.array([dq, dtheta, (transmitted - 5.0 * np.cos(q) + load) / link, (push - transmitted) / motor])
 
     state = np.array([0.3, 0.3 + 5.0 / stiffness, 1.0, 1.0])
     samples = []

@@ -84,7 +84,8 @@ def test_tabletop_is_expected(seed, delay, lost):
     assert record.pipeline.outcome is Outcome.SUCCEEDED, record.pipeline.classifier.reason
     assert record.modes == [Mode.ANTE, Mode.INTERIM, Mode.POST, Mode.STOPPED]
     assert 0.0 <= record.detection_delay <= 3e-3
-    assert np.mean(record.force[-200:]) == pytest.approx(30.0, rel=0.2)
+    end = int(plan("tabletop")[0].task.duration / PERIOD)
+    assert np.mean(record.force[end - 200 : end]) == pytest.approx(30.0, rel=0.2)
     assert record.speed[-100:].max() < 0.02
     assert_limits_kept(record, plan("tabletop")[1])
 

@@ -13,9 +13,7 @@ from impact_control.references import PiecewiseQuintic, ViaPoint
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def random_curve(
-    seed: int, dimension: int, count: int
-) -> tuple[PiecewiseQuintic, np.ndarray, list[np.ndarray]]:
+def random_curve(seed: int, dimension: int, count: int) -> tuple[PiecewiseQuintic, np.ndarray, list[np.ndarray]]:
     generator = np.random.default_rng(seed)
     times = np.cumsum(generator.uniform(0.1, 1.5, count)) + generator.uniform(-5.0, 500.0)
     knots = [generator.normal(size=(count, dimension)) for _ in range(3)]

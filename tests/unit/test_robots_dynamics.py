@@ -109,8 +109,7 @@ def mass_matrix_by_links(q: np.ndarray, bodies: list[Body] = BODIES) -> np.ndarr
 def potential_energy(q: np.ndarray, bodies: list[Body] = BODIES) -> float:
     frames = dh_frames(q)
     return sum(
-        -mass * ROBOT.gravity @ (frames[index][:3, :3] @ com + frames[index][:3, 3])
-        for index, mass, com, _ in bodies
+        -mass * ROBOT.gravity @ (frames[index][:3, :3] @ com + frames[index][:3, 3]) for index, mass, com, _ in bodies
     )
 
 
@@ -151,9 +150,7 @@ def test_jacobian_and_twist_are_derivatives_of_the_pose(q, dq):
     np.testing.assert_allclose(dynamics.jacobian[:3], linear, atol=1e-8)
     for joint in range(7):
         spin = turning[:, :, joint] @ dynamics.rotation.T
-        np.testing.assert_allclose(
-            dynamics.jacobian[3:, joint], [spin[2, 1], spin[0, 2], spin[1, 0]], atol=1e-8
-        )
+        np.testing.assert_allclose(dynamics.jacobian[3:, joint], [spin[2, 1], spin[0, 2], spin[1, 0]], atol=1e-8)
     np.testing.assert_allclose(dynamics.twist, dynamics.jacobian @ dq, atol=1e-12)
 
 
@@ -304,6 +301,4 @@ def test_contact_point_jacobian_moves_a_point_of_the_body(q, offset):
         moved = dynamics_at(x)
         return moved.position + moved.rotation @ in_body
 
-    np.testing.assert_allclose(
-        contact_point_jacobian(dynamics.jacobian, offset), gradient(point, q), atol=1e-8
-    )
+    np.testing.assert_allclose(contact_point_jacobian(dynamics.jacobian, offset), gradient(point, q), atol=1e-8)

@@ -115,9 +115,7 @@ def test_variants_differ_only_in_the_surface_that_is_there() -> None:
     assert set(available_scenarios()) >= {"tabletop", "tabletop_tilted", "tabletop_raised", "tabletop_absent"}
     base = flat(TABLETOP.document.plain())
     changed = {
-        name: {
-            key for key, value in flat(load_scenario(name).document.plain()).items() if base.get(key) != value
-        }
+        name: {key for key, value in flat(load_scenario(name).document.plain()).items() if base.get(key) != value}
         for name in ("tabletop_tilted", "tabletop_raised", "tabletop_absent")
     }
     said = {"name", "description"}
@@ -184,11 +182,7 @@ def test_left_out_contact_takes_the_published_values(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "key",
-    [
-        key
-        for key, entry in schema_entries()
-        if entry.default is REQUIRED and key not in ("name", "description")
-    ],
+    [key for key, entry in schema_entries() if entry.default is REQUIRED and key not in ("name", "description")],
 )
 def test_a_missing_key_is_named(key: str, tmp_path: Path) -> None:
     path = write(tmp_path / "incomplete.yaml", dump(without(TABLETOP.document.plain(), key)))
@@ -200,9 +194,7 @@ def test_a_missing_key_is_named(key: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key", keys_of(Number, Numbers, Direction, Count))
-@pytest.mark.parametrize(
-    "value", [math.nan, math.inf, 10**310, True, "some", None, "1 furlong", "nan m", {"a": 1}]
-)
+@pytest.mark.parametrize("value", [math.nan, math.inf, 10**310, True, "some", None, "1 furlong", "nan m", {"a": 1}])
 def test_what_is_no_finite_number_of_the_right_unit_is_refused(key: str, value: object) -> None:
     assert refused({key: value}).key == key
 
@@ -288,9 +280,7 @@ def test_errors_name_the_file_and_line_where_the_value_stands(tmp_path: Path) ->
     at = next(k for k, line in enumerate(lines) if "speed:" in line)
     lines[at] = "    speed: 0.2"
     base.write_text("\n".join(lines), encoding="utf-8")
-    child = write(
-        tmp_path / "child.yaml", "extends: base.yaml\ndescription: child\ncontrol:\n  period: 1 m\n"
-    )
+    child = write(tmp_path / "child.yaml", "extends: base.yaml\ndescription: child\ncontrol:\n  period: 1 m\n")
     with pytest.raises(ScenarioError) as caught:
         load_scenario(child)
     assert (caught.value.file, caught.value.key) == (f"{base}:{at + 1}", "task.impact.speed")
@@ -303,9 +293,7 @@ def test_errors_name_the_file_and_line_where_the_value_stands(tmp_path: Path) ->
 def test_names_are_not_inherited(tmp_path: Path) -> None:
     write(tmp_path / "base.yaml", TABLETOP.to_yaml())
     write(tmp_path / "middle.yaml", "extends: base.yaml\nsimulation: {seed: 5}\n")
-    child = write(
-        tmp_path / "child.yaml", "extends: middle.yaml\nreaction: {on_unexpected_impact: continue}\n"
-    )
+    child = write(tmp_path / "child.yaml", "extends: middle.yaml\nreaction: {on_unexpected_impact: continue}\n")
     scenario = load_scenario(child)
     assert scenario.name == "child"
     assert scenario.simulation.seed == 5

@@ -81,7 +81,15 @@ def reference_solution(plant, torque, duration):
         ddq = pin.aba(model, data, q, dq, transmitted - friction + point.T @ force)
         return np.concatenate([dq, ddq, dtheta, (actuation - transmitted) / b, cutoff * (spring - filtered)])
 
-    x = np.concatenate([plant.link_position, plant.link_velocity, plant.motor_position, plant.motor_velocity, plant._state[4]])
+    x = np.concatenate(
+        [
+            plant.link_position,
+            plant.link_velocity,
+            plant.motor_position,
+            plant.motor_velocity,
+            plant._state[4],
+        ]
+    )
     tick = 1.0 / robot.torque_loop.rate
     for _ in range(round(duration / tick)):
         q, _, theta, _, filtered = x.reshape(5, 7)
@@ -89,7 +97,14 @@ def reference_solution(plant, torque, duration):
         spring = k * (theta - q)
         actuation = u + gain * (u - filtered) - rate_gain * cutoff * (spring - filtered)
         x = solve_ivp(
-            right_side, (0.0, tick), x, method="LSODA", args=(actuation,), rtol=1e-9, atol=1e-11, max_step=2e-5
+            right_side,
+            (0.0, tick),
+            x,
+            method="LSODA",
+            args=(actuation,),
+            rtol=1e-9,
+            atol=1e-11,
+            max_step=2e-5,
         ).y[:, -1]
     return x.reshape(5, 7)
 
@@ -194,7 +209,8 @@ def test_contact_force_pushes_and_stays_in_the_friction_cone(gap, velocity, fric
     normal = np.array([math.sin(tilt), 0.0, math.cos(tilt)])
     force = np.empty(3)
     v = np.array(velocity)
-    normal_force = contact_force(gap, v, normal, 3.2e9, 3.2e12, 1.5, friction, 2e-3, force)
+    surface = np.array([3.2e9, 3.2e12, 1.5, friction, 2e-3, *normal, 0.0, 0.0, 0.0, 0.02])
+    normal_force = contact_force(gap, v, surface, force)
     assert normal_force >= 0.0
     assert force @ normal == pytest.approx(normal_force, rel=1e-9, abs=1e-12)
     tangential = force - normal_force * normal

@@ -11,6 +11,7 @@ from enum import IntEnum
 import numpy as np
 
 from impact_control.classification import ClassifierParameters, SingleImpactClassifier, Verdict
+from impact_control.compiled import compiled
 from impact_control.control import ContactForce, ControlParameters, Fault, Mode, ReferenceSpreadingController
 from impact_control.detection import ImpactDetector
 from impact_control.observation import MomentumObserver
@@ -33,7 +34,7 @@ class Outcome(IntEnum):
 
 
 SETTLE_TIME = 0.5
-"""[s] a task that was stopped goes on so that its end is at rest and on record."""
+"""[s] a task goes on after it was stopped or is over, so that the rest of the arm is seen and on record."""
 
 LIMIT_TOLERANCE = 0.1
 """[rad] outside the position limits, beyond which a measured state cannot be the arm's."""
@@ -100,6 +101,17 @@ def make_detector(scenario: Scenario) -> ImpactDetector:
     return ImpactDetector(scenario.detection.rate_threshold, scenario.detection.refractory_time)
 
 
+@compiled
+def _defect(position: Vector, velocity: Vector, torque: Vector, lower: Vector, upper: Vector) -> int:
+    """Return 1 for a sample that is not finite, 2 for a position that cannot be the arm's, else 0."""
+    outside = False
+    for i in range(position.shape[0]):
+        if not (math.isfinite(position[i]) and math.isfinite(velocity[i]) and math.isfinite(torque[i])):
+            return 1
+        outside = outside or position[i] < lower[i] or position[i] > upper[i]
+    return 2 if outside else 0
+
+
 class Pipeline:
     """Observer, detector, classifier and controller of one arm, whole or in parts.
 
@@ -126,9 +138,7 @@ class Pipeline:
         self.detector = make_detector(scenario) if detect else None
         n = len(robot.joint_names)
         self.classifier = SingleImpactClassifier(classifier_parameters(scenario), n) if classify else None
-        self.controller = (
-            ReferenceSpreadingController(robot, control_parameters(scenario, robot)) if control else None
-        )
+        self.controller = ReferenceSpreadingController(robot, control_parameters(scenario, robot)) if control else None
         self._armed: tuple[ImpactReference, ContactForce] | None = None
         self._duration = 0.0
         self._task_running = False
@@ -218,7 +228,12 @@ class Pipeline:
         if self.observer is not None and self.detector is not None:
             dynamics.update_momentum_terms()
             self.observer.update(
-                dynamics.mass_matrix, velocity, torque, dynamics.coriolis_transposed_velocity, dynamics.gravity, time
+                dynamics.mass_matrix,
+                velocity,
+                torque,
+                dynamics.coriolis_transposed_velocity,
+                dynamics.gravity,
+                time,
             )
             if self.detector.update(self.observer.residual_rate, time):
                 self.impact_now = True
@@ -270,9 +285,10 @@ class Pipeline:
     def _state_is_sane(self, time: float, position: Vector, velocity: Vector, torque: Vector) -> bool:
         """Check a sample; a bad one sends the controller into FAULT with damping. A gap is one during a task."""
         fault = Fault.NONE
-        if not (np.isfinite(position).all() and np.isfinite(velocity).all() and np.isfinite(torque).all()):
+        defect = _defect(position, velocity, torque, self._lower, self._upper)
+        if defect == 1:
             fault = Fault.STATE_NOT_FINITE
-        elif (position < self._lower).any() or (position > self._upper).any():
+        elif defect == 2:
             fault = Fault.STATE_OUT_OF_LIMITS
         elif self._task_running and time - self._last_time > self._timeout:
             fault = Fault.STATE_STALE
@@ -307,7 +323,6 @@ class Pipeline:
                 self._finish()
         elif time - self._start_time >= self._duration:
             controller.stop()
-            self._finish()
 
     def _finish(self) -> None:
         self._task_running = False
@@ -333,18 +348,25 @@ class Pipeline:
 
 def warm_up(scenario: Scenario, robot: RobotDescription) -> None:
     """Walk once through every path of the loop, so that nothing is compiled or loaded in its first samples."""
-    reference = build_reference(scenario, robot)
-    pipeline = Pipeline(scenario, robot)
+    patient = scenario.with_overrides(
+        {"reaction.on_unexpected_impact": "continue", "reaction.on_unexpected_post_impact": "continue"}
+    )
+    reference = build_reference(patient, robot)
+    pipeline = Pipeline(patient, robot)
     pipeline.reset()
     q = reference.initial_configuration
     still = np.zeros_like(q)
-    period = scenario.control.period
+    period = patient.control.period
     pipeline.tick(0.0, q, still, still)
-    pipeline.start(reference, scenario)
-    for k in range(1, 4):
-        pipeline.tick(k * period, q, still, still)
+    pipeline.start(reference, patient)
+    # On the reference and far from it, where limits are active and the solver is asked.
+    places = (q, q + 0.05, q)
+    for k, place in enumerate(places, start=1):
+        pipeline.tick(k * period, place, still, still)
     pipeline.impact_detected(3.5 * period, q)
-    for k in range(4, 7):
-        pipeline.tick(k * period, q, still, still)
-    pipeline.fail(Fault.INTERNAL, still)
+    for k, place in enumerate(places, start=4):
+        pipeline.tick(k * period, place, still, still)
+    pipeline.cancel()
     pipeline.tick(7.0 * period, q, still, still)
+    pipeline.fail(Fault.INTERNAL, still)
+    pipeline.tick(8.0 * period, q, still, still)

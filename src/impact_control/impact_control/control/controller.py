@@ -13,12 +13,13 @@ from enum import IntEnum
 import numpy as np
 import pinocchio as pin
 
+from impact_control.compiled import compiled
 from impact_control.control.contact_force import NO_FORCE, ContactForce
 from impact_control.control.qp import AccelerationQP, QPStatus
 from impact_control.errors import InvalidInputError
 from impact_control.references import ImpactReference, ReferenceColumns
 from impact_control.robots import Dynamics, RobotDescription
-from impact_control.types import Vector
+from impact_control.types import Matrix, Vector
 
 
 class Mode(IntEnum):
@@ -85,6 +86,88 @@ class ControlParameters:
             raise InvalidInputError("friction_compensation", self.friction_compensation, "a number in [0, 1]")
 
 
+@compiled
+def _task_target(
+    wanted: Vector,
+    position: Vector,
+    twist: Vector,
+    orientation_error: Vector,
+    jacobian_rate_velocity: Vector,
+    joint_1: float,
+    joint_1_velocity: float,
+    gains: Vector,
+    gamma: float,
+    position_error: Vector,
+    velocity_error: Vector,
+    target: Vector,
+) -> None:
+    """Write what J ddq (6,) and ddq_1 are to be into target (7,), and the errors (3,) of position and velocity.
+
+    Van Steen 2024 (15), (23), (25) for the position, (16) with the sign of the Errata for the orientation,
+    (17) for joint 1, each solved for the acceleration; dJ dq is taken to the right side, (2).
+    wanted: one row of a reference, see `references.ReferenceColumns`. gains (3,): k_p, k_theta, k_q.
+    """
+    for i in range(3):
+        position_error[i] = wanted[i] - position[i]
+        velocity_error[i] = wanted[3 + i] - twist[i]
+        turning_error = wanted[12 + i] - twist[3 + i]
+        target[i] = (
+            wanted[6 + i]
+            + 2.0 * math.sqrt(gains[0]) * gamma * velocity_error[i]
+            + gains[0] * position_error[i]
+            - jacobian_rate_velocity[i]
+        )
+        target[3 + i] = (
+            wanted[15 + i]
+            + 2.0 * math.sqrt(gains[1]) * gamma * turning_error
+            + gains[1] * orientation_error[i]
+            - jacobian_rate_velocity[3 + i]
+        )
+    target[6] = (
+        wanted[20]
+        + 2.0 * math.sqrt(gains[2]) * gamma * (wanted[19] - joint_1_velocity)
+        + gains[2] * (wanted[18] - joint_1)
+    )
+
+
+@compiled
+def _hold_target(
+    position: Vector, velocity: Vector, start: Vector, start_velocity: Vector, elapsed: float, rate: float,
+    gain: float, target: Vector,
+) -> None:  # fmt: skip
+    """Write the joint accelerations (n,) that follow q(t) = q0 + dq0 (1 - exp(-rate t)) / rate.
+
+    Joint configuration task, Proper 2021 (2.67), (2.68), critically damped.
+    """
+    decay = math.exp(-rate * max(0.0, elapsed))
+    for j in range(target.shape[0]):
+        wanted_velocity = start_velocity[j] * decay
+        wanted = start[j] + start_velocity[j] * (1.0 - decay) / rate
+        target[j] = (
+            -rate * wanted_velocity
+            + 2.0 * math.sqrt(gain) * (wanted_velocity - velocity[j])
+            + gain * (wanted - position[j])
+        )
+
+
+@compiled
+def _add_force(jacobian: Matrix, inertia: Matrix, wrench: Vector, acceleration: Vector, target: Vector) -> None:
+    """Add Lambda^-1 f = J (M + B_theta)^-1 J^T f to target[:6] and its share of joint 1 to target[6].
+
+    Van Steen 2024 (26), (27). wrench (6,); acceleration (n,): (M + B_theta)^-1 J^T f, overwritten.
+    """
+    n = inertia.shape[0]
+    for j in range(n):
+        acceleration[j] = 0.0
+        for i in range(6):
+            acceleration[j] += jacobian[i, j] * wrench[i]
+    acceleration[:] = np.linalg.solve(inertia, acceleration)
+    for i in range(6):
+        for j in range(n):
+            target[i] += jacobian[i, j] * acceleration[j]
+    target[6] += acceleration[0]
+
+
 class ReferenceSpreadingController:
     """Computes one joint torque a sample. All work arrays are made in the constructor.
 
@@ -100,9 +183,8 @@ class ReferenceSpreadingController:
         self._robot = robot
         self._parameters = p = parameters
         self.qp = AccelerationQP(robot, p.period, p.acceleration_limit, p.stop_damping)
-        self._weights = np.repeat(
-            [p.position_weight, p.orientation_weight, p.posture_weight], [3, 3, 1]
-        ).astype(float)
+        self._gains = np.array([p.position_gain, p.orientation_gain, p.posture_gain])
+        self._weights = np.repeat([p.position_weight, p.orientation_weight, p.posture_weight], [3, 3, 1]).astype(float)
         self._task_matrix = np.zeros((7, n))
         self._task_matrix[6, 0] = 1.0
         self._target = np.zeros(7)
@@ -110,7 +192,6 @@ class ReferenceSpreadingController:
         self._joint_target = np.zeros(n)
         self._joint_weights = np.ones(n)
         self._feedforward = np.zeros(n)
-        self._force_torque = np.zeros(n)
         self._force_acceleration = np.zeros(n)
         self._wrench = np.zeros(6)
         self._hold_position = np.zeros(n)
@@ -134,6 +215,7 @@ class ReferenceSpreadingController:
         self._consecutive_failures = 0
         self._hold_pending = True
         self._last_torque = np.zeros(n)
+        self._change = np.zeros(n)
 
     @property
     def torque(self) -> Vector:
@@ -207,10 +289,9 @@ class ReferenceSpreadingController:
             else:
                 self._hold(dynamics, time, position, velocity)
             self._watch_solver()
-        for j in range(self._last_torque.size):
-            rate = abs(self.qp.torque[j] - self._last_torque[j]) / self._parameters.period
-            if rate > self.peak_torque_rate:
-                self.peak_torque_rate = rate
+        np.subtract(self.qp.torque, self._last_torque, out=self._change)
+        np.abs(self._change, out=self._change)
+        self.peak_torque_rate = max(self.peak_torque_rate, float(self._change.max()) / self._parameters.period)
         self._last_torque[:] = self.qp.torque
 
     def damp(self, velocity: Vector) -> None:
@@ -238,23 +319,14 @@ class ReferenceSpreadingController:
             self._hold_position[:] = position
             self._hold_velocity[:] = velocity if self.mode is Mode.STOPPED else 0.0
             self._hold_time = time
-        rate = self._parameters.stop_rate
-        decay = math.exp(-rate * max(0.0, time - self._hold_time))
-        gain = self._parameters.hold_gain
-        damping = 2.0 * math.sqrt(gain)
-        # Joint configuration task, Proper 2021 (2.67), (2.68), on q(t) = q0 + dq0 (1 - exp(-rate t)) / rate.
+        p = self._parameters
         target = self._joint_target
-        np.multiply(self._hold_velocity, (1.0 - decay) / rate, out=target)
-        target += self._hold_position
-        target -= position
-        target *= gain
-        for j in range(target.size):
-            wanted = self._hold_velocity[j] * decay
-            target[j] += damping * (wanted - velocity[j]) - rate * wanted
+        _hold_target(
+            position, velocity, self._hold_position, self._hold_velocity, time - self._hold_time, p.stop_rate,
+            p.hold_gain, target,
+        )  # fmt: skip
         self.force[:] = 0.0
-        self.qp.solve(
-            dynamics, position, velocity, self._joint_matrix, target, self._joint_weights, self._feedforward
-        )
+        self.qp.solve(dynamics, position, velocity, self._joint_matrix, target, self._joint_weights, self._feedforward)
 
     def _follow(self, dynamics: Dynamics, time: float, position: Vector, velocity: Vector) -> None:
         p = self._parameters
@@ -273,49 +345,26 @@ class ReferenceSpreadingController:
                 self.gamma = max(0.0, elapsed / p.interim_duration)  # van Steen 2024 (24)
         ante = self.mode is Mode.ANTE
         wanted = self.ante if ante else self.post
-        self._errors(dynamics, wanted, reference)
-        k, gamma, target = p.position_gain, self.gamma, self._target
-        # (15), (23), (25): position; (16) with the sign of the Errata: orientation; (17): joint 1.
-        np.multiply(self.velocity_error, 2.0 * math.sqrt(k) * gamma, out=target[:3])
-        target[:3] += wanted.acceleration
-        target[:3] += k * self.position_error
-        k = p.orientation_gain
-        np.subtract(wanted.angular_velocity, dynamics.twist[3:], out=target[3:6])
-        target[3:6] *= 2.0 * math.sqrt(k) * gamma
-        target[3:6] += wanted.angular_acceleration
-        target[3:6] += k * self.orientation_error
-        k = p.posture_gain
-        target[6] = (
-            wanted.posture[2]
-            + 2.0 * math.sqrt(k) * gamma * (wanted.posture[1] - velocity[0])
-            + k * (wanted.posture[0] - position[0])
-        )
-        target[:6] -= dynamics.jacobian_rate_velocity
+        # R_ref = exp(phi) R_d; log(R_ref R^T) is in the axes of A, as omega is, and equals R log(R^T R_ref).
+        wanted_rotation = pin.exp3(wanted.orientation) @ reference.geometry.orientation
+        self.orientation_error[:] = pin.log3(wanted_rotation @ dynamics.rotation.T)
+        _task_target(
+            wanted.data, dynamics.position, dynamics.twist, self.orientation_error, dynamics.jacobian_rate_velocity,
+            position[0], velocity[0], self._gains, self.gamma, self.position_error, self.velocity_error, self._target,
+        )  # fmt: skip
         self._task_matrix[:6] = dynamics.jacobian
         if ante:
             self.force[:] = 0.0
         else:
             self._press(dynamics, wanted)
-        self.qp.solve(
-            dynamics, position, velocity, self._task_matrix, target, self._weights, self._feedforward
-        )
-
-    def _errors(self, dynamics: Dynamics, wanted: ReferenceColumns, reference: ImpactReference) -> None:
-        np.subtract(wanted.position, dynamics.position, out=self.position_error)
-        np.subtract(wanted.velocity, dynamics.twist[:3], out=self.velocity_error)
-        # R_ref = exp(phi) R_d; log(R_ref R^T) is in the axes of A, as omega is, and equals R log(R^T R_ref).
-        wanted_rotation = pin.exp3(wanted.orientation) @ reference.geometry.orientation
-        self.orientation_error[:] = pin.log3(wanted_rotation @ dynamics.rotation.T)
+        self.qp.solve(dynamics, position, velocity, self._task_matrix, self._target, self._weights, self._feedforward)
 
     def _press(self, dynamics: Dynamics, wanted: ReferenceColumns) -> None:
         """Add the acceleration that exerts the contact force, van Steen 2024 (26), (27).
 
-        Lambda^-1 f = J (M + B_theta)^-1 J^T f; the same joint acceleration also enters the posture task, so
-        that the three tasks together ask for exactly J^T f of torque.
+        Its joint acceleration also enters the posture task, so that the three tasks together ask for exactly
+        J^T f of torque.
         """
         self._force.wrench(wanted.velocity, self._wrench)
         self.force[:] = self._wrench[:3]
-        np.matmul(dynamics.jacobian.T, self._wrench, out=self._force_torque)
-        self._force_acceleration[:] = np.linalg.solve(self.qp.inertia, self._force_torque)
-        self._target[:6] += dynamics.jacobian @ self._force_acceleration
-        self._target[6] += self._force_acceleration[0]
+        _add_force(dynamics.jacobian, self.qp.inertia, self._wrench, self._force_acceleration, self._target)

@@ -54,11 +54,10 @@ def acceleration_bounds(
         square = period * period
         high = min(high, 2.0 * (position_upper[j] - position[j] - period * velocity[j]) / square)
         low = max(low, 2.0 * (position_lower[j] - position[j] - period * velocity[j]) / square)
-        high = min(
-            high, _reachable_stop(position[j], velocity[j], position_upper[j], acceleration_limit[j], period)
-        )
+        high = min(high, _reachable_stop(position[j], velocity[j], position_upper[j], acceleration_limit[j], period))
         low = max(
-            low, -_reachable_stop(-position[j], -velocity[j], -position_lower[j], acceleration_limit[j], period)
+            low,
+            -_reachable_stop(-position[j], -velocity[j], -position_lower[j], acceleration_limit[j], period),
         )
         if high < low:
             # On the boundary of what can still stop, rounding alone makes them cross by some 1e-8.

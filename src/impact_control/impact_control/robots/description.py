@@ -6,12 +6,14 @@ numbers names its source there.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
 
+from impact_control.compiled import compiled
 from impact_control.errors import InvalidInputError, ScenarioError
 from impact_control.robots.data_file import Section, read_data_file
 from impact_control.types import Matrix, Vector
@@ -70,6 +72,15 @@ class Transmission:
             )
 
 
+@compiled
+def _friction_torque(
+    velocity: Vector, amplitude: Vector, slope: Vector, offset: Vector, at_rest: Vector, out: Vector
+) -> None:
+    """Write phi_1 / 2 (tanh(phi_2 (dq + phi_3) / 2) - tanh(phi_2 phi_3 / 2)) to out (n,)."""
+    for i in range(out.shape[0]):
+        out[i] = 0.5 * amplitude[i] * (math.tanh(0.5 * slope[i] * (velocity[i] + offset[i])) - at_rest[i])
+
+
 @dataclass(frozen=True, eq=False)
 class JointFriction:
     """Sigmoidal friction of the joints, Gaz et al. 2019, each (n,).
@@ -96,13 +107,7 @@ class JointFriction:
         the sign of dq: it stands on the left side, M ddq + h + tau_f = tau. Evaluated as a difference of
         tanh, which is the same and does not overflow. Does not allocate; out may be velocity.
         """
-        np.add(velocity, self.offset, out=out)
-        np.multiply(out, self.slope, out=out)
-        np.multiply(out, 0.5, out=out)
-        np.tanh(out, out=out)
-        np.subtract(out, self._at_rest, out=out)
-        np.multiply(out, self.amplitude, out=out)
-        np.multiply(out, 0.5, out=out)
+        _friction_torque(velocity, self.amplitude, self.slope, self.offset, self._at_rest, out)
         return out
 
 

@@ -39,9 +39,7 @@ class UnreachablePoseError(ImpactControlError):
         )
 
 
-def solve(
-    robot: RobotDescription, position: Vector, rotation: Matrix, posture: float, initial_guess: Vector
-) -> Vector:
+def solve(robot: RobotDescription, position: Vector, rotation: Matrix, posture: float, initial_guess: Vector) -> Vector:
     """Return q (n,) [rad] with the contact frame E at a pose and joint 1 at `posture`, inside the limits.
 
     position (3,) [m] of the origin of E and rotation (3, 3), axes of E as columns, in the world frame A;

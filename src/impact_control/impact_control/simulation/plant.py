@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from impact_control.errors import InvalidInputError
-from impact_control.robots import Dynamics, RobotDescription, contact_point_jacobian
-from impact_control.simulation.plant_kernel import MONITOR_SIZE, advance_interval
-from impact_control.types import Vector
+from impact_control.robots import Dynamics, RobotDescription
+from impact_control.simulation.plant_kernel import MONITOR_SIZE, SURFACE_SIZE, advance_interval
+from impact_control.types import Matrix, Vector
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ class PlantOptions:
         of 1 changes the velocity after a 0.2 m/s impact by 0.03 % of the jump and saves 40 % of the time.
     largest_step [s]: largest integration step; 50 us is 1/125 of the period of the fastest joint
         resonance (joint 7: about 160 Hz) and a fifth of the torque loop's period.
-    step_safety [-]: in contact the step is at most step_safety over the contact's own rate; 0.5 is a
-        fifth of the stability limit 2.8 of the Runge-Kutta scheme. Halving both steps changes the
+    step_safety [-]: in contact the step is at most step_safety over the contact's own rate; 1 is a
+        third of the stability limit 2.8 of the Runge-Kutta scheme. Halving both steps changes the
         velocity after an impact by less than 1e-4 of the jump (tests/unit/test_simulation_plant.py).
     joint_friction: whether the joints' friction acts.
     """
@@ -70,7 +70,7 @@ class PlantOptions:
     sample_period: float = 1e-3
     refresh_ticks: int = 2
     largest_step: float = 50e-6
-    step_safety: float = 0.5
+    step_safety: float = 1.0
     joint_friction: bool = True
 
 
@@ -99,29 +99,35 @@ class FlexibleJointPlant:
         ticks = self.options.sample_period * loop.rate
         if abs(ticks - round(ticks)) > 1e-9 or round(ticks) % self.options.refresh_ticks:
             raise InvalidInputError(
-                "refresh_ticks", self.options.refresh_ticks, f"a divisor of the {ticks:g} torque-loop ticks a sample"
+                "refresh_ticks",
+                self.options.refresh_ticks,
+                f"a divisor of the {ticks:g} torque-loop ticks a sample",
             )
         self._intervals = round(ticks) // self.options.refresh_ticks
         self._interval = self.options.refresh_ticks * self._tick_period
         transmission = robot.transmission
-        self._torque_gain = transmission.motor_inertia / transmission.reduced_motor_inertia - 1.0
-        self._torque_rate_gain = self._torque_gain * transmission.damping / transmission.stiffness
-        self._filter_rate = 2.0 * math.pi * loop.filter_cutoff
+        torque_gain = transmission.motor_inertia / transmission.reduced_motor_inertia - 1.0
         friction = robot.friction
-        self._friction = np.array([friction.amplitude, friction.slope, friction.offset])
-        if not self.options.joint_friction:
-            self._friction[0] = 0.0
+        self._joints: Matrix = np.array(
+            [
+                transmission.stiffness,
+                transmission.damping,
+                transmission.motor_inertia,
+                torque_gain,
+                torque_gain * transmission.damping / transmission.stiffness,
+                friction.amplitude if self.options.joint_friction else np.zeros(n),
+                friction.slope,
+                friction.offset,
+                1.0 / (1.0 + np.exp(-friction.slope * friction.offset)),
+            ]
+        )
+        self._filter_rate = 2.0 * math.pi * loop.filter_cutoff
         self._dynamics = Dynamics(robot)
         self._middle = np.zeros(n)
-        self._command = np.zeros(n)
-        self._work = np.zeros((4, max(n, 3)))
-        self._slopes = np.zeros((10, n))
-        self._trial = np.zeros((5, n))
-        self._state = np.zeros((5, n))
-        self._monitor = np.zeros(MONITOR_SIZE)
-        self._surface_parameters = np.zeros(5)
-        self._normal = np.array([0.0, 0.0, 1.0])
-        self._point = np.zeros(3)
+        self._scratch = np.zeros((23, max(n, 3)))
+        self._state: Matrix = np.zeros((5, n))
+        self._monitor: Vector = np.zeros(MONITOR_SIZE)
+        self._surface = np.zeros(SURFACE_SIZE)
         self.surface: Surface | None = None
         self.time = 0.0
         self.reset(configuration, surface)
@@ -132,13 +138,10 @@ class FlexibleJointPlant:
         if q.shape != (self._n,) or not np.all(np.isfinite(q)):
             raise InvalidInputError("configuration", configuration, f"{self._n} finite joint positions in rad")
         self.surface = surface
-        self._surface_parameters[:] = 0.0
+        self._surface[:] = 0.0
         if surface is not None:
-            self._surface_parameters[:] = (
-                surface.stiffness, surface.damping, surface.exponent, surface.friction, surface.slip_scale,
-            )  # fmt: skip
-            self._normal[:] = surface.normal
-            self._point[:] = surface.point
+            scalars = (surface.stiffness, surface.damping, surface.exponent, surface.friction, surface.slip_scale)
+            self._surface[:] = [*scalars, *surface.normal, *surface.point, self.robot.end_effector.radius]
         self._middle[:] = 0.0
         self._dynamics.update(q, self._middle)
         gravity = self._dynamics.gravity
@@ -156,27 +159,32 @@ class FlexibleJointPlant:
     def _distance(self, position: Vector) -> float:
         if self.surface is None:
             return math.inf
-        return float(self._normal @ (position - self._point)) - self.robot.end_effector.radius
+        height: float = self.surface.normal @ (position - self.surface.point)
+        return height - self.robot.end_effector.radius
 
     @property
     def link_position(self) -> Vector:
         """q (n,) [rad]."""
-        return self._state[0]
+        row: Vector = self._state[0]
+        return row
 
     @property
     def link_velocity(self) -> Vector:
         """dq (n,) [rad/s]."""
-        return self._state[1]
+        row: Vector = self._state[1]
+        return row
 
     @property
     def motor_position(self) -> Vector:
         """theta (n,) [rad], after the gear."""
-        return self._state[2]
+        row: Vector = self._state[2]
+        return row
 
     @property
     def motor_velocity(self) -> Vector:
         """dtheta (n,) [rad/s]."""
-        return self._state[3]
+        row: Vector = self._state[3]
+        return row
 
     @property
     def joint_torque(self) -> Vector:
@@ -219,48 +227,33 @@ class FlexibleJointPlant:
 
         The arm adds the gravity torque itself, as a Franka does.
         """
-        transmission = self.robot.transmission
         dynamics = self._dynamics
         state = self._state
+        options = self.options
         self._monitor[4] = 0.0
         for _ in range(self._intervals):
             # Middle of the interval: makes the frozen terms and the linearised gap second-order accurate.
             np.multiply(state[1], 0.5 * self._interval, out=self._middle)
             self._middle += state[0]
             dynamics.update(self._middle, state[1])
-            np.add(torque, dynamics.gravity, out=self._command)
-            offset = 0.0
-            jacobian = dynamics.jacobian[:3]
-            if self.surface is not None:
-                radius = self.robot.end_effector.radius
-                jacobian = contact_point_jacobian(dynamics.jacobian, -radius * self._normal)
-                # The angular part of this Jacobian moves the point, not the lowest point of the sphere: the
-                # gap needs the centre's motion, and n . (omega x n) = 0 makes both equal along the normal.
-                offset = self._distance(dynamics.position) - float(self._normal @ (jacobian @ self._middle))
             advance_interval(
                 state,
-                self.options.refresh_ticks,
+                options.refresh_ticks,
                 self._tick_period,
-                self.options.largest_step,
-                self.options.step_safety,
+                options.largest_step,
+                options.step_safety,
                 self.time,
-                self._command,
-                np.linalg.inv(dynamics.mass_matrix),
+                torque,
+                dynamics.mass_matrix,
                 dynamics.nonlinear,
-                np.ascontiguousarray(jacobian),
-                self._normal,
-                offset,
-                transmission.stiffness,
-                transmission.damping,
-                transmission.motor_inertia,
-                self._torque_gain,
-                self._torque_rate_gain,
-                self._friction,
+                dynamics.gravity,
+                dynamics.jacobian,
+                dynamics.position,
+                self._middle,
+                self._joints,
                 self._filter_rate,
-                self._surface_parameters,
-                self._work,
-                self._slopes,
-                self._trial,
+                self._surface,
+                self._scratch,
                 self._monitor,
             )
             self.time += self._interval

@@ -1,0 +1,89 @@
+# `make demo` and `make test` are all a newcomer needs. Both set up what is missing, inside the clone, in .venv.
+# Needed on the machine: a C and C++ compiler, CMake, Python 3.11 (another name or place: make PYTHON=...).
+
+SCENARIO ?= tabletop
+
+.NOTPARALLEL:
+
+STAMPS := .venv/stamps
+MESSAGES := $(wildcard src/impact_msgs/CMakeLists.txt src/impact_msgs/package.xml src/impact_msgs/cmake/* \
+                       src/impact_msgs/action/* src/impact_msgs/msg/* src/impact_msgs/srv/*)
+PACKAGE := $(addprefix src/impact_control/,setup.py setup.cfg pyproject.toml package.xml)
+
+# A sourced ROS installation must not leak into the environment, which has a ROS of its own.
+ISOLATED := env -u AMENT_PREFIX_PATH -u CMAKE_PREFIX_PATH -u PYTHONPATH -u PYTHONHOME -u RMW_IMPLEMENTATION \
+                -u _ROS_WHEELS_BOOTSTRAP_COMPLETE $(if $(AMENT_PREFIX_PATH),-u LD_LIBRARY_PATH)
+RUN := $(ISOLATED) .venv/bin/
+
+# A step shows its progress itself and returns nothing, or the reason of its failure: the one line make ends with.
+step = $(if $(only_asked),,$(call stop_if,$(shell $(ISOLATED) PYTHON='$(PYTHON)' scripts/setup.sh $(1))))
+stop_if = $(if $(1),$(error $(1)))
+# `make -n` and `make -q` ask what would be done.
+flags = $(filter-out --%,$(firstword -$(MAKEFLAGS)))
+only_asked = $(findstring n,$(flags))$(findstring q,$(flags))
+
+.PHONY: help
+help: ## show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+.PHONY: demo
+demo: setup ## run one impact task with the simulated arm and report on it (SCENARIO=tabletop)
+	@$(RUN)impact-control demo --scenario $(SCENARIO)
+
+.PHONY: test
+test: lint ## lint, check types, run all tests
+	@$(RUN)python -m pytest
+
+.PHONY: lint
+lint: $(STAMPS)/test ## lint and check types only
+	@$(RUN)ruff check
+	@$(RUN)mypy
+
+.PHONY: bench
+bench: setup ## measure the duration of a control step and the rate of the loop
+	@$(RUN)impact-control bench
+
+.PHONY: setup
+setup: $(STAMPS)/warm $(STAMPS)/messages $(STAMPS)/package ## make the environment without running anything
+
+.PHONY: extras
+extras: $(STAMPS)/test $(STAMPS)/extras ## install the large packages of requirements/extras.txt and compare with them
+	@$(RUN)python -m pytest tests/extras
+
+.PHONY: lock
+lock: $(STAMPS)/python ## resolve requirements/*.in into lock files again
+	@$(RUN)python scripts/lock.py
+
+.PHONY: clean
+clean: ## remove the environment and all caches
+	@rm -rf .venv
+	@find src tests scripts -name __pycache__ -prune -exec rm -rf {} +
+
+# The environment holds absolute paths: when the clone has moved or its Python is gone, it is made anew.
+ifneq ($(and $(wildcard .venv/bin/python),$(file <$(STAMPS)/python)),$(CURDIR))
+.PHONY: $(STAMPS)/python
+endif
+
+# Making the environment removes .venv with all stamps, so everything else follows it.
+$(STAMPS)/python: requirements/run.txt scripts/environment.pth
+	$(call step,python)
+
+$(STAMPS)/messages: $(MESSAGES) $(STAMPS)/python
+	$(call step,messages)
+	@touch $@
+
+$(STAMPS)/package: $(PACKAGE) $(STAMPS)/python
+	$(call step,package)
+	@touch $@
+
+$(STAMPS)/warm: $(STAMPS)/python | $(STAMPS)/messages $(STAMPS)/package
+	$(call step,warm)
+	@touch $@
+
+$(STAMPS)/test: requirements/test.txt $(STAMPS)/python | setup
+	$(call step,test)
+	@touch $@
+
+$(STAMPS)/extras: requirements/extras.txt $(STAMPS)/python | setup
+	$(call step,extras)
+	@touch $@

@@ -1,0 +1,39 @@
+"""Resolve requirements/<name>.in into requirements/<name>.txt: every package, exact versions.
+
+`test` and `extras` are resolved under the versions of `run` and hold only what they add to it.
+Run by `make lock` with Python 3.11, so that a newcomer installs what was tried.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+REQUIREMENTS = Path(__file__).resolve().parent.parent / "requirements"
+
+
+def resolve(name: str, constraints: list[str]) -> set[str]:
+    """Return the pins `package==version` that pip chooses for requirements/<name>.in."""
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-cache-dir", "--disable-pip-version-check"]
+    what = ["--dry-run", "--ignore-installed", "--report", "-", "-r", str(REQUIREMENTS / f"{name}.in")]
+    report = subprocess.run([*pip, *what, *constraints], check=True, stdout=subprocess.PIPE).stdout
+    packages = (item["metadata"] for item in json.loads(report)["install"])
+    return {f"{package['name'].lower().replace('_', '-')}=={package['version']}" for package in packages}
+
+
+def write(name: str, pins: set[str]) -> None:
+    """Write the lock file of `name`."""
+    header = f"# Resolved from {name}.in by `make lock`, for Python 3.11 on Linux x86_64."
+    (REQUIREMENTS / f"{name}.txt").write_text("\n".join([header, *sorted(pins), ""]))
+
+
+def main() -> None:
+    """Resolve all three lists."""
+    run = resolve("run", [])
+    write("run", run)
+    for name in ("test", "extras"):
+        write(name, resolve(name, ["-c", str(REQUIREMENTS / "run.txt")]) - run)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+#!/bin/sh
+# One step of the set-up; the Makefile says which steps are due and in which order.
+#   python    virtual environment .venv with the packages of requirements/run.txt
+#   messages  impact_msgs, built with CMake and installed into .venv, which is its ROS prefix
+#   package   impact_control, editable
+#   warm      caches of byte code, fonts and compiled kernels
+#   test      tools of requirements/test.txt
+#   extras    packages of requirements/extras.txt
+# Progress goes to standard error, everything else to .venv/log/<step>.log. A step that fails writes the reason, one
+# line, to standard output.
+set -eu
+
+step=$1
+venv=$PWD/.venv
+log=.venv/log/$step.log
+started=$(date +%s)
+in_line=
+
+exec 3>&1 4>&2
+
+begin() {
+    printf 'setup %s ... ' "$1" >&4
+    in_line=yes
+    mkdir -p .venv/log .venv/stamps
+    exec >"$log" 2>&1
+}
+
+end() {
+    seconds=$(($(date +%s) - started))
+    printf '%s s\n' "$seconds" >&4
+    in_line=
+    echo "$seconds" >>.venv/log/seconds
+}
+
+fail() {
+    [ -z "$in_line" ] || printf 'failed\n' >&4
+    printf 'setup: %s\n' "$1" >&3
+    trap - EXIT
+    exit 1
+}
+
+# Any command that fails without a reason of its own.
+trap '[ $? -eq 0 ] || fail "step $step failed, see $log"' EXIT
+trap 'fail "interrupted, run make again"' INT TERM
+
+# What went wrong: the first match in the log with the rest of its line, cut to a length that can be read.
+cause() {
+    line=$(grep -m 1 -ioE "($1).*" "$log") && printf '%.200s' "$line"
+}
+
+check_tools() {
+    [ "$(uname -sm)" = "Linux x86_64" ] ||
+        fail "the ROS 2 packages exist for Linux on x86_64 only, this is $(uname -sm): use the image in docker/"
+    command -v "${CC:-cc}" >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null ||
+        fail "no C compiler found: install gcc or clang (Debian: apt-get install build-essential)"
+    command -v "${CXX:-c++}" >/dev/null || command -v g++ >/dev/null || command -v clang++ >/dev/null ||
+        fail "no C++ compiler found: install g++ or clang (Debian: apt-get install build-essential)"
+    command -v cmake >/dev/null ||
+        fail "no CMake found: install version 3.22 or newer (Debian: apt-get install cmake)"
+}
+
+find_python() {
+    if [ -n "${PYTHON:-}" ]; then set -- "$PYTHON"; else set -- python3.11 python3; fi
+    for python in "$@"; do
+        "$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && break
+        python=
+    done
+    [ -n "$python" ] ||
+        fail "no Python 3.11 found as $(echo "$@" | sed 's/ / or /'): install it (Debian: apt-get install python3.11-venv python3.11-dev) or name it: make PYTHON=/path/to/python3.11"
+    "$python" -c 'import ensurepip, venv' 2>/dev/null ||
+        fail "$python has no module venv or ensurepip: install them (Debian: apt-get install python3.11-venv)"
+    "$python" -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null ||
+        fail "$python has no header files: install them (Debian: apt-get install python3.11-dev)"
+}
+
+# Exactly what the lock file says: no resolving, no building in environments of pip's own. Byte code is left to the
+# first import, which most modules never see.
+install() {
+    .venv/bin/python -m pip install --disable-pip-version-check --no-input --no-cache-dir --progress-bar off \
+        --retries 3 --no-deps --no-compile --use-pep517 --no-build-isolation "$@" && return
+    if grep -qE 'connection broken|ConnectionError|ReadTimeout|ProxyError' "$log"; then
+        fail "the Python package index cannot be reached: check network, proxy and certificates, then run make again (details: $log)"
+    fi
+    fail "pip: $(grep ERROR "$log" | tail -n 1 | cut -c -200) (details: $log)"
+}
+
+case $step in
+python)
+    check_tools
+    find_python
+    # An environment is a function of the lock file: never patched, always made anew.
+    rm -rf .venv
+    begin '1/4 python environment (downloads 280 MB)'
+    "$python" -m venv .venv
+    install "$(grep '^setuptools==' requirements/run.txt)"
+    install -r requirements/run.txt
+    .venv/bin/python scripts/slim.py
+    cp scripts/environment.pth .venv/lib/python3.11/site-packages/impact_control_environment.pth
+    end
+    printf '%s' "$PWD" >.venv/stamps/python
+    ;;
+messages)
+    check_tools
+    begin '2/4 messages'
+    AMENT_PREFIX_PATH=$venv
+    CMAKE_PREFIX_PATH=$venv
+    export AMENT_PREFIX_PATH CMAKE_PREFIX_PATH
+    { cmake -S src/impact_msgs -B .venv/build/impact_msgs -Wno-dev -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF \
+        -DCMAKE_INSTALL_PREFIX="$venv" -DPython3_EXECUTABLE="$venv/bin/python" &&
+        cmake --build .venv/build/impact_msgs --parallel "$(nproc)" &&
+        cmake --install .venv/build/impact_msgs; } ||
+        fail "impact_msgs does not build: $(cause 'parser\.invalid|[^ ]*: error:' || cause error || echo 'no reason given') (details: $log)"
+    end
+    ;;
+package)
+    begin '3/4 package'
+    install --editable src/impact_control
+    end
+    ;;
+warm)
+    begin '4/4 caches'
+    .venv/bin/python scripts/warm_up.py ||
+        fail "impact_control does not start: $(tail -n 1 "$log" | cut -c -200) (details: $log)"
+    end
+    printf 'setup done in %s s, .venv takes %s MB\n' \
+        "$(awk '{ sum += $1 } END { print sum }' .venv/log/seconds)" \
+        "$(du -s --block-size=1MB .venv | cut -f 1)" >&4
+    ;;
+test)
+    begin 'test tools'
+    install -r requirements/test.txt
+    end
+    ;;
+extras)
+    begin 'extras (downloads several 100 MB)'
+    install -r requirements/extras.txt
+    end
+    ;;
+*)
+    fail "unknown step $step"
+    ;;
+esac

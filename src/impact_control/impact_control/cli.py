@@ -1,0 +1,160 @@
+"""Command line: `impact-control`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from impact_control.errors import ImpactControlError
+from impact_control.graph import Shape
+from impact_control.pipeline import Outcome
+from impact_control.scenario import available_scenarios, describe_schema, load_scenario
+
+if TYPE_CHECKING:
+    from impact_control.nodes.session import Progress
+
+app = typer.Typer(
+    help="Impact-aware control of Franka arms: run scenarios, read their recordings.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+)
+
+ScenarioArgument = Annotated[str, typer.Option("--scenario", "-s", help="Name of a scenario, or path of a file.")]
+ShapeOption = Annotated[
+    Shape,
+    typer.Option(help="composed: observer, detector, classifier and controller in one process; or separate."),
+]
+SeedOption = Annotated[int | None, typer.Option(min=0, help="Seed of the sensor noise; default: the scenario's.")]
+OutputOption = Annotated[Path, typer.Option("--output", "-o", help="Directory in which runs are kept.")]
+
+
+@app.command()
+def demo(
+    scenario: ScenarioArgument = "tabletop",
+    shape: ShapeOption = Shape.COMPOSED,
+    lockstep: Annotated[bool, typer.Option(help="The simulator waits for the command of each sample.")] = False,
+    seed: SeedOption = None,
+    output: OutputOption = Path("runs"),
+) -> None:
+    """Run one impact with the simulated arm: nodes, bag, report."""
+    from impact_control.nodes.runs import new_run_directory, run_scenario, stoppable
+    from impact_control.recording.table import summary_text
+
+    name = load_scenario(scenario).name
+    directory = new_run_directory(output, name)
+    line = ProgressLine(name)
+    with stoppable() as stop:
+        try:
+            run = run_scenario(
+                scenario, directory, shape=shape, lockstep=lockstep, seed=seed,
+                stop_requested=stop, on_progress=line.progress, on_stage=line.stage,
+            )  # fmt: skip
+        finally:
+            line.end()
+    typer.echo(summary_text(run.summary, color=sys.stdout.isatty()))
+    typer.echo(f"Task: {run.result.outcome.name.replace('_', ' ').lower()} ({run.result.summary})")
+    typer.echo(f"Report: {run.report}")
+    typer.echo(f"Bag:    {directory / 'bag'}")
+    if run.result.outcome is Outcome.FAULT:
+        raise typer.Exit(1)
+
+
+@app.command("report")
+def report_again(
+    bag: Annotated[Path, typer.Argument(help="Directory of a bag, or of a run that holds one.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where the report goes.")] = None,
+) -> None:
+    """Write the report of a recorded run again."""
+    from impact_control.evaluation import evaluate, report
+    from impact_control.recording.bag import recover
+    from impact_control.recording.table import summary_text
+
+    directory = bag / "bag" if (bag / "bag").is_dir() else bag
+    if not directory.is_dir():
+        raise ImpactControlError(f"{bag}: no such directory")
+    recovered = recover(directory)
+    if recovered:
+        typer.echo(f"the recording was cut off; {recovered} messages were recovered")
+    target = output or directory.parent
+    summary = report(evaluate(directory), target)
+    typer.echo(summary_text(summary, color=sys.stdout.isatty()))
+    typer.echo(f"Report: {target / 'report.html'}")
+
+
+@app.command()
+def scenarios(
+    schema: Annotated[bool, typer.Option(help="Describe every entry of a scenario file instead.")] = False,
+) -> None:
+    """List the scenarios that come with the package."""
+    if schema:
+        typer.echo(describe_schema())
+        return
+    for name in available_scenarios():
+        typer.echo(f"{name:20s} {load_scenario(name).description}")
+
+
+@app.command()
+def bench(
+    seconds: Annotated[float, typer.Option(min=1.0, help="Length of each measurement over DDS.")] = 60.0,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Also write the figures as JSON.")] = None,
+) -> None:
+    """Measure control step, detector, classifier, impact map and the way over DDS."""
+    from impact_control.nodes.bench import run_bench
+
+    run_bench(seconds, output, typer.echo)
+
+
+class ProgressLine:
+    """One line that is written over on a terminal; a line a stage elsewhere."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._live = sys.stderr.isatty()
+        self._mode = ""
+
+    def stage(self, text: str) -> None:
+        """Say what is being done."""
+        self._write(f"{self._name}: {text} ...", final=not self._live)
+
+    def progress(self, progress: Progress) -> None:
+        """Show how far the task is."""
+        done = min(1.0, progress.task_time / max(progress.duration, 1e-9))
+        filled = round(24 * done)
+        mode = progress.mode.name.lower()
+        if self._live:
+            bar = "#" * filled + "." * (24 - filled)
+            self._write(
+                f"{self._name}: [{bar}] {progress.task_time:5.2f} / {progress.duration:.2f} s  {mode:8s} "
+                f"error {progress.position_error * 1e3:5.1f} mm  impacts {progress.impacts}",
+                final=False,
+            )
+        elif mode != self._mode:
+            self._write(f"{self._name}: {progress.task_time:5.2f} s  {mode}", final=True)
+        self._mode = mode
+
+    def end(self) -> None:
+        """Leave the line."""
+        if self._live:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    def _write(self, text: str, *, final: bool) -> None:
+        sys.stderr.write(f"\r\x1b[K{text}" if self._live else f"{text}\n" if final else "")
+        sys.stderr.flush()
+
+
+def main() -> None:
+    """Entry point: our own errors become one line."""
+    try:
+        app()
+    except ImpactControlError as error:
+        sys.stderr.write(f"impact-control: {error}\n")
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""From a recorded run to its report: analysis, predictions against the observed velocity, envelope."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from impact_control.classification import envelope_history
+from impact_control.control import Mode
+from impact_control.errors import InvalidInputError
+from impact_control.impacts import predict_post_impact_velocity
+from impact_control.pipeline import classifier_parameters
+from impact_control.recording.analysis import (
+    METADATA_NAME,
+    CommandLimits,
+    PostImpactComparison,
+    RunAnalysis,
+    Topics,
+    analyse,
+    measured_joints,
+)
+from impact_control.recording.figures import Envelope
+from impact_control.recording.report import write_report
+from impact_control.recording.series import Recording, read_bag
+from impact_control.recording.summary import RunSummary
+from impact_control.robots import Dynamics, InertiaModel, RobotDescription, contact_point_jacobian, load_robot
+from impact_control.scenario import Scenario, scenario_from_text
+from impact_control.types import Matrix, Vector
+
+INERTIA_NAMES = {
+    InertiaModel.LINKS: "M",
+    InertiaModel.REDUCED_MOTORS: "M + B_theta",
+    InertiaModel.MOTORS: "M + B_rho",
+}
+"""Inertia models by the symbols of Rey Arias 2024, section III."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What was found out about a recorded run; `comparison` is None where there was no impact."""
+
+    recording: Recording
+    scenario: Scenario
+    analysis: RunAnalysis
+    comparison: PostImpactComparison | None
+
+
+def recorded_scenario(recording: Recording) -> Scenario:
+    """Return the scenario that the recorder kept in the bag. Raises InvalidInputError when there is none."""
+    text = recording.metadata.get(METADATA_NAME, {}).get("scenario", "")
+    if not text:
+        raise InvalidInputError("bag", str(recording.directory), "a bag of this stack's recorder, with its scenario")
+    return scenario_from_text(text, str(recording.directory))
+
+
+def evaluate(bag: Path) -> Evaluation:
+    """Analyse a bag of this stack's recorder."""
+    recording = read_bag(bag)
+    scenario = recorded_scenario(recording)
+    robot = load_robot(scenario.robot.model, scenario.robot.end_effector, scenario.robot.motor_inertia)
+    analysis = analyse(recording, limits=CommandLimits(robot.limits.torque, robot.limits.torque_rate))
+    return Evaluation(recording, scenario, analysis, compare_predictions(recording, analysis, scenario, robot))
+
+
+def report(evaluation: Evaluation, output: Path) -> RunSummary:
+    """Write `report.html` and the figures into `output`."""
+    return write_report(
+        evaluation.recording,
+        output,
+        evaluation.analysis,
+        comparison=evaluation.comparison,
+        envelope=envelope_of(evaluation.recording, evaluation.scenario),
+    )
+
+
+def compare_predictions(
+    recording: Recording, analysis: RunAnalysis, scenario: Scenario, robot: RobotDescription
+) -> PostImpactComparison | None:
+    """Return predicted and observed post-impact velocities, Rey Arias 2024 (16), (17); None without an impact.
+
+    Predicted at the measured state of the last sample before the impact, on the surface that is really there
+    where the recording is a simulation, with the inertia models M, M + B_theta and M + B_rho.
+    """
+    impact = analysis.impact_time
+    if impact is None or analysis.gross_post_velocity is None or analysis.ante_velocity is None:
+        return None
+    surface = scenario.actual_environment.surface or scenario.expected_environment.surface
+    joints = measured_joints(recording, Topics())
+    before = int(np.flatnonzero(joints.time < impact)[-1])
+    dynamics = Dynamics(robot)
+    dynamics.update(joints.position[before], joints.velocity[before])
+    jacobian = contact_point_jacobian(dynamics.jacobian, -robot.end_effector.radius * surface.normal)
+    predictions = {
+        name: predict_post_impact_velocity(
+            dynamics.inertia(model), jacobian, surface.normal, joints.velocity[before], surface.friction
+        ).velocity
+        for model, name in INERTIA_NAMES.items()
+    }
+    return PostImpactComparison.from_radians(
+        analysis.joint_names, analysis.ante_velocity, analysis.gross_post_velocity, predictions
+    )
+
+
+def envelope_of(recording: Recording, scenario: Scenario) -> Envelope | None:
+    """Return the envelope of the joint velocity error over the task, computed again with the scenario's tuning."""
+    topics = Topics()
+    if topics.reference not in recording:
+        return None
+    joints = measured_joints(recording, topics)
+    reference = recording.series(topics.reference)
+    followed = _followed_velocity(reference["mode"], reference["ante_joint_velocity"], reference["post_joint_velocity"])
+    _, rows, picks = np.intersect1d(_keys(joints.time), _keys(reference["stamp"]), return_indices=True)
+    running = np.isin(reference["mode"][picks], (Mode.ANTE, Mode.INTERIM, Mode.POST))
+    rows, picks = rows[running], picks[running]
+    if rows.size < 2:
+        return None
+    parameters = classifier_parameters(scenario)
+    lower, upper = envelope_history(joints.time[rows], joints.velocity[rows], followed[picks], parameters)
+    return Envelope(joints.time[rows], lower, upper, float(np.max(parameters.joint_margins(lower.shape[1]))))
+
+
+def _followed_velocity(mode: Vector, ante: Matrix, post: Matrix) -> Matrix:
+    followed: Matrix = np.where((mode == Mode.ANTE)[:, None], ante, post)
+    return followed
+
+
+def _keys(stamps: Vector) -> Vector:
+    """Stamps as whole microseconds, so that the same sample of two topics compares equal."""
+    return np.round(stamps * 1e6).astype(np.int64)

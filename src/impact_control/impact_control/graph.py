@@ -1,0 +1,74 @@
+"""The one description of the running graph: which nodes, with which parameters. Launch files and CLI use it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from impact_control.errors import InvalidInputError
+
+
+class Shape(Enum):
+    """How observer, detector, classifier and controller are spread over processes."""
+
+    COMPOSED = "composed"
+    SEPARATE = "separate"
+
+
+class Duty(Enum):
+    """What a node is to the graph; decides the order of starting and stopping."""
+
+    ROBOT = "robot"
+    SERVICE = "service"
+    LOOP = "loop"
+    RECORDER = "recorder"
+
+
+@dataclass(frozen=True)
+class NodeSpec:
+    """One process: executable of the package (also a module of `impact_control.nodes`), node name, parameters."""
+
+    name: str
+    executable: str
+    duty: Duty
+    parameters: Mapping[str, object] = field(default_factory=dict)
+
+
+def describe_graph(
+    scenario: str,
+    *,
+    shape: Shape = Shape.COMPOSED,
+    simulate: bool = True,
+    lockstep: bool = False,
+    seed: int | None = None,
+    record: bool = True,
+) -> tuple[NodeSpec, ...]:
+    """Return the nodes for a scenario, in the order in which they are to be started.
+
+    scenario: name or path. simulate: with the embedded simulator as the robot side. lockstep: the simulator
+    waits for the command of each sample; it then starts paused. seed: of the sensor noise; None: the
+    scenario's. record: with a recorder, which needs its `directory` set before it is activated.
+    """
+    if lockstep and not simulate:
+        raise InvalidInputError("lockstep", lockstep, "False without the simulator: a robot does not wait")
+    common = {"scenario": scenario}
+    patience = {"state_patience": 0.0} if lockstep else {}
+    nodes: list[NodeSpec] = []
+    if record:
+        nodes.append(NodeSpec("recorder", "recorder", Duty.RECORDER))
+    if simulate:
+        parameters = {
+            **common, "seed": -1 if seed is None else seed, "lockstep": lockstep, "start_paused": lockstep,
+        }  # fmt: skip
+        nodes.append(NodeSpec("simulator", "simulator", Duty.ROBOT, parameters))
+    nodes.append(NodeSpec("predictor", "predictor", Duty.SERVICE, common))
+    if shape is Shape.COMPOSED:
+        nodes.append(NodeSpec("impact_loop", "loop", Duty.LOOP, {**common, **patience}))
+    else:
+        nodes += [
+            NodeSpec("detector", "detector", Duty.LOOP, {**common, **patience}),
+            NodeSpec("classifier", "classifier", Duty.LOOP, common),
+            NodeSpec("controller", "controller", Duty.LOOP, {**common, **patience}),
+        ]
+    return tuple(nodes)

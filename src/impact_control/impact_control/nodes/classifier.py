@@ -1,0 +1,157 @@
+"""Classifier as a process of its own: pairs joint states with the controller's reference, judges impacts."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+from impact_msgs.msg import ControllerReference, ImpactClassification, ImpactEvent
+from rcl_interfaces.msg import ParameterDescriptor
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from sensor_msgs.msg import JointState
+
+from impact_control.classification import SingleImpactClassifier, Verdict
+from impact_control.control import Mode
+from impact_control.errors import ImpactControlError
+from impact_control.nodes import qos, runtime, topics
+from impact_control.nodes.diagnostics import LoopDiagnostics
+from impact_control.nodes.joint_states import JointStateReader
+from impact_control.nodes.messages import nanoseconds, to_stamp
+from impact_control.nodes.publishers import ClassificationWriter
+from impact_control.pipeline import classifier_parameters
+from impact_control.robots import load_robot
+from impact_control.scenario import Scenario, load_scenario
+
+RUNNING = (Mode.ANTE, Mode.INTERIM, Mode.POST)
+PAIRING_DEPTH = 16
+"""Joint states kept until the reference computed from them arrives."""
+
+
+class ClassifierNode(LifecycleNode):
+    """Judges each task that the controller runs. A task begins when the reference's task time starts anew."""
+
+    def __init__(self) -> None:
+        super().__init__("classifier")
+        self.declare_parameter(
+            "scenario", "tabletop", ParameterDescriptor(description="name or path of the scenario file")
+        )
+        self._active = False
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Load the robot, open the topics."""
+        try:
+            self._load(str(self.get_parameter("scenario").value))
+        except ImpactControlError as error:
+            self.get_logger().error(str(error))
+            return TransitionCallbackReturn.FAILURE
+        n = len(self._reader.position)
+        self._stamps = [0] * PAIRING_DEPTH
+        self._velocities = np.zeros((PAIRING_DEPTH, n))
+        self._next = 0
+        self._publisher = self.create_publisher(ImpactClassification, topics.CLASSIFICATION, qos.EVENT)
+        self._inputs = [
+            self.create_subscription(JointState, topics.JOINT_STATES, self._on_state, qos.STREAM),
+            self.create_subscription(ControllerReference, topics.REFERENCE, self._on_reference, qos.STREAM),
+            self.create_subscription(ImpactEvent, topics.EVENTS, self._on_event, qos.EVENT),
+        ]
+        self._diagnostics = LoopDiagnostics(self, self._scenario.control.period)
+        self._timer = self.create_timer(1.0, self._on_timer)
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Start with no task."""
+        self._start_stamp: int | None = None
+        self._impacts = 0
+        self._mode = Mode.IDLE
+        self._samples = 0
+        self._active = True
+        runtime.still_heap()
+        return super().on_activate(state)
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Judge nothing more."""
+        self._active = False
+        return super().on_deactivate(state)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Close the topics."""
+        self.destroy_timer(self._timer)
+        for subscription in self._inputs:
+            self.destroy_subscription(subscription)
+        self.destroy_publisher(self._publisher)
+        self.destroy_publisher(self._diagnostics.publisher)
+        return TransitionCallbackReturn.SUCCESS
+
+    def _load(self, name: str) -> None:
+        self._scenario: Scenario = load_scenario(name)
+        robot = load_robot(
+            self._scenario.robot.model, self._scenario.robot.end_effector, self._scenario.robot.motor_inertia
+        )
+        n = len(robot.joint_names)
+        self._reader = JointStateReader(robot.joint_names)
+        self._classifier = SingleImpactClassifier(classifier_parameters(self._scenario), n)
+        self._writer = ClassificationWriter(self._scenario, n)
+
+    def _on_state(self, message: JointState) -> None:
+        if self._active and self._reader.read(message):
+            slot = self._next % PAIRING_DEPTH
+            self._stamps[slot] = nanoseconds(message.header.stamp)
+            self._velocities[slot] = self._reader.velocity
+            self._next += 1
+
+    def _on_reference(self, message: ControllerReference) -> None:
+        if not self._active:
+            return
+        stamp = nanoseconds(message.header.stamp)
+        mode = Mode(message.mode)
+        if mode is Mode.ANTE and self._mode not in RUNNING:
+            self._begin(message, stamp)
+        self._mode = mode
+        if self._start_stamp is None or mode not in (*RUNNING, Mode.STOPPED) or stamp not in self._stamps:
+            return
+        reference = (
+            message.ante_joint_velocity if self._classifier.impact is Verdict.UNKNOWN else message.post_joint_velocity
+        )
+        velocity = self._velocities[self._stamps.index(stamp)]
+        if self._classifier.update(message.task_time, velocity, np.asarray(reference)):
+            self._publish(stamp)
+        self._samples += 1
+        self._diagnostics.sample(stamp, 0.0)
+
+    def _begin(self, message: ControllerReference, stamp: int) -> None:
+        if message.scenario != self._scenario.name:
+            self.get_logger().warning(
+                f"task {message.scenario!r} is judged with the tuning of scenario {self._scenario.name!r}"
+            )
+        self._start_stamp = stamp - round(message.task_time * 1e9)
+        self._impacts = 0
+        self._classifier.start(message.nominal_impact_time, np.asarray(message.impact_configuration))
+        self._publish(stamp)
+
+    def _on_event(self, event: ImpactEvent) -> None:
+        if not self._active or self._start_stamp is None or self._mode not in RUNNING:
+            return
+        seconds = (nanoseconds(event.impact_time) - self._start_stamp) * 1e-9
+        if seconds < 0.0:
+            return
+        self._impacts += 1
+        if self._classifier.impact_detected(seconds, np.asarray(event.joint_position)):
+            self._publish(nanoseconds(event.header.stamp))
+
+    def _publish(self, stamp: int) -> None:
+        message = self._writer.write(self._classifier, self._impacts)
+        to_stamp(stamp, message.header.stamp)
+        self._publisher.publish(message)
+
+    def _on_timer(self) -> None:
+        if self._active:
+            self._diagnostics.publish(0, self._samples)
+
+
+def main() -> int:
+    """Entry point of the process."""
+    return runtime.run(ClassifierNode, runtime.spin_until_stopped)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

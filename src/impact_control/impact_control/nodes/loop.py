@@ -1,0 +1,589 @@
+"""The 1 kHz loop as a node: observer, detector, classifier and controller, whole or in parts."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import threading
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from impact_msgs.action import ExecuteImpactTask
+from impact_msgs.msg import (
+    ControllerReference,
+    ControllerStatus,
+    ExternalTorque,
+    ImpactClassification,
+    ImpactEvent,
+)
+from impact_msgs.srv import PredictPostImpact
+from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action.server import ServerGoalHandle
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from impact_control.classification import Verdict
+from impact_control.control import Fault, Mode
+from impact_control.errors import ImpactControlError
+from impact_control.nodes import qos, runtime, topics
+from impact_control.nodes.diagnostics import LoopDiagnostics
+from impact_control.nodes.fields import float_field
+from impact_control.nodes.joint_states import JointStateReader
+from impact_control.nodes.messages import nanoseconds, set_xyz, to_stamp
+from impact_control.nodes.publishers import ClassificationWriter
+from impact_control.pipeline import Outcome, Pipeline, warm_up
+from impact_control.references import ImpactReference, build_reference
+from impact_control.robots import InertiaModel, load_robot
+from impact_control.scenario import Scenario, load_scenario
+from impact_control.types import Vector
+
+STATUS_PERIOD = 10
+"""Samples between two messages of the status. Every message that leaves the loop costs a wake-up elsewhere."""
+
+SWITCH_INTERVAL = 2e-4
+"""[s] the thread that builds a reference may keep the interpreter before the loop gets its turn."""
+
+PREDICTION_PATIENCE = 5.0
+"""[s] an impact task waits for the predictor service."""
+
+
+@dataclass(frozen=True)
+class PredictedByService:
+    """What the predictor answered: velocity (n,) [rad/s] after the impact, normal impulse [Ns]."""
+
+    velocity: Vector
+    normal_impulse: float
+
+
+class LoopNode(LifecycleNode):
+    """Runs a `Pipeline` on every joint state. Parameters `detect`, `classify`, `control` choose its parts."""
+
+    def __init__(self, name: str = "impact_loop", *, detect: bool = True, classify: bool = True, control: bool = True):
+        super().__init__(name)
+        describe = ParameterDescriptor
+        self.declare_parameter("scenario", "tabletop", describe(description="name or path of the scenario file"))
+        self.declare_parameter("detect", detect, describe(description="run observer and detector here", read_only=True))
+        self.declare_parameter("classify", classify, describe(description="run the classifier here", read_only=True))
+        self.declare_parameter("control", control, describe(description="run the controller here", read_only=True))
+        self.declare_parameter(
+            "state_patience",
+            0.2,
+            describe(
+                description="seconds of wall time without a joint state after which a running task ends in a fault; "
+                "0: no limit, for lockstep",
+                floating_point_range=[FloatingPointRange(from_value=0.0, to_value=10.0)],
+            ),
+        )
+        self._active = False
+        self._pipeline: Pipeline | None = None
+
+    # ------------------------------------------------------------------ life
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Load the scenario, build the pipeline, open the topics."""
+        try:
+            self._scenario: Scenario = load_scenario(self._text("scenario"))
+            self._robot = load_robot(
+                self._scenario.robot.model,
+                self._scenario.robot.end_effector,
+                self._scenario.robot.motor_inertia,
+            )
+            self._detects, self._classifies, self._controls = (
+                bool(self.get_parameter(part).value) for part in ("detect", "classify", "control")
+            )
+            self._pipeline = Pipeline(
+                self._scenario,
+                self._robot,
+                detect=self._detects,
+                classify=self._classifies,
+                control=self._controls,
+            )
+            warm_up(self._scenario, self._robot)
+        except ImpactControlError as error:
+            self.get_logger().error(str(error))
+            return TransitionCallbackReturn.FAILURE
+        self._reader = JointStateReader(self._robot.joint_names)
+        self._base: int | None = None
+        self._build_messages()
+        self._open()
+        parts = [part for part in ("detect", "classify", "control") if self.get_parameter(part).value]
+        self.get_logger().info(f"ready to {', '.join(parts)} for {self._robot.name}, scenario {self._scenario.name}")
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Start with cleared buffers; a controller holds the pose of the first sample."""
+        required(self._pipeline).reset()
+        self._base = None
+        self._samples = 0
+        self._missed = 0
+        self._last_stamp = 0
+        self._last_arrival = time.monotonic()
+        self._told = (Mode.IDLE, Fault.NONE, 0)
+        self._active = True
+        sys.setswitchinterval(SWITCH_INTERVAL)
+        runtime.still_heap()
+        return super().on_activate(state)
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Send nothing more. A running task ends."""
+        self._active = False
+        self._end_goal()
+        return super().on_deactivate(state)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Close the topics."""
+        for timer in (self._slow_timer, self._diagnostics_timer):
+            self.destroy_timer(timer)
+        for subscription in self._subscriptions_here:
+            self.destroy_subscription(subscription)
+        for publisher in self._publishers_here:
+            self.destroy_publisher(publisher)
+        if self._controls:
+            self._action.destroy()
+            self.destroy_client(self._predictor)
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Send nothing more."""
+        self._active = False
+        return TransitionCallbackReturn.SUCCESS
+
+    def _text(self, name: str) -> str:
+        return str(self.get_parameter(name).value)
+
+    def _open(self) -> None:
+        publish = self.create_publisher
+        subscribe = self.create_subscription
+        self._publishers_here = []
+        self._subscriptions_here = [subscribe(JointState, topics.JOINT_STATES, self._on_state, qos.STREAM)]
+        self._diagnostics = LoopDiagnostics(self, self._scenario.control.period)
+        self._publishers_here.append(self._diagnostics.publisher)
+        if self._detects:
+            self._torque_publisher = publish(ExternalTorque, topics.EXTERNAL_TORQUE, qos.STREAM)
+            self._event_publisher = publish(ImpactEvent, topics.EVENTS, qos.EVENT)
+            self._publishers_here += [self._torque_publisher, self._event_publisher]
+        else:
+            self._subscriptions_here.append(subscribe(ImpactEvent, topics.EVENTS, self._on_event, qos.EVENT))
+        if self._classifies:
+            self._classification_publisher = publish(ImpactClassification, topics.CLASSIFICATION, qos.EVENT)
+            self._publishers_here.append(self._classification_publisher)
+        elif self._controls:
+            self._subscriptions_here.append(
+                subscribe(ImpactClassification, topics.CLASSIFICATION, self._on_classification, qos.EVENT)
+            )
+        self._goal: ServerGoalHandle | None = None
+        self._end_reason = ""
+        self._last_classification: ImpactClassification | None = None
+        self._building = False
+        self._built: tuple[ImpactReference, ClassificationWriter] | str | None = None
+        if self._controls:
+            self._command_publisher = publish(Float64MultiArray, topics.COMMANDS, qos.COMMAND)
+            self._reference_publisher = publish(ControllerReference, topics.REFERENCE, qos.STREAM)
+            self._status_publisher = publish(ControllerStatus, topics.STATUS, qos.STREAM)
+            self._publishers_here += [
+                self._command_publisher,
+                self._reference_publisher,
+                self._status_publisher,
+            ]
+            self._predictor = self.create_client(PredictPostImpact, topics.PREDICT)
+            self._action = ActionServer(
+                self,
+                ExecuteImpactTask,
+                topics.EXECUTE,
+                execute_callback=self._on_execute,
+                goal_callback=self._on_goal,
+                handle_accepted_callback=self._on_accepted,
+                cancel_callback=self._on_cancel,
+            )
+        self._slow_timer = self.create_timer(0.05, self._on_slow_timer)
+        self._diagnostics_timer = self.create_timer(1.0, self._on_diagnostics)
+
+    def _build_messages(self) -> None:
+        names = list(self._robot.joint_names)
+        n = len(names)
+        self._torque_message = ExternalTorque(joint_names=names)
+        self._residual = float_field(self._torque_message, "external_torque", n)
+        self._residual_rate = float_field(self._torque_message, "external_torque_rate", n)
+        float_field(self._torque_message, "rate_threshold", n)[:] = self._scenario.detection.rate_threshold
+        self._command_message = Float64MultiArray()
+        self._command = float_field(self._command_message, "data", n)
+        self._reference_message = ControllerReference(joint_names=names)
+        self._impact_configuration = float_field(self._reference_message, "impact_configuration", n)
+        self._ante_velocity = float_field(self._reference_message, "ante_joint_velocity", n)
+        self._post_velocity = float_field(self._reference_message, "post_joint_velocity", n)
+        self._status_message = ControllerStatus()
+        self._commanded = float_field(self._status_message, "commanded_torque", n)
+        self._writer = ClassificationWriter(self._scenario, n)
+
+    # ------------------------------------------------------------------ the loop
+
+    def _on_state(self, message: JointState) -> None:
+        if not self._active:
+            return
+        started = time.perf_counter()
+        pipeline = required(self._pipeline)
+        reader = self._reader
+        stamp = nanoseconds(message.header.stamp)
+        if self._base is None:
+            self._base = stamp
+        if reader.read(message):
+            pipeline.tick((stamp - self._base) * 1e-9, reader.position, reader.velocity, reader.effort)
+        else:
+            pipeline.fail(reader.fault, reader.velocity)
+        if self._controls:
+            self._command[:] = pipeline.torque
+            self._command_publisher.publish(self._command_message)
+        elapsed = time.perf_counter() - started
+        self._count(stamp)
+        if self._detects:
+            self._publish_detection(message)
+        if self._controls:
+            self._publish_control(message, elapsed)
+        if pipeline.verdict_changed and self._classifies:
+            self._publish_classification(message)
+        self._diagnostics.sample(stamp, elapsed)
+
+    def _count(self, stamp: int) -> None:
+        self._samples += 1
+        self._last_arrival = time.monotonic()
+        if self._last_stamp:
+            periods = round((stamp - self._last_stamp) * 1e-9 / self._scenario.control.period)
+            if periods > 1:
+                self._missed += periods - 1
+        self._last_stamp = stamp
+
+    def _publish_detection(self, source: JointState) -> None:
+        pipeline = self._pipeline
+        if pipeline is None or pipeline.observer is None or pipeline.detector is None:
+            return
+        message = self._torque_message
+        message.header.stamp = source.header.stamp
+        self._residual[:] = pipeline.observer.residual
+        self._residual_rate[:] = pipeline.observer.residual_rate
+        self._torque_publisher.publish(message)
+        if pipeline.impact_now:
+            self._publish_event(source, pipeline)
+
+    def _publish_event(self, source: JointState, pipeline: Pipeline) -> None:
+        detector, observer = pipeline.detector, pipeline.observer
+        if detector is None or observer is None or self._base is None:
+            return
+        event = ImpactEvent(
+            index=detector.index,
+            joint_names=list(self._robot.joint_names),
+            triggered=detector.triggered.tolist(),
+            external_torque=observer.residual.tolist(),
+            external_torque_rate=observer.residual_rate.tolist(),
+            joint_position=self._reader.position.tolist(),
+            joint_velocity=self._reader.velocity.tolist(),
+            isolated_link=detector.isolated_link,
+        )
+        event.header.stamp = source.header.stamp
+        to_stamp(self._base + round(detector.impact_time * 1e9), event.impact_time)
+        self._event_publisher.publish(event)
+
+    def _publish_control(self, source: JointState, elapsed: float) -> None:
+        pipeline = self._pipeline
+        if pipeline is None or pipeline.controller is None:
+            return
+        controller = pipeline.controller
+        wanted = controller.ante if controller.mode is Mode.ANTE else controller.post
+        message = self._reference_message
+        message.header.stamp = source.header.stamp
+        message.mode = int(controller.mode)
+        message.task_time = controller.task_time
+        set_xyz(message.position, wanted.position)
+        set_xyz(message.velocity, wanted.velocity)
+        set_xyz(message.force, controller.force)
+        self._ante_velocity[:] = controller.ante.joint_velocity
+        self._post_velocity[:] = controller.post.joint_velocity
+        self._reference_publisher.publish(message)
+        if self._samples % STATUS_PERIOD:
+            return
+        status = self._status_message
+        status.header.stamp = source.header.stamp
+        status.mode = int(controller.mode)
+        status.fault = int(controller.fault)
+        status.qp_status = int(controller.qp.status)
+        status.task_time = controller.task_time
+        status.gamma = controller.gamma
+        set_xyz(status.position_error, controller.position_error)
+        set_xyz(status.velocity_error, controller.velocity_error)
+        set_xyz(status.orientation_error, controller.orientation_error)
+        self._commanded[:] = controller.torque
+        status.torque_limited = controller.qp.limited
+        status.step_duration = elapsed
+        status.samples = self._samples
+        status.missed_samples = self._missed
+        self._status_publisher.publish(status)
+
+    def _publish_classification(self, source: JointState) -> None:
+        pipeline = self._pipeline
+        if pipeline is None or pipeline.classifier is None:
+            return
+        message = self._writer.write(pipeline.classifier, pipeline.impacts)
+        message.header.stamp = source.header.stamp
+        self._classification_publisher.publish(message)
+
+    # ------------------------------------------------------------------ results of parts that run elsewhere
+
+    def _on_event(self, event: ImpactEvent) -> None:
+        if self._active and self._pipeline is not None and self._base is not None:
+            seconds = (nanoseconds(event.impact_time) - self._base) * 1e-9
+            # Events of before the activation are kept by the publisher for late joiners.
+            if seconds >= 0.0:
+                self._pipeline.impact_detected(seconds, np.asarray(event.joint_position))
+
+    def _on_classification(self, message: ImpactClassification) -> None:
+        pipeline = self._pipeline
+        if not self._active or pipeline is None or self._base is None:
+            return
+        # Verdicts of before the activation are kept by the publisher for late joiners.
+        if message.scenario == pipeline.scenario.name and nanoseconds(message.header.stamp) >= self._base:
+            self._last_classification = message
+            pipeline.verdict(Verdict(message.impact), Verdict(message.post_impact))
+
+    # ------------------------------------------------------------------ the action
+
+    def _on_goal(self, request: ExecuteImpactTask.Goal) -> GoalResponse:
+        pipeline = self._pipeline
+        if not self._active or pipeline is None or pipeline.controller is None:
+            self.get_logger().error("impact task refused: the controller is not active")
+            return GoalResponse.REJECT
+        if self._goal is not None or self._building:
+            self.get_logger().error("impact task refused: another task is running")
+            return GoalResponse.REJECT
+        if pipeline.controller.mode is Mode.FAULT:
+            self.get_logger().error(
+                f"impact task refused: fault {pipeline.controller.fault.name}; deactivate and activate to clear it"
+            )
+            return GoalResponse.REJECT
+        try:
+            self._goal_scenario = load_scenario(request.scenario) if request.scenario else self._scenario
+        except ImpactControlError as error:
+            self.get_logger().error(f"impact task refused: {error}")
+            return GoalResponse.REJECT
+        if self._goal_scenario.robot.model != self._scenario.robot.model:
+            self.get_logger().error(
+                f"impact task refused: scenario {self._goal_scenario.name!r} is for another robot "
+                f"({self._goal_scenario.robot.model}, not {self._scenario.robot.model})"
+            )
+            return GoalResponse.REJECT
+        return GoalResponse.ACCEPT
+
+    def _on_cancel(self, goal: ServerGoalHandle) -> CancelResponse:
+        if self._pipeline is not None:
+            self._pipeline.cancel()
+        return CancelResponse.ACCEPT
+
+    def _on_accepted(self, goal: ServerGoalHandle) -> None:
+        """Build the reference beside the loop; the task starts when it is there.
+
+        The goal is executed, in the sense of rclpy, only when the task is over: a coroutine that waits for the
+        end keeps the events executor busy all the time.
+        """
+        self._goal = goal
+        self._end_reason = ""
+        self._building = True
+        self._built = None
+        self._last_classification = None
+        # The first message of a kind is slow to send: better now than when the task runs.
+        goal.publish_feedback(ExecuteImpactTask.Feedback(mode=int(Mode.IDLE)))
+        threading.Thread(target=self._build_reference, args=(self._goal_scenario,), daemon=True).start()
+
+    def _on_execute(self, goal: ServerGoalHandle) -> ExecuteImpactTask.Result:
+        """Report how the task ended."""
+        result = self._result(self._end_reason)
+        if result.outcome == Outcome.CANCELLED:
+            goal.canceled()
+        elif result.outcome == Outcome.FAULT:
+            goal.abort()
+        else:
+            goal.succeed()
+        return result
+
+    def _build_reference(self, scenario: Scenario) -> None:
+        """Runs in a thread of its own, with the least priority: the loop goes on holding meanwhile."""
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+        try:
+            reference = build_reference(scenario, self._robot, self._predict)
+            self._built = reference, ClassificationWriter(scenario, len(self._robot.joint_names))
+        except ImpactControlError as error:
+            self._built = str(error)
+
+    def _predict(self, q: Vector, dq: Vector, offset: Vector, normal: Vector, friction: float) -> PredictedByService:
+        """Ask the predictor service; called from the building thread."""
+        if not self._predictor.wait_for_service(timeout_sec=PREDICTION_PATIENCE):
+            raise ImpactControlError(f"service {topics.PREDICT} did not answer within {PREDICTION_PATIENCE:g} s")
+        request = PredictPostImpact.Request(
+            joint_position=q.tolist(),
+            joint_velocity=dq.tolist(),
+            friction=float(friction),
+            inertia_model=int(InertiaModel.REDUCED_MOTORS),
+        )
+        set_xyz(request.contact_offset, offset)
+        set_xyz(request.normal, normal)
+        arrived = threading.Event()
+        future = self._predictor.call_async(request)
+        future.add_done_callback(lambda _: arrived.set())
+        if not arrived.wait(PREDICTION_PATIENCE):
+            raise ImpactControlError(f"service {topics.PREDICT} did not answer within {PREDICTION_PATIENCE:g} s")
+        response = future.result()
+        if response is None or not response.success:
+            raise ImpactControlError(f"{topics.PREDICT} refused: {response.reason if response else 'no answer'}")
+        return PredictedByService(np.asarray(response.joint_velocity, dtype=float), response.normal_impulse)
+
+    def _arm(self, built: tuple[ImpactReference, ClassificationWriter] | str) -> None:
+        pipeline = self._pipeline
+        if pipeline is None:
+            return
+        self._building = False
+        self._built = None
+        if isinstance(built, str):
+            self._end_goal(f"no reference: {built}")
+            return
+        if self._goal is not None and self._goal.is_cancel_requested:
+            self._end_goal()
+            return
+        scenario = self._goal_scenario
+        reference, self._writer = built
+        self._reference_message.scenario = scenario.name
+        self._reference_message.nominal_impact_time = reference.nominal_impact_time
+        self._impact_configuration[:] = reference.impact_configuration
+        pipeline.start(reference, scenario)
+        if pipeline.classifier is not None:
+            message = self._writer.write(pipeline.classifier, 0)
+            if self._last_stamp:
+                to_stamp(self._last_stamp, message.header.stamp)
+            self._classification_publisher.publish(message)
+
+    def _end_goal(self, reason: str = "") -> None:
+        goal, self._goal = self._goal, None
+        self._building = False
+        if goal is not None:
+            self._end_reason = reason
+            goal.execute()
+
+    def _result(self, reason: str) -> ExecuteImpactTask.Result:
+        pipeline = self._pipeline
+        result = ExecuteImpactTask.Result()
+        if pipeline is None or pipeline.controller is None:
+            return result
+        controller = pipeline.controller
+        outcome = Outcome.FAULT if reason else pipeline.outcome
+        if not reason and not pipeline.finished and outcome is not Outcome.CANCELLED:
+            outcome, reason = Outcome.FAULT, "the node was deactivated"
+        result.outcome = int(outcome)
+        result.impacts = pipeline.impacts
+        result.duration = controller.task_time
+        result.final_position_error = float(np.linalg.norm(controller.position_error))
+        result.peak_torque_rate = controller.peak_torque_rate
+        if pipeline.classifier is not None:
+            result.classification = self._writer.write(pipeline.classifier, pipeline.impacts)
+            if self._last_stamp:
+                to_stamp(self._last_stamp, result.classification.header.stamp)
+        elif self._last_classification is not None:
+            result.classification = self._last_classification
+        if outcome is Outcome.FAULT and not reason:
+            reason = self._fault_reason()
+        result.summary = reason or result.classification.reason
+        return result
+
+    def _fault_reason(self) -> str:
+        if self._pipeline is None or self._pipeline.controller is None:
+            return ""
+        fault = self._pipeline.controller.fault
+        if fault in (Fault.STATE_JOINT_NAMES, Fault.STATE_WRONG_SIZE):
+            return f"{fault.name}: {self._reader.reason}"
+        return fault.name if fault is not Fault.NONE else ""
+
+    # ------------------------------------------------------------------ beside the loop
+
+    def _on_slow_timer(self) -> None:
+        pipeline = self._pipeline
+        if pipeline is None or not self._active:
+            return
+        if self._built is not None:
+            self._arm(self._built)
+        self._watch_arrival(pipeline)
+        controller = pipeline.controller
+        if controller is None:
+            return
+        self._tell(controller.mode, controller.fault, pipeline.impacts)
+        goal = self._goal
+        if goal is None:
+            return
+        if not self._building and not pipeline.task_active:
+            self._end_goal()
+        elif pipeline.task_active:
+            goal.publish_feedback(
+                ExecuteImpactTask.Feedback(
+                    mode=int(Mode.ANTE if pipeline.armed else controller.mode),
+                    task_time=controller.task_time,
+                    duration=pipeline.scenario.task.duration,
+                    position_error=float(np.linalg.norm(controller.position_error)),
+                    velocity_error=float(np.linalg.norm(controller.velocity_error)),
+                    impacts=pipeline.impacts,
+                )
+            )
+
+    def _watch_arrival(self, pipeline: Pipeline) -> None:
+        patience = float(self.get_parameter("state_patience").value)
+        silent = time.monotonic() - self._last_arrival
+        if patience == 0.0 or silent <= patience or not pipeline.task_active or pipeline.armed:
+            return
+        if pipeline.controller is not None and pipeline.controller.mode is not Mode.FAULT:
+            self.get_logger().error(f"no joint state for {silent:.2f} s (limit {patience:g} s)")
+            pipeline.fail(Fault.STATE_STALE, self._reader.velocity)
+            pipeline.end_after_fault()
+
+    def _tell(self, mode: Mode, fault: Fault, impacts: int) -> None:
+        if (mode, fault, impacts) == self._told:
+            return
+        told_mode, told_fault, _ = self._told
+        if mode is not told_mode:
+            self.get_logger().info(f"mode {told_mode.name} -> {mode.name}")
+        if fault is not told_fault and fault is not Fault.NONE:
+            self.get_logger().error(
+                f"fault {self._fault_reason()}: joints are damped; deactivate and activate to clear"
+            )
+            self._status_message.fault_reason = self._fault_reason()
+        self._told = (mode, fault, impacts)
+
+    def _on_diagnostics(self) -> None:
+        if self._active:
+            self._diagnostics.publish(self._missed, self._samples)
+
+
+def required(pipeline: Pipeline | None) -> Pipeline:
+    """Return the pipeline that on_configure made."""
+    if pipeline is None:
+        raise ImpactControlError("the node is not configured")
+    return pipeline
+
+
+def _main(name: str, **parts: bool) -> int:
+    return runtime.run(functools.partial(LoopNode, name, **parts), runtime.spin_until_stopped)
+
+
+def main() -> int:
+    """Entry point: everything in one process."""
+    return _main("impact_loop")
+
+
+def main_detector() -> int:
+    """Entry point: observer and detector only."""
+    return _main("detector", classify=False, control=False)
+
+
+def main_controller() -> int:
+    """Entry point: controller only."""
+    return _main("controller", detect=False, classify=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

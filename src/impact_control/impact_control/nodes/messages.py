@@ -1,0 +1,34 @@
+"""Conversions between messages and the core's numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Point, Vector3
+
+from impact_control.types import Vector
+
+_NANOSECONDS = 1_000_000_000
+
+
+def nanoseconds(stamp: Time) -> int:
+    """Stamp as integer nanoseconds, exact."""
+    return int(stamp.sec) * _NANOSECONDS + int(stamp.nanosec)
+
+
+def to_stamp(value: int, stamp: Time) -> Time:
+    """Write integer nanoseconds into `stamp` and return it."""
+    stamp.sec, stamp.nanosec = divmod(value, _NANOSECONDS)
+    return stamp
+
+
+def set_xyz(target: Point | Vector3, values: Vector) -> None:
+    """Write (3,) into a Point or Vector3."""
+    target.x = float(values[0])
+    target.y = float(values[1])
+    target.z = float(values[2])
+
+
+def xyz(source: Point | Vector3) -> Vector:
+    """(3,) of a Point or Vector3."""
+    return np.array([source.x, source.y, source.z])

@@ -1,0 +1,116 @@
+"""Child processes of the graph: started with the environment they need, watched, ended in order."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from impact_control.graph import NodeSpec
+
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True)
+class Death:
+    """A process that ended without being asked to."""
+
+    name: str
+    code: int
+
+    def __str__(self) -> str:
+        """Say who died and of what."""
+        if self.code < 0:
+            return f"node {self.name!r} was killed by {signal.Signals(-self.code).name}"
+        return f"node {self.name!r} ended by itself with exit code {self.code}"
+
+
+class Processes:
+    """The processes of a graph, by node name. Their output goes to one log file each in `log_directory`."""
+
+    def __init__(self, log_directory: Path, namespace: str = "") -> None:
+        self._log_directory = log_directory
+        self._namespace = namespace
+        self._children: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start(self, spec: NodeSpec) -> None:
+        """Start a node. It ends with this process, however this process ends."""
+        arguments = ["--ros-args", "-r", f"__node:={spec.name}"]
+        if self._namespace:
+            arguments += ["-r", f"__ns:=/{self._namespace.strip('/')}"]
+        for key, value in spec.parameters.items():
+            arguments += ["-p", f"{key}:={_parameter_text(value)}"]
+        self._log_directory.mkdir(parents=True, exist_ok=True)
+        with self.log_file(spec.name).open("ab") as log:
+            self._children[spec.name] = subprocess.Popen(
+                [sys.executable, "-m", f"impact_control.nodes.{spec.executable}", *arguments],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+                # Matrices of seven rows: threads of the linear algebra would only fight for the cores.
+                env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+                preexec_fn=_die_with_parent,
+            )
+
+    def log_file(self, name: str) -> Path:
+        """Where the output of a node goes."""
+        return self._log_directory / f"{name}.log"
+
+    def pid(self, name: str) -> int:
+        """Process id of a node."""
+        return self._children[name].pid
+
+    def running(self, name: str) -> bool:
+        """Whether a node's process is alive."""
+        child = self._children.get(name)
+        return child is not None and child.poll() is None
+
+    def first_death(self) -> Death | None:
+        """The first process found dead, or None."""
+        for name, child in self._children.items():
+            code = child.poll()
+            if code is not None:
+                return Death(name, code)
+        return None
+
+    def stop(self, names: Iterable[str], patience: float = 3.0) -> None:
+        """Ask nodes to end, together; kill what has not ended after `patience` [s]."""
+        chosen = [self._children.pop(name) for name in list(names) if name in self._children]
+        for child in chosen:
+            if child.poll() is None:
+                child.send_signal(signal.SIGTERM)
+        deadline = time.monotonic() + patience
+        for child in chosen:
+            try:
+                child.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
+
+    def stop_all(self) -> None:
+        """End everything that still runs."""
+        self.stop(list(self._children))
+
+
+def _parameter_text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return f"'{value}'"
+    return repr(value)
+
+
+def _die_with_parent() -> None:
+    # Linux only; elsewhere the node outlives a killed parent until it is stopped by hand.
+    if sys.platform == "linux":
+        parent = os.getppid()
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:
+            os._exit(1)

@@ -1,0 +1,35 @@
+"""Quality of service of every topic, in one place."""
+
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+
+STREAM = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST,
+    depth=1,
+    reliability=ReliabilityPolicy.BEST_EFFORT,
+    durability=DurabilityPolicy.VOLATILE,
+)
+"""1 kHz streams: only the newest sample is of use."""
+
+COMMAND = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST,
+    depth=1,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.VOLATILE,
+)
+"""Effort commands, as ros2_controllers subscribe to them."""
+
+EVENT = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST,
+    depth=50,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+"""Detections and verdicts: a node that joins late gets the last ones."""
+
+RECORD = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST,
+    depth=2000,
+    reliability=ReliabilityPolicy.BEST_EFFORT,
+    durability=DurabilityPolicy.VOLATILE,
+)
+"""The recorder's side of a stream: best effort, deep enough to ride over a write to disk."""

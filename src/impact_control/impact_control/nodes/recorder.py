@@ -1,0 +1,148 @@
+"""Recorder: writes the topics of the stack, as they come, into an MCAP bag."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from diagnostic_msgs.msg import DiagnosticArray
+from impact_msgs.msg import (
+    ControllerReference,
+    ControllerStatus,
+    ExternalTorque,
+    GroundTruth,
+    ImpactClassification,
+    ImpactEvent,
+)
+from rcl_interfaces.msg import ParameterDescriptor
+from rclpy.experimental import EventsExecutor
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from impact_control import __version__
+from impact_control.errors import ImpactControlError
+from impact_control.nodes import qos, runtime, topics
+from impact_control.nodes.inbox import Inbox, Slot
+from impact_control.recording.bag import BagWriter, OfferedQos
+
+TOPICS: dict[str, tuple[type, QoSProfile, OfferedQos]] = {
+    topics.JOINT_STATES: (JointState, qos.RECORD, OfferedQos("best_effort")),
+    topics.COMMANDS: (Float64MultiArray, qos.RECORD, OfferedQos("reliable")),
+    topics.EXTERNAL_TORQUE: (ExternalTorque, qos.RECORD, OfferedQos("best_effort")),
+    topics.REFERENCE: (ControllerReference, qos.RECORD, OfferedQos("best_effort")),
+    topics.STATUS: (ControllerStatus, qos.RECORD, OfferedQos("best_effort")),
+    topics.TRUTH: (GroundTruth, qos.RECORD, OfferedQos("best_effort")),
+    topics.EVENTS: (ImpactEvent, qos.EVENT, OfferedQos("reliable", "transient_local", 50)),
+    topics.CLASSIFICATION: (ImpactClassification, qos.EVENT, OfferedQos("reliable", "transient_local", 50)),
+    topics.DIAGNOSTICS: (DiagnosticArray, QoSProfile(depth=50), OfferedQos("reliable", depth=10)),
+}
+"""What is recorded: type, quality of service of the subscription, and of the publisher for replay."""
+
+POLL_PERIOD = 0.01
+"""[s] between two rounds of taking what has arrived; the times come with the messages."""
+
+
+class RecorderNode(LifecycleNode):
+    """Each activation writes one bag into `directory`; deactivation completes it."""
+
+    def __init__(self) -> None:
+        super().__init__("recorder")
+        self.declare_parameter("directory", "", ParameterDescriptor(description="new or empty directory of the bag"))
+        self.declare_parameter(
+            "scenario_yaml", "", ParameterDescriptor(description="text of the scenario, kept in the bag")
+        )
+        self._bag: BagWriter | None = None
+        self._slots: list[tuple[Slot, str]] = []
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Subscribe to everything; nothing is written yet."""
+        self._inbox = Inbox(self)
+        self._slots = [
+            (self._inbox.subscribe(kind, topic, profile, raw=True), _type_name(kind))
+            for topic, (kind, profile, _) in TOPICS.items()
+        ]
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Unsubscribe."""
+        self._slots = []
+        self._inbox.close()
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Open a bag."""
+        directory = str(self.get_parameter("directory").value)
+        try:
+            if not directory:
+                raise ImpactControlError("parameter 'directory' is empty: it must name the bag's directory")
+            self._bag = BagWriter(
+                directory,
+                metadata={
+                    "impact_control": {
+                        "version": __version__,
+                        "scenario": str(self.get_parameter("scenario_yaml").value),
+                    }
+                },
+                qos={self.resolve_topic_name(topic): offered for topic, (_, _, offered) in TOPICS.items()},
+            )
+        except (ImpactControlError, OSError) as error:
+            self.get_logger().error(f"cannot record: {error}")
+            return TransitionCallbackReturn.FAILURE
+        return super().on_activate(state)
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Write what has arrived, complete the bag."""
+        self.poll()
+        self.close()
+        return super().on_deactivate(state)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Complete the bag."""
+        self.close()
+        return TransitionCallbackReturn.SUCCESS
+
+    def close(self) -> None:
+        """Complete the bag, if one is open."""
+        if self._bag is not None:
+            self._bag.close()
+            self._bag = None
+
+    def poll(self) -> None:
+        """Take every message that has arrived, and write it if a bag is open."""
+        try:
+            for slot, type_name in self._slots:
+                for data, received, sent in slot.drain():
+                    if self._bag is not None:
+                        self._bag.write(slot.topic, type_name, data, received, sent)
+        except OSError as error:
+            self.get_logger().error(f"recording stopped: {error}")
+            self.close()
+
+
+def _type_name(kind: type) -> str:
+    package = kind.__module__.split(".")[0]
+    return f"{package}/msg/{kind.__name__}"
+
+
+def _spin(node: RecorderNode, executor: EventsExecutor, stop: runtime.StopRequest) -> None:
+    try:
+        while not stop.requested:
+            end = time.monotonic() + POLL_PERIOD
+            node.poll()
+            while (left := end - time.monotonic()) > 0.0:
+                executor.spin_once(timeout_sec=left)
+    finally:
+        node.close()
+
+
+def main() -> int:
+    """Entry point of the process. Its messages can wait, the robot's and the loop's cannot."""
+    os.nice(10)
+    return runtime.run(RecorderNode, _spin)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,110 @@
+"""Whole runs on the live graph: start, run, record, stop, evaluate."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from types import FrameType
+
+from impact_control.evaluation import evaluate, report
+from impact_control.graph import Shape, describe_graph
+from impact_control.nodes.environment import isolate
+from impact_control.nodes.session import Progress, Session, TaskResult
+from impact_control.recording.summary import RunSummary
+from impact_control.scenario import Scenario, load_scenario
+
+TASK_PATIENCE = 60.0
+"""[s] of wall time beyond which a task is given up."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished run: where it lies, how it ended, what its recording says."""
+
+    directory: Path
+    result: TaskResult
+    summary: RunSummary
+
+    @property
+    def report(self) -> Path:
+        """The page with the figures."""
+        return self.directory / "report.html"
+
+
+class StopFlag:
+    """Becomes true with Ctrl-C or SIGTERM while installed by `stoppable`."""
+
+    def __init__(self) -> None:
+        self.requested = False
+
+    def __call__(self) -> bool:
+        """Whether to stop."""
+        return self.requested
+
+
+@contextmanager
+def stoppable() -> Iterator[StopFlag]:
+    """Turn Ctrl-C and SIGTERM into a flag that a session asks, so that everything is stopped in order."""
+    flag = StopFlag()
+
+    def request(number: int, frame: FrameType | None) -> None:
+        flag.requested = True
+
+    previous = {number: signal.signal(number, request) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield flag
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def new_run_directory(parent: Path, scenario: str) -> Path:
+    """Return a new directory `parent/<time>-<scenario>`."""
+    stem = f"{datetime.now():%Y%m%d-%H%M%S}-{scenario}"
+    for suffix in ("", *(f"-{i}" for i in range(2, 1000))):
+        candidate = parent / f"{stem}{suffix}"
+        try:
+            candidate.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        return candidate
+    raise FileExistsError(f"{parent}: too many runs in one second")
+
+
+def run_scenario(
+    scenario: str,
+    directory: Path,
+    *,
+    shape: Shape = Shape.COMPOSED,
+    lockstep: bool = False,
+    seed: int | None = None,
+    stop_requested: Callable[[], bool] = lambda: False,
+    on_progress: Callable[[Progress], None] | None = None,
+    on_stage: Callable[[str], None] = lambda text: None,
+) -> Run:
+    """Run one scenario on a fresh graph with the simulated arm; bag, logs and report go into `directory`.
+
+    Raises ImpactControlError: a broken scenario, a node that dies, the user's stop.
+    """
+    loaded = resolved(scenario, seed)
+    isolate(directory / "log")
+    bag = directory / "bag"
+    specs = describe_graph(scenario, shape=shape, lockstep=lockstep, seed=seed)
+    with Session(specs, directory / "log", stop_requested=stop_requested) as session:
+        on_stage("starting the nodes")
+        session.start(bag, loaded.to_yaml())
+        on_stage("running")
+        result = session.run_task(scenario, timeout=TASK_PATIENCE, on_progress=on_progress)
+        on_stage("stopping the nodes")
+        session.record(None)
+    on_stage("writing the report")
+    return Run(directory, result, report(evaluate(bag), directory))
+
+
+def resolved(scenario: str, seed: int | None) -> Scenario:
+    """Load a scenario as it will be simulated, with the seed that is used."""
+    return load_scenario(scenario).with_overrides({} if seed is None else {"simulation.seed": seed})

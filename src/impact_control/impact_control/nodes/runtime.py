@@ -1,0 +1,73 @@
+"""How every node process runs: one events executor, spun by hand, ended by signal or by losing its context."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
+
+import rclpy
+from rclpy.experimental import EventsExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+
+class StopRequest:
+    """Set by SIGINT or SIGTERM; asked by the loops."""
+
+    def __init__(self) -> None:
+        self.requested = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Signal handler."""
+        self.requested = True
+
+
+def run(make_node: Callable[[], Node], spin: Callable[[Node, EventsExecutor, StopRequest], None]) -> int:
+    """Start rclpy, make the node, call `spin` until it returns, shut down. Returns the exit code."""
+    prefer_real_time()
+    stop = StopRequest()
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    node = make_node()
+    executor = EventsExecutor()
+    executor.add_node(node)
+    try:
+        spin(node, executor, stop)
+    finally:
+        executor.remove_node(node)
+        node.destroy_node()
+        rclpy.try_shutdown()
+    return 0
+
+
+def spin_until_stopped(node: Node, executor: EventsExecutor, stop: StopRequest) -> None:
+    """Serve callbacks until a stop is requested."""
+    while not stop.requested:
+        executor.spin_once(timeout_sec=0.1)
+
+
+def prefer_real_time(priority: int = 40) -> bool:
+    """Ask for SCHED_FIFO where it is permitted, before rclpy makes its threads, which inherit it."""
+    if os.environ.get("IMPACT_CONTROL_REALTIME", "0") != "1":
+        return False
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
+    except PermissionError:
+        print(
+            "real-time scheduling is not permitted here (see docs/real_time.md); going on without",
+            file=sys.stderr,
+        )
+        return False
+    return True
+
+
+def still_heap() -> None:
+    """Move everything made at start-up out of the garbage collector's sight and stop its pauses in the loop."""
+    gc.collect()
+    gc.freeze()
+    gc.disable()

@@ -1,0 +1,383 @@
+"""A session: starts the graph, orders start-up by readiness, runs tasks, watches the nodes, stops everything."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import rclpy
+from action_msgs.msg import GoalStatus
+from impact_msgs.action import ExecuteImpactTask
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import SetParameters
+from rclpy.action import ActionClient
+from rclpy.experimental import EventsExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
+from std_srvs.srv import SetBool, Trigger
+
+from impact_control.control import Mode
+from impact_control.errors import ImpactControlError
+from impact_control.graph import Duty, NodeSpec
+from impact_control.nodes import topics
+from impact_control.nodes.processes import Death, Processes
+from impact_control.pipeline import Outcome
+from impact_control.recording.bag import recover
+
+START_PATIENCE = 30.0
+"""[s] a node may take until its lifecycle services answer."""
+
+CALL_PATIENCE = 10.0
+"""[s] a service of a running node may take."""
+
+STANDSTILL_TIME = 0.4
+"""[s] the robot side is left running after the controller has gone, so that the arm comes to a damped rest."""
+
+
+class GraphError(ImpactControlError):
+    """The graph could not be started, or a node of it died or did not answer."""
+
+
+class NodeDiedError(GraphError):
+    """A node ended without being asked to. `death` says which and how."""
+
+    def __init__(self, death: Death, log: str) -> None:
+        super().__init__(f"{death}; all others were stopped{log}")
+        self.death = death
+
+
+class InterruptedByUserError(GraphError):
+    """The user asked to stop."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a task is; task_time and duration in s, position_error in m."""
+
+    mode: Mode
+    task_time: float
+    duration: float
+    position_error: float
+    impacts: int
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """How a task ended. classification: the last ImpactClassification message."""
+
+    outcome: Outcome
+    summary: str
+    classification: Any
+    impacts: int
+    duration: float
+    final_position_error: float
+    peak_torque_rate: float
+
+
+class Session:
+    """The running graph, from outside. Use as a context manager: leaving it stops every process.
+
+    `stop_requested` is asked while waiting; when it says True, `InterruptedByUserError` is raised.
+    """
+
+    def __init__(
+        self,
+        specs: Iterable[NodeSpec],
+        log_directory: Path,
+        *,
+        namespace: str = "",
+        stop_requested: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._specs = {spec.name: spec for spec in specs}
+        self._prefix = f"/{namespace.strip('/')}/" if namespace else "/"
+        self.processes = Processes(log_directory, namespace)
+        self._stop_requested = stop_requested
+        self._bag: Path | None = None
+        self._context = rclpy.Context()
+        rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
+        self._node: Node = rclpy.create_node(
+            f"session_{os.getpid()}",
+            context=self._context,
+            namespace=self._prefix,
+            start_parameter_services=False,
+        )
+        self._executor = EventsExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._clients: dict[tuple[type, str], Any] = {}
+        self._action = ActionClient(self._node, ExecuteImpactTask, topics.EXECUTE)
+
+    # ------------------------------------------------------------------ life
+
+    def __enter__(self) -> Session:
+        """Start nothing yet."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop everything, complete the bag."""
+        self.stop()
+
+    def start(self, bag: Path | None = None, scenario_yaml: str = "") -> None:
+        """Start all processes together, then configure and activate them in order, each when it is ready.
+
+        bag: directory for the recorder's first bag.
+        """
+        for spec in self._specs.values():
+            self.processes.start(spec)
+        for spec in self._specs.values():
+            self._await_ready(spec.name)
+            self._change(spec.name, Transition.TRANSITION_CONFIGURE)
+        for spec in self._specs.values():
+            if spec.duty is Duty.RECORDER:
+                self.record(bag, scenario_yaml)
+            else:
+                self._change(spec.name, Transition.TRANSITION_ACTIVATE)
+
+    def stop(self) -> None:
+        """Stop the loop first, then, after the arm came to rest, robot side and recorder. Idempotent."""
+        loop = self._names(Duty.LOOP)
+        robot = self._names(Duty.ROBOT)
+        had_loop = any(self.processes.running(name) for name in loop)
+        self.processes.stop(loop)
+        if had_loop and any(self.processes.running(name) for name in robot):
+            time.sleep(STANDSTILL_TIME)
+        self.processes.stop_all()
+        if self._bag is not None:
+            recover(self._bag)
+            self._bag = None
+        if self._context.ok():
+            self._executor.remove_node(self._node)
+            self._node.destroy_node()
+            self._executor.shutdown()
+            self._context.try_shutdown()
+
+    def _names(self, duty: Duty) -> list[str]:
+        return [name for name, spec in self._specs.items() if spec.duty is duty]
+
+    # ------------------------------------------------------------------ recorder, arm
+
+    def record(self, bag: Path | None, scenario_yaml: str = "") -> None:
+        """Begin a bag in a new or empty directory; ends the one before. None: only end it."""
+        for name in self._names(Duty.RECORDER):
+            if self._bag is not None:
+                self._change(name, Transition.TRANSITION_DEACTIVATE)
+                self._bag = None
+            if bag is not None:
+                self.set_parameters(name, directory=str(bag), scenario_yaml=scenario_yaml)
+                self._change(name, Transition.TRANSITION_ACTIVATE)
+                self._bag = bag
+
+    def restart_arm(self, scenario: str, seed: int | None = None) -> None:
+        """Put the simulated arm back to the start of a scenario and clear the buffers of the loop's nodes."""
+        self.pause(True)
+        for name in self._names(Duty.LOOP):
+            self._change(name, Transition.TRANSITION_DEACTIVATE)
+        for name in self._names(Duty.ROBOT):
+            self.set_parameters(name, scenario=scenario, seed=-1 if seed is None else seed)
+        answer = self.call(Trigger, topics.RESET, Trigger.Request())
+        if not answer.success:
+            raise GraphError(f"the simulator refused to reset: {answer.message}")
+        for name in self._names(Duty.LOOP):
+            self._change(name, Transition.TRANSITION_ACTIVATE)
+        if not self._lockstep:
+            self.pause(False)
+
+    def pause(self, paused: bool) -> None:
+        """Stop or continue the simulator's clock."""
+        self.call(SetBool, topics.PAUSE, SetBool.Request(data=paused))
+
+    @property
+    def _lockstep(self) -> bool:
+        return any(bool(self._specs[name].parameters.get("lockstep")) for name in self._names(Duty.ROBOT))
+
+    # ------------------------------------------------------------------ tasks
+
+    def run_task(
+        self,
+        scenario: str = "",
+        *,
+        timeout: float = 60.0,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> TaskResult:
+        """Run one impact task to its end. In lockstep the simulator is continued once the task is armed.
+
+        Raises GraphError when the goal is refused, `NodeDiedError` when a node dies meanwhile, and
+        `InterruptedByUserError`.
+        """
+        self._wait(lambda: self._action.server_is_ready(), START_PATIENCE, f"action {topics.EXECUTE}")
+        latest: list[Any] = []
+        goal = self._await(
+            self._action.send_goal_async(
+                ExecuteImpactTask.Goal(scenario=scenario),
+                feedback_callback=lambda m: latest.append(m.feedback),
+            ),
+            CALL_PATIENCE,
+            "the answer to the goal",
+        )
+        if not goal.accepted:
+            raise GraphError(f"the controller refused the task{self._log_hint(self._controller_name())}")
+        result = goal.get_result_async()
+        resumed = not self._lockstep
+        deadline = time.monotonic() + timeout
+        try:
+            while not result.done():
+                self._spin(0.05)
+                if latest:
+                    if not resumed and latest[-1].mode != Mode.IDLE:
+                        self.pause(False)
+                        resumed = True
+                    if on_progress is not None:
+                        on_progress(_progress(latest[-1]))
+                    latest.clear()
+                if time.monotonic() > deadline:
+                    raise GraphError(f"the task did not end within {timeout:g} s")
+        except InterruptedByUserError:
+            if not result.done():
+                self._executor_cancel(goal)
+            raise
+        return _task_result(result.result())
+
+    def cancel_after(self, scenario: str, delay: float) -> TaskResult:
+        """Run a task and cancel it after `delay` [s]; return how it ended."""
+        goal = self._await(
+            self._action.send_goal_async(ExecuteImpactTask.Goal(scenario=scenario)), CALL_PATIENCE, "the goal"
+        )
+        if not goal.accepted:
+            raise GraphError("the controller refused the task")
+        end = time.monotonic() + delay
+        while time.monotonic() < end:
+            self._spin(0.02)
+        result = goal.get_result_async()
+        self._await(goal.cancel_goal_async(), CALL_PATIENCE, "the cancellation")
+        return _task_result(self._await(result, CALL_PATIENCE, "the end of the cancelled task"))
+
+    def _executor_cancel(self, goal: Any) -> None:
+        cancelled = goal.cancel_goal_async()
+        end = time.monotonic() + 1.0
+        while not cancelled.done() and time.monotonic() < end:
+            self._executor.spin_once(timeout_sec=0.05)
+
+    def _controller_name(self) -> str:
+        return self._names(Duty.LOOP)[-1]
+
+    # ------------------------------------------------------------------ services
+
+    def call(self, kind: type, name: str, request: Any, patience: float = CALL_PATIENCE) -> Any:
+        """Call a service of the graph and wait for the answer. name: relative to the session's namespace."""
+        client = self._clients.get((kind, name))
+        if client is None:
+            client = self._clients[(kind, name)] = self._node.create_client(kind, name)
+        self._wait(client.service_is_ready, patience, f"service {name}")
+        return self._await(client.call_async(request), patience, f"service {name}")
+
+    def set_parameters(self, node: str, **values: object) -> None:
+        """Set parameters of a node; raises GraphError with the node's reason when one is refused."""
+        request = SetParameters.Request(
+            parameters=[Parameter(name=key, value=_parameter_value(value)) for key, value in values.items()]
+        )
+        answer = self.call(SetParameters, f"{node}/set_parameters", request)
+        for outcome, key in zip(answer.results, values, strict=True):
+            if not outcome.successful:
+                raise GraphError(f"{node} refused {key} = {values[key]!r}: {outcome.reason}")
+
+    def lifecycle_state(self, node: str) -> str:
+        """Label of a node's lifecycle state."""
+        return str(self.call(GetState, f"{node}/get_state", GetState.Request()).current_state.label)
+
+    def _await_ready(self, node: str) -> None:
+        client = self._node.create_client(ChangeState, f"{node}/change_state")
+        self._clients[(ChangeState, f"{node}/change_state")] = client
+        self._wait(client.service_is_ready, START_PATIENCE, f"node {node}")
+
+    def _change(self, node: str, transition: int) -> None:
+        request = ChangeState.Request(transition=Transition(id=transition))
+        answer = self.call(ChangeState, f"{node}/change_state", request, START_PATIENCE)
+        if not answer.success:
+            verbs = {
+                Transition.TRANSITION_CONFIGURE: "be configured",
+                Transition.TRANSITION_ACTIVATE: "be activated",
+                Transition.TRANSITION_DEACTIVATE: "be deactivated",
+            }
+            raise GraphError(f"node {node} could not {verbs.get(transition, 'change')}{self._log_hint(node)}")
+
+    # ------------------------------------------------------------------ waiting
+
+    def _spin(self, timeout: float) -> None:
+        self._executor.spin_once(timeout_sec=timeout)
+        death = self.processes.first_death()
+        if death is not None:
+            log = self._log_hint(death.name)
+            self.stop()
+            raise NodeDiedError(death, log)
+        if self._stop_requested():
+            raise InterruptedByUserError("stopped by the user")
+
+    def watch(self, seconds: float) -> None:
+        """Wait while watching the nodes; raises as soon as one dies."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self._spin(0.02)
+
+    def _wait(self, ready: Callable[[], bool], patience: float, what: str) -> None:
+        end = time.monotonic() + patience
+        while not ready():
+            self._spin(0.02)
+            if time.monotonic() > end:
+                raise GraphError(f"{what} did not answer within {patience:g} s")
+
+    def _await(self, future: Future, patience: float, what: str) -> Any:
+        self._wait(future.done, patience, what)
+        return future.result()
+
+    def _log_hint(self, node: str) -> str:
+        """The last error line a node wrote, and where the rest is."""
+        file = self.processes.log_file(node)
+        lines = file.read_text(errors="replace").splitlines() if file.exists() else []
+        errors = [line for line in lines if "[ERROR]" in line or "Error:" in line]
+        said = f": {errors[-1].split(']: ')[-1]}" if errors else ""
+        return f"{said} (log: {file})"
+
+
+def _progress(feedback: Any) -> Progress:
+    return Progress(
+        mode=Mode(feedback.mode),
+        task_time=feedback.task_time,
+        duration=feedback.duration,
+        position_error=feedback.position_error,
+        impacts=feedback.impacts,
+    )
+
+
+def _task_result(answer: Any) -> TaskResult:
+    result = answer.result
+    outcome = Outcome(result.outcome)
+    if answer.status == GoalStatus.STATUS_UNKNOWN:
+        outcome = Outcome.FAULT
+    return TaskResult(
+        outcome=outcome,
+        summary=result.summary,
+        classification=result.classification,
+        impacts=result.impacts,
+        duration=result.duration,
+        final_position_error=result.final_position_error,
+        peak_torque_rate=result.peak_torque_rate,
+    )
+
+
+def _parameter_value(value: object) -> ParameterValue:
+    if isinstance(value, bool):
+        return ParameterValue(type=ParameterType.PARAMETER_BOOL, bool_value=value)
+    if isinstance(value, int):
+        return ParameterValue(type=ParameterType.PARAMETER_INTEGER, integer_value=value)
+    if isinstance(value, float):
+        return ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value)
+    return ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=str(value))

@@ -1,0 +1,16 @@
+"""Names of topics, services and actions. Relative: they live in the namespace of the arm and may be remapped."""
+
+JOINT_STATES = "joint_states"
+COMMANDS = "effort_controller/commands"
+EXTERNAL_TORQUE = "impact/external_torque"
+EVENTS = "impact/events"
+CLASSIFICATION = "impact/classification"
+REFERENCE = "controller/reference"
+STATUS = "controller/status"
+TRUTH = "simulation/truth"
+DIAGNOSTICS = "/diagnostics"
+
+PREDICT = "predict_post_impact"
+EXECUTE = "execute_impact_task"
+RESET = "simulation/reset"
+PAUSE = "simulation/pause"

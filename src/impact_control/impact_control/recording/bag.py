@@ -1,0 +1,324 @@
+"""Bags: rosbag2 directories with MCAP storage that survive the death of their writer.
+
+A bag is `DIR/<name of DIR>_0.mcap` and `DIR/metadata.yaml`, the layout of ROS 2 Jazzy (metadata version 9),
+so that `ros2 bag info|play DIR` and Foxglove open it. The metadata file is written last: a bag without it is
+unfinished.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+from mcap.records import Channel, Message, Metadata, Schema
+from mcap.well_known import MessageEncoding, Profile, SchemaEncoding
+from mcap.writer import Writer
+from ruamel.yaml import YAML
+
+from impact_control.errors import InvalidInputError
+from impact_control.recording.definitions import message_definition
+from impact_control.recording.records import summary_of, whole_records
+
+METADATA_FILE = "metadata.yaml"
+_METADATA_VERSION = 9
+_ROS_DISTRO = "jazzy"
+_INFINITE = {"sec": 9223372036, "nsec": 854775807}
+
+
+@dataclass(frozen=True)
+class OfferedQos:
+    """Quality of service a topic was published with; `ros2 bag play` publishes with the same.
+
+    Attributes:
+        reliability: `reliable` or `best_effort`.
+        durability: `volatile` or `transient_local`.
+        depth: messages kept by the publisher.
+    """
+
+    reliability: str = "reliable"
+    durability: str = "volatile"
+    depth: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what rosbag2 would not understand."""
+        allowed = {"reliability": ("reliable", "best_effort"), "durability": ("volatile", "transient_local")}
+        for name, values in allowed.items():
+            if getattr(self, name) not in values:
+                raise InvalidInputError(name, getattr(self, name), f"one of {', '.join(values)}")
+
+    def profile(self) -> dict[str, object]:
+        """The profile as rosbag2 writes it."""
+        return {
+            "history": "keep_last",
+            "depth": self.depth,
+            "reliability": self.reliability,
+            "durability": self.durability,
+            "deadline": dict(_INFINITE),
+            "lifespan": dict(_INFINITE),
+            "liveliness": "automatic",
+            "liveliness_lease_duration": dict(_INFINITE),
+            "avoid_ros_namespace_conventions": False,
+        }
+
+
+class BagWriter:
+    """Writes serialised messages to a new bag, in chunks so small that a kill costs little.
+
+    To be used from one thread at a time.
+    """
+
+    def __init__(
+        self,
+        directory: Path | str,
+        *,
+        metadata: Mapping[str, Mapping[str, str]] | None = None,
+        qos: Mapping[str, OfferedQos] | None = None,
+        search_paths: Iterable[Path | str] | None = None,
+        chunk_size: int = 256 * 1024,
+        flush_interval: float = 0.2,
+    ) -> None:
+        """Create the directory and the file.
+
+        Args:
+            directory: where the bag goes; must not exist or be empty.
+            metadata: records by name, each of text by key, e.g. `{"impact_control": {"scenario": ...}}`.
+            qos: by topic, what its publisher offered.
+            search_paths: ament prefixes with the message definitions, see `message_definition`.
+            chunk_size: [bytes] messages that are compressed and written together.
+            flush_interval: [s] of log time, after which a chunk is written even if it is not full.
+
+        Raises:
+            InvalidInputError: the directory has content.
+        """
+        self.directory = Path(directory)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        if any(self.directory.iterdir()):
+            raise InvalidInputError("directory", str(directory), "a directory that is new or empty")
+        self._qos = dict(qos or {})
+        self._search_paths = None if search_paths is None else tuple(search_paths)
+        self._schemas: dict[str, int] = {}
+        self._channels: dict[str, tuple[int, str]] = {}
+        self._flush_interval_ns = round(flush_interval * 1e9)
+        self._flushed_at: int | None = None
+        self._file: BinaryIO = (self.directory / f"{self.directory.absolute().name}_0.mcap").open("wb")
+        self._writer = _start(self._file, chunk_size)
+        for name, record in (metadata or {}).items():
+            self._writer.add_metadata(name, dict(record))
+        self.flush()
+
+    def write(self, topic: str, type_name: str, data: bytes, log_time: int, publish_time: int | None = None) -> None:
+        """Append one message.
+
+        Args:
+            topic: full name, e.g. `/joint_states`.
+            type_name: `package/msg/Type`; the topic keeps its first.
+            data: serialised message (CDR with encapsulation), as a raw subscription delivers it.
+            log_time: [ns] when it was received.
+            publish_time: [ns] when it was sent; `log_time` if None.
+
+        Raises:
+            InvalidInputError: the bag is closed, the type is not installed, or the topic has another type.
+        """
+        if self._file.closed:
+            raise InvalidInputError("directory", str(self.directory), "a bag that is not closed")
+        channel, known_type = self._channels.get(topic) or self._add_channel(topic, type_name)
+        if type_name != known_type:
+            raise InvalidInputError("type_name", type_name, f"{known_type}, the type of {topic} so far")
+        self._writer.add_message(channel, log_time, data, log_time if publish_time is None else publish_time)
+        if self._flushed_at is None:
+            self._flushed_at = log_time
+        elif abs(log_time - self._flushed_at) >= self._flush_interval_ns:
+            self.flush()
+            self._flushed_at = log_time
+
+    def flush(self) -> None:
+        """Hand everything so far to the operating system: a kill of this process no longer loses it."""
+        self._writer.flush()
+
+    def close(self) -> None:
+        """Finish the file and write the metadata. Calling it again does nothing."""
+        if self._file.closed:
+            return
+        self._writer.finish()
+        _sync_and_close(self._file)
+        write_metadata(self.directory)
+
+    def __enter__(self) -> BagWriter:
+        """Return the writer."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the bag, also after an error."""
+        self.close()
+
+    def _add_channel(self, topic: str, type_name: str) -> tuple[int, str]:
+        if type_name not in self._schemas:
+            text = message_definition(type_name, self._search_paths)
+            self._schemas[type_name] = self._writer.register_schema(type_name, SchemaEncoding.ROS2, text.encode())
+        profiles = [self._qos[topic].profile()] if topic in self._qos else []
+        channel: int = self._writer.register_channel(
+            topic, MessageEncoding.CDR, self._schemas[type_name], {"offered_qos_profiles": _yaml(profiles)}
+        )
+        self._channels[topic] = (channel, type_name)
+        return self._channels[topic]
+
+
+def storage_files(directory: Path | str) -> list[Path]:
+    """MCAP files of a bag, in the order of their parts.
+
+    Raises:
+        InvalidInputError: there is none.
+    """
+    files = sorted(Path(directory).glob("*.mcap"), key=lambda file: (len(file.name), file.name))
+    if not files:
+        raise InvalidInputError("directory", str(directory), "a directory with at least one .mcap file")
+    return files
+
+
+def recover(directory: Path | str) -> int:
+    """Complete a bag whose writer was killed: keep all whole messages, write summary, footer and metadata.
+
+    Each unfinished file is rewritten beside itself and then replaced in one step, so that a second kill harms
+    nothing. A complete bag is left alone. Not for a bag that is still being written.
+
+    Returns:
+        number of messages in the files that had to be rewritten; 0 for a complete bag.
+
+    Raises:
+        InvalidInputError: the directory holds no MCAP file.
+    """
+    torn = [file for file in storage_files(directory) if summary_of(file) is None]
+    recovered = sum(_rewrite(file) for file in torn)
+    if torn or not (Path(directory) / METADATA_FILE).is_file():
+        write_metadata(directory)
+    return recovered
+
+
+def write_metadata(directory: Path | str) -> None:
+    """Write `metadata.yaml` from the summaries of the finished MCAP files of a bag."""
+    topics: dict[str, dict[str, Any]] = {}
+    files: list[dict[str, Any]] = []
+    for file in storage_files(directory):
+        summary = summary_of(file)
+        if summary is None or summary.statistics is None:
+            raise InvalidInputError("directory", str(directory), f"a bag whose files are complete, {file.name} is not")
+        statistics = summary.statistics
+        files.append(_span(statistics.message_start_time, statistics.message_end_time, statistics.message_count))
+        files[-1]["path"] = file.name
+        for number, channel in summary.channels.items():
+            entry = topics.setdefault(channel.topic, _topic_entry(channel, summary.schemas[channel.schema_id].name))
+            entry["message_count"] += statistics.channel_message_counts.get(number, 0)
+    filled = [file for file in files if file["message_count"]]
+    starts = [file["starting_time"]["nanoseconds_since_epoch"] for file in filled]
+    ends = [start + file["duration"]["nanoseconds"] for start, file in zip(starts, filled, strict=True)]
+    information = {
+        "version": _METADATA_VERSION,
+        "storage_identifier": "mcap",
+        **_span(min(starts, default=0), max(ends, default=0), sum(file["message_count"] for file in files)),
+        "topics_with_message_count": list(topics.values()),
+        "compression_format": "",
+        "compression_mode": "",
+        "relative_file_paths": [file["path"] for file in files],
+        "files": files,
+        "custom_data": {},
+        "ros_distro": _ROS_DISTRO,
+    }
+    text = _yaml({"rosbag2_bagfile_information": information})
+    _replace(Path(directory) / METADATA_FILE, lambda output: output.write(text.encode()))
+
+
+def _start(file: BinaryIO, chunk_size: int = 1024 * 1024) -> Any:
+    """A started MCAP writer; typed loosely because the library's methods carry no complete annotations."""
+    writer: Any = Writer(file, chunk_size=chunk_size)
+    writer.start(profile=Profile.ROS2, library="impact_control")
+    return writer
+
+
+def _rewrite(path: Path) -> int:
+    """Replace a torn file by a complete one with its whole messages; return their number."""
+    count = 0
+
+    def copy(output: BinaryIO) -> None:
+        nonlocal count
+        writer = _start(output)
+        schemas = {0: 0}
+        channels: dict[int, int] = {}
+        for record in whole_records(path):
+            if isinstance(record, Schema) and record.id not in schemas:
+                schemas[record.id] = writer.register_schema(record.name, record.encoding, record.data)
+            elif isinstance(record, Channel) and record.id not in channels and record.schema_id in schemas:
+                channels[record.id] = writer.register_channel(
+                    record.topic, record.message_encoding, schemas[record.schema_id], record.metadata
+                )
+            elif isinstance(record, Message) and record.channel_id in channels:
+                writer.add_message(
+                    channels[record.channel_id],
+                    record.log_time,
+                    record.data,
+                    record.publish_time,
+                    record.sequence,
+                )
+                count += 1
+            elif isinstance(record, Metadata):
+                writer.add_metadata(record.name, record.metadata)
+        writer.finish()
+
+    _replace(path, copy)
+    return count
+
+
+def _replace(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Write a file so that at every moment either its old or its new content stands under its name."""
+    temporary = path.with_name(f".{path.name}.part")
+    file = temporary.open("wb")
+    try:
+        write(file)
+    except BaseException:
+        file.close()
+        temporary.unlink()
+        raise
+    _sync_and_close(file)
+    temporary.replace(path)
+
+
+def _sync_and_close(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+    file.close()
+
+
+def _span(start: int, end: int, count: int) -> dict[str, Any]:
+    return {
+        "duration": {"nanoseconds": end - start},
+        "starting_time": {"nanoseconds_since_epoch": start},
+        "message_count": count,
+    }
+
+
+def _topic_entry(channel: Channel, type_name: str) -> dict[str, Any]:
+    profiles = YAML(typ="safe", pure=True).load(channel.metadata.get("offered_qos_profiles") or "[]")
+    return {
+        "topic_metadata": {
+            "name": channel.topic,
+            "type": type_name,
+            "serialization_format": channel.message_encoding,
+            "offered_qos_profiles": profiles,
+            "type_description_hash": "",
+        },
+        "message_count": 0,
+    }
+
+
+def _yaml(content: object) -> str:
+    yaml = YAML(typ="safe", pure=True)
+    yaml.default_flow_style = False
+    text = StringIO()
+    yaml.dump(content, text)
+    return text.getvalue()

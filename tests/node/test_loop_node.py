@@ -1,0 +1,136 @@
+"""The loop node over DDS, fed by hand: joint orders, defects of the state, life."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from harness import JOINTS, Peer, joint_state
+from impact_msgs.msg import ControllerReference, ControllerStatus, ExternalTorque
+from lifecycle_msgs.msg import Transition
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from impact_control.graph import Duty, NodeSpec
+from impact_control.nodes import qos
+from impact_control.references import initial_configuration
+from impact_control.robots import load_robot
+from impact_control.scenario import load_scenario
+
+SPEC = NodeSpec("impact_loop", "loop", Duty.LOOP, {"scenario": "tabletop", "state_patience": 0.0})
+START = initial_configuration(load_scenario("tabletop"), load_robot())
+
+
+class Feeder:
+    """Sends joint states with rising stamps and keeps what comes back."""
+
+    def __init__(self, peer):
+        self.peer = peer
+        self.publisher = peer.node.create_publisher(JointState, "joint_states", qos.STREAM)
+        self.commands = peer.listen(Float64MultiArray, "effort_controller/commands", qos.COMMAND)
+        self.status = peer.listen(ControllerStatus, "controller/status", qos.STREAM)
+        self.torque = peer.listen(ExternalTorque, "impact/external_torque", qos.STREAM)
+        self.stamp = time.time_ns()
+        peer.until(lambda: self.publisher.get_subscription_count() == 1, what="the loop's subscription")
+
+    def send(self, *arguments, **keywords):
+        """Send one sample and return the command that answers it."""
+        self.stamp += 1_000_000
+        self.commands.clear()
+        self.publisher.publish(joint_state(self.stamp, *arguments, **keywords))
+        self.peer.until(lambda: self.commands, what="a command")
+        return np.asarray(self.commands[-1].data)
+
+
+@pytest.fixture(scope="module")
+def peer(tmp_path_factory):
+    with Peer(tmp_path_factory.mktemp("log")) as peer:
+        peer.bring_up(SPEC)
+        yield peer
+
+
+@pytest.fixture
+def feeder(peer):
+    """A feeder for a loop that has just been activated."""
+    assert peer.change(SPEC.name, Transition.TRANSITION_DEACTIVATE)
+    assert peer.change(SPEC.name, Transition.TRANSITION_ACTIVATE)
+    feeder = Feeder(peer)
+    yield feeder
+    peer.node.destroy_publisher(feeder.publisher)
+
+
+def last_status(feeder):
+    feeder.peer.spin(0.05)
+    return feeder.status[-1]
+
+
+def test_every_sample_is_answered_by_a_finite_command(feeder):
+    for _ in range(20):
+        command = feeder.send(START)
+        assert command.shape == (7,)
+        assert np.isfinite(command).all()
+    assert last_status(feeder).mode == ControllerReference.IDLE
+    assert feeder.torque
+    assert list(feeder.torque[-1].joint_names) == JOINTS
+
+
+def test_holds_with_joints_in_any_order_and_among_others(feeder):
+    order = [6, 2, 0, 5, 1, 4, 3]
+    names = ["gripper", *(JOINTS[i] for i in order)]
+    feeder.send(START)
+    pushed = START + np.arange(7) * 1e-3
+    mixed = [0.3, *(pushed[i] for i in order)]
+    for _ in range(60):
+        command = feeder.send(mixed, names=names)
+    assert last_status(feeder).fault == ControllerStatus.FAULT_NONE
+    # The farther a joint was pushed, the more it is pulled back; joint 1 was not pushed.
+    assert abs(command[0]) < 0.3 * abs(command[3])
+    assert (command[1:4] < -0.05).all()
+
+
+@pytest.mark.parametrize(
+    ("sample", "fault"),
+    [
+        ({"position": START, "velocity": [np.nan] * 7}, ControllerStatus.FAULT_STATE_NOT_FINITE),
+        ({"position": [np.nan, *START[1:]]}, ControllerStatus.FAULT_STATE_NOT_FINITE),
+        ({"position": START[:6], "names": JOINTS[:6]}, ControllerStatus.FAULT_STATE_JOINT_NAMES),
+        ({"position": START, "names": [f"fr3_joint{i}" for i in range(1, 8)]}, ControllerStatus.FAULT_STATE_JOINT_NAMES),
+        ({"position": START, "names": [*JOINTS[:6], JOINTS[0]]}, ControllerStatus.FAULT_STATE_JOINT_NAMES),
+        ({"position": START, "velocity": np.zeros(6)}, ControllerStatus.FAULT_STATE_WRONG_SIZE),
+        ({"position": START + 5.0}, ControllerStatus.FAULT_STATE_OUT_OF_LIMITS),
+    ],
+)
+def test_a_defect_of_the_state_is_a_fault_with_a_safe_command(feeder, sample, fault):
+    moving = np.full(7, 0.1)
+    for _ in range(10):
+        feeder.send(START, moving)
+    command = feeder.send(**sample)
+    assert np.isfinite(command).all()
+    assert (np.abs(command) <= 87.0).all()
+    status = last_status(feeder)
+    assert status.mode == ControllerReference.FAULT
+    assert status.fault == fault
+    # A good sample does not bring it back by itself; the joints are damped.
+    for _ in range(40):
+        command = feeder.send(START, moving)
+    assert last_status(feeder).mode == ControllerReference.FAULT
+    assert (command < 0.0).all()
+
+
+def test_a_deactivated_loop_is_silent(peer, feeder):
+    feeder.send(START)
+    assert peer.change(SPEC.name, Transition.TRANSITION_DEACTIVATE)
+    feeder.commands.clear()
+    feeder.publisher.publish(joint_state(feeder.stamp + 10**6, START))
+    peer.spin(0.3)
+    assert not feeder.commands
+    assert peer.change(SPEC.name, Transition.TRANSITION_ACTIVATE)
+
+
+def test_a_wrong_scenario_is_refused_at_configuration(tmp_path):
+    with Peer(tmp_path) as peer:
+        spec = NodeSpec("impact_loop", "loop", Duty.LOOP, {"scenario": "tabletopp"})
+        peer.processes.start(spec)
+        assert not peer.change("impact_loop", Transition.TRANSITION_CONFIGURE)
+        assert "tabletop_tilted" in peer.log("impact_loop")

@@ -1,0 +1,98 @@
+"""The simulator node over DDS: samples, commands, watchdog, reset, pause."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from harness import JOINTS, Peer
+from impact_msgs.msg import GroundTruth
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool, Trigger
+
+from impact_control.graph import Duty, NodeSpec
+from impact_control.nodes import qos
+from impact_control.nodes.messages import nanoseconds
+
+SPEC = NodeSpec("simulator", "simulator", Duty.ROBOT, {"scenario": "tabletop", "seed": 4})
+
+
+@pytest.fixture(scope="module")
+def peer(tmp_path_factory):
+    with Peer(tmp_path_factory.mktemp("log")) as peer:
+        peer.states = peer.listen(JointState, "joint_states", qos.STREAM)
+        peer.truths = peer.listen(GroundTruth, "simulation/truth", qos.STREAM)
+        peer.commands = peer.node.create_publisher(Float64MultiArray, "effort_controller/commands", qos.COMMAND)
+        peer.bring_up(SPEC)
+        peer.until(lambda: len(peer.states) > 10, what="joint states")
+        yield peer
+
+
+def fresh(peer, count=10):
+    """Return the truths of the next samples."""
+    peer.truths.clear()
+    peer.until(lambda: len(peer.truths) >= count, what="samples")
+    return list(peer.truths)
+
+
+def reset(peer):
+    answer = peer.call(Trigger, "simulation/reset", Trigger.Request())
+    assert answer.success, answer.message
+
+
+def test_samples_are_a_millisecond_apart_and_complete(peer):
+    peer.states.clear()
+    peer.until(lambda: len(peer.states) > 200, what="200 samples")
+    stamps = np.array([nanoseconds(m.header.stamp) for m in peer.states])
+    # Samples may be lost on the way; their stamps are whole periods all the same.
+    assert (np.diff(stamps) % 1_000_000 == 0).all()
+    assert (np.diff(stamps) > 0).all()
+    last = peer.states[-1]
+    assert list(last.name) == JOINTS
+    assert len(last.position) == len(last.velocity) == len(last.effort) == 7
+
+
+def test_rests_damped_without_commands(peer):
+    reset(peer)
+    last = fresh(peer)[-1]
+    assert last.command_state == GroundTruth.COMMAND_LOST
+    assert np.abs(last.joint_velocity).max() < 1e-6
+
+
+def test_a_command_moves_the_arm_and_its_loss_stops_it(peer):
+    reset(peer)
+    command = Float64MultiArray(data=[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.5])
+
+    def push():
+        peer.commands.publish(command)
+        return any(abs(t.joint_velocity[6]) > 0.2 for t in peer.truths)
+
+    peer.truths.clear()
+    peer.until(push, what="motion")
+    assert peer.truths[-1].command_state in (GroundTruth.COMMAND_FRESH, GroundTruth.COMMAND_HELD)
+    peer.until(
+        lambda: peer.truths[-1].command_state == GroundTruth.COMMAND_LOST
+        and np.abs(peer.truths[-1].joint_velocity).max() < 0.01,
+        what="a damped standstill",
+    )
+    assert "joints damped" in peer.log("simulator")
+
+
+@pytest.mark.parametrize("data", [[0.0] * 6, [0.0] * 6 + [float("nan")], []])
+def test_a_wrong_command_is_refused_and_named(peer, data):
+    reset(peer)
+    for _ in range(5):
+        peer.commands.publish(Float64MultiArray(data=data))
+        peer.spin(0.01)
+    assert all(t.command_state == GroundTruth.COMMAND_LOST for t in fresh(peer))
+    assert "command refused" in peer.log("simulator")
+
+
+def test_pause_stops_the_clock(peer):
+    assert peer.call(SetBool, "simulation/pause", SetBool.Request(data=True)).success
+    peer.spin(0.2)
+    peer.states.clear()
+    peer.spin(0.3)
+    assert not peer.states
+    assert peer.call(SetBool, "simulation/pause", SetBool.Request(data=False)).success
+    peer.until(lambda: len(peer.states) > 5, what="samples after the pause")

@@ -1,0 +1,97 @@
+"""The tabletop scenarios on the live graph: real processes, real DDS, the simulated arm. Result from the bags.
+
+`make verify` runs this file 20 times in lockstep and 10 times in real time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from impact_control.evaluation import evaluate
+from impact_control.graph import Shape, describe_graph
+from impact_control.nodes.session import Session
+from impact_control.pipeline import Outcome
+from impact_control.scenario import load_scenario
+
+pytestmark = [pytest.mark.scenario, pytest.mark.timeout(1800)]
+
+EXPECTED = {
+    "tabletop": (Outcome.SUCCEEDED, ["ante", "interim", "post", "stopped"], ("expected", "expected")),
+    "tabletop_tilted": (Outcome.POST_IMPACT_UNEXPECTED, ["ante", "interim", "stopped"], ("expected", "unexpected")),
+    "tabletop_raised": (Outcome.IMPACT_UNEXPECTED, ["ante", "stopped"], ("unexpected", "unexpected")),
+    "tabletop_absent": (Outcome.NO_IMPACT, ["ante", "stopped"], ("unknown", "not started")),
+}
+
+
+@pytest.fixture(scope="module")
+def lockstep(request):
+    return not request.config.getoption("--real-time")
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory, lockstep):
+    specs = describe_graph("tabletop", shape=Shape.COMPOSED, lockstep=lockstep)
+    with Session(specs, tmp_path_factory.mktemp("log")) as session:
+        session.start()
+        yield session
+
+
+def run(session, scenario, seed, bag):
+    """Run a scenario with the arm put back to its start; return the task's result and what the bag says."""
+    session.restart_arm(scenario, seed)
+    session.record(bag, load_scenario(scenario).with_overrides({"simulation.seed": seed}).to_yaml())
+    result = session.run_task(scenario)
+    session.record(None)
+    return result, evaluate(bag)
+
+
+def check(scenario, result, evaluation, lockstep):
+    """Compare a run with everything it has to do."""
+    outcome, modes, verdicts = EXPECTED[scenario]
+    analysis = evaluation.analysis
+    assert result.outcome is outcome, result.summary
+    assert [interval.mode for interval in analysis.modes if interval.mode != "idle"] == modes
+    assert (analysis.verdict.impact, analysis.verdict.post_impact) == verdicts
+    assert analysis.within_limits
+    assert analysis.final_speed < 0.02, "not at rest at the end"
+    if scenario == "tabletop_absent":
+        assert result.impacts == 0
+        assert analysis.true_impact_time is None
+        assert analysis.detections.size == 0
+    else:
+        assert 0.0 <= analysis.detection_delay <= 3e-3
+    if scenario == "tabletop":
+        assert analysis.final_force == pytest.approx(30.0, rel=0.2)
+        assert set(evaluation.comparison.errors()) == {"M", "M + B_theta", "M + B_rho"}
+    if not lockstep:
+        assert analysis.timing.late_fraction <= 0.01
+
+
+@pytest.mark.parametrize("scenario", EXPECTED)
+def test_scenario_ends_as_it_must(session, lockstep, scenario, tmp_path, request):
+    runs = request.config.getoption("--runs")
+    failures = []
+    for seed in range(1, runs + 1):
+        result, evaluation = run(session, scenario, seed, tmp_path / f"{scenario}-{seed}")
+        try:
+            check(scenario, result, evaluation, lockstep)
+        except AssertionError as error:
+            failures.append(f"seed {seed}: {error}")
+    assert not failures, f"{len(failures)} of {runs} runs:\n" + "\n".join(failures)
+
+
+def test_lockstep_repeats_a_run_to_the_last_bit(session, lockstep, tmp_path):
+    if not lockstep:
+        pytest.skip("real time does not repeat")
+    courses = []
+    for attempt in range(2):
+        _, evaluation = run(session, "tabletop", 7, tmp_path / str(attempt))
+        truth = evaluation.recording.series("simulation/truth")
+        # The recorder may lose a sample, the plant may not: compare at equal times.
+        courses.append(dict(zip(np.round(truth["time"] * 1e3).astype(int), truth["joint_velocity"], strict=True)))
+    common = sorted(courses[0].keys() & courses[1].keys())
+    assert len(common) > 2000
+    assert common[-1] > 2500
+    first, second = (np.array([course[k] for k in common]) for course in courses)
+    np.testing.assert_array_equal(first, second)

@@ -1,0 +1,296 @@
+"""Figures of merit of a run whose truth is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from recording_samples import JOINTS, TYPES, SampleRun, encoder, install_messages, messages, write_run
+
+from impact_control.errors import InvalidInputError
+from impact_control.recording.analysis import (
+    CommandLimits,
+    ModeInterval,
+    PostImpactComparison,
+    RunAnalysis,
+    Topics,
+    analyse,
+    ante_impact_velocity,
+    gross_post_impact_velocity,
+    mode_intervals,
+    rate_of_change,
+)
+from impact_control.recording.bag import BagWriter
+from impact_control.recording.series import Recording, read_bag
+
+LIMITS = CommandLimits(np.array([87.0] * 4 + [12.0] * 3), np.full(7, 1000.0))
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return install_messages(tmp_path_factory.mktemp("prefix"))
+
+
+@pytest.fixture(scope="module")
+def recording(prefix: Path, tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    directory = tmp_path_factory.mktemp("analysis") / "run"
+    write_run(directory, prefix)
+    return read_bag(directory)
+
+
+@pytest.fixture(scope="module")
+def analysis(recording: Recording) -> RunAnalysis:
+    return analyse(recording, limits=LIMITS)
+
+
+def write_some(directory: Path, prefix: Path, run: SampleRun, keep: Mapping[str, Any]) -> Recording:
+    """The run with some topics only, each message passed through a function."""
+    with BagWriter(directory, search_paths=[prefix]) as bag:
+        for topic, content, log_time in messages(run):
+            if topic in keep:
+                bag.write(topic, TYPES[topic], encoder_of(topic, prefix)(keep[topic](content)), log_time)
+    return read_bag(directory)
+
+
+def encoder_of(topic: str, prefix: Path, known: dict[str, Any] = {}) -> Any:  # noqa: B006
+    return known.setdefault(topic, encoder(TYPES[topic], prefix))
+
+
+def unchanged(content: dict[str, Any]) -> dict[str, Any]:
+    return content
+
+
+def test_times_of_contact_and_detection(analysis: RunAnalysis) -> None:
+    run = SampleRun()
+    assert analysis.true_impact_time == pytest.approx(run.impact_time, abs=1e-9)
+    assert analysis.detections == pytest.approx([run.detection_time], abs=1e-9)
+    assert analysis.detection_delay == pytest.approx(run.detection_delay, abs=1e-9)
+    assert analysis.impact_time == analysis.true_impact_time
+
+
+def test_words(analysis: RunAnalysis) -> None:
+    assert analysis.scenario == "push_on_plate"
+    assert analysis.outcome == "succeeded"
+    assert analysis.joint_names == JOINTS
+    assert [interval.mode for interval in analysis.modes] == ["ante", "interim", "post"]
+    assert analysis.verdict is not None
+    assert (analysis.verdict.impact, analysis.verdict.post_impact) == ("expected", "expected")
+
+
+def test_modes_cover_the_run_without_gap(analysis: RunAnalysis) -> None:
+    run = SampleRun()
+    starts = [interval.start for interval in analysis.modes]
+    ends = [interval.end for interval in analysis.modes]
+    assert starts[1:] == ends[:-1]
+    assert starts == pytest.approx([0.0, run.detection_time, run.detection_time + run.interim], abs=1e-9)
+    assert ends[-1] == pytest.approx(run.time[-1], abs=1e-9)
+
+
+def test_forces_speeds_and_counts(analysis: RunAnalysis, recording: Recording) -> None:
+    run = SampleRun()
+    assert analysis.final_force == pytest.approx(run.final_force, rel=2e-3)
+    assert analysis.desired_force == pytest.approx(run.final_force)
+    truth = recording.series("simulation/truth")
+    assert analysis.peak_force == pytest.approx(1.1 * truth["normal_force"].max())
+    assert analysis.final_speed == pytest.approx(np.abs(run.velocity(run.time)[-51:]).max())
+    assert analysis.timing.late_cycles == run.late_cycles
+    assert analysis.timing.late_fraction == pytest.approx(run.late_cycles / (len(run.time) - 1))
+    assert analysis.timing.missed_samples == run.missed_samples
+    assert analysis.timing.held_commands == 6
+    assert analysis.timing.lost_commands == 0
+    assert analysis.final_position_error == pytest.approx(0.0005, rel=0.2)
+
+
+def test_peaks_of_the_command(analysis: RunAnalysis, recording: Recording) -> None:
+    torque = recording.series("commands")["data"]
+    assert analysis.peak_torque == pytest.approx(np.abs(torque).max(axis=0))
+    assert analysis.peak_torque_rate == pytest.approx(np.abs(np.diff(torque, axis=0)).max(axis=0) * 500.0, rel=1e-5)
+    assert analysis.within_limits is True
+    assert analyse(recording).within_limits is None
+    assert analysis.peak_torque_rate is not None
+    tight = replace(LIMITS, torque_rate=analysis.peak_torque_rate * 0.99)
+    assert analyse(recording, limits=tight).within_limits is False
+
+
+def test_commands_stand_in_for_a_missing_status(prefix: Path, analysis: RunAnalysis, tmp_path: Path) -> None:
+    kept = dict.fromkeys(("/arm/joint_states", "/arm/effort_controller/commands"), unchanged)
+    alone = analyse(write_some(tmp_path / "bag", prefix, SampleRun(), kept))
+    assert alone.peak_torque == pytest.approx(analysis.peak_torque)
+    assert alone.peak_torque_rate == pytest.approx(analysis.peak_torque_rate, rel=1e-5)
+
+
+def test_a_recording_of_joint_states_alone(prefix: Path, tmp_path: Path) -> None:
+    alone = analyse(write_some(tmp_path / "bag", prefix, SampleRun(), {"/arm/joint_states": unchanged}))
+    assert alone.outcome == "no impact"
+    assert alone.duration == pytest.approx(SampleRun().time[-1], abs=1e-9)
+    unknown = (
+        alone.impact_time,
+        alone.verdict,
+        alone.final_force,
+        alone.peak_torque,
+        alone.gross_post_velocity,
+    )
+    assert unknown == (None,) * 5
+    assert alone.modes == ()
+
+
+def test_joints_are_taken_by_name(prefix: Path, tmp_path: Path) -> None:
+    """Joint states in another order, with a gripper among them."""
+    order = [6, 5, 4, 3, 2, 1, 0]
+
+    def shuffled(content: dict[str, Any]) -> dict[str, Any]:
+        arrays = {key: [0.5] + [content[key][i] for i in order] for key in ("position", "velocity", "effort")}
+        return {**content, **arrays, "name": ["finger", *(JOINTS[i] for i in order)]}
+
+    keep = {**dict.fromkeys(TYPES, unchanged), "/arm/joint_states": shuffled}
+    run = SampleRun(duration=0.7, rate=100)
+    straight = analyse(write_some(tmp_path / "straight", prefix, run, dict.fromkeys(TYPES, unchanged)))
+    other = analyse(write_some(tmp_path / "bag", prefix, run, keep))
+    assert other.joint_names == straight.joint_names == JOINTS
+    assert other.ante_velocity == pytest.approx(straight.ante_velocity, abs=0)
+    assert other.gross_post_velocity == pytest.approx(straight.gross_post_velocity, abs=0)
+    assert other.final_speed == straight.final_speed
+
+    keep["/arm/joint_states"] = lambda content: {**content, "name": [f"other{i}" for i in range(7)]}
+    with pytest.raises(InvalidInputError, match="fr3_joint1"):
+        analyse(write_some(tmp_path / "strangers", prefix, SampleRun(duration=0.1), keep))
+
+
+@pytest.mark.parametrize(
+    ("impact", "post_impact", "fault", "outcome"),
+    [
+        (2, 2, 0, "impact unexpected"),
+        (1, 2, 0, "post-impact unexpected"),
+        (1, 0, 0, "undecided"),
+        (1, 1, 6, "fault"),
+    ],
+)
+def test_outcomes(prefix: Path, tmp_path: Path, impact: int, post_impact: int, fault: int, outcome: str) -> None:
+    run = SampleRun(duration=0.7, rate=100)
+    keep = {
+        "/arm/joint_states": unchanged,
+        "/arm/impact/events": unchanged,
+        "/arm/impact/classification": lambda content: {
+            **content,
+            "impact": impact,
+            "post_impact": post_impact,
+        },
+        "/arm/controller/status": lambda content: {
+            **content,
+            "fault": fault,
+            "fault_reason": "solver" if fault else "",
+        },
+    }
+    result = analyse(write_some(tmp_path / "bag", prefix, run, keep))
+    assert result.outcome == outcome
+    assert result.fault == ("solver" if fault else "")
+
+
+def test_ante_and_gross_velocity(analysis: RunAnalysis, recording: Recording) -> None:
+    run = SampleRun()
+    last = run.time[run.time < run.impact_time][-1:]
+    assert analysis.ante_velocity is not None
+    assert analysis.gross_post_velocity is not None
+    np.testing.assert_allclose(analysis.ante_velocity, run.ante_velocity(last)[0], rtol=1e-12)
+    measured = recording.series("joint_states")
+    expected = gross_post_impact_velocity(measured["stamp"], measured["position"], run.impact_time)
+    np.testing.assert_allclose(analysis.gross_post_velocity, expected)
+    true_positions = analyse(recording, true_joint_positions=True).gross_post_velocity
+    assert true_positions is not None
+    np.testing.assert_allclose(true_positions, expected)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.floats(-3, 3), min_size=4, max_size=4),
+    st.floats(-1e3, 1e3),
+    st.integers(0, 2**32 - 1),
+)
+def test_gross_velocity_of_a_cubic_is_exact(coefficients: list[float], start: float, seed: int) -> None:
+    """Also when samples come irregularly and the motion before the impact is another."""
+    time = np.sort(start + np.random.default_rng(seed).uniform(-0.1, 0.3, 400))
+    impact = start + 0.0123
+    since = time - impact
+    position = np.where(since < 0, 7.0, np.polynomial.polynomial.polyval(since, coefficients))
+    velocity = gross_post_impact_velocity(time, position[:, None], impact)
+    assert velocity[0] == pytest.approx(coefficients[1], abs=1e-8)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    frequency=st.floats(60, 120),
+    decay=st.floats(0.015, 0.04),
+    jump=st.floats(-2, 2),
+    gross=st.floats(-2, 2),
+    slope=st.floats(-3, 3),
+)
+def test_gross_velocity_looks_through_the_oscillation(
+    frequency: float, decay: float, jump: float, gross: float, slope: float
+) -> None:
+    """The velocity rings about `gross + slope t`, beginning with its value before the impact."""
+    time = np.arange(-0.05, 0.2, 0.001)
+    since = np.clip(time, 0, None)
+    pole = complex(-1 / decay, 2 * np.pi * frequency)
+    ringing = -jump * ((np.exp(pole * since) - 1) / pole).real
+    position = 0.3 + gross * since + slope / 2 * since**2 + ringing
+    velocity = gross_post_impact_velocity(time, position[:, None], 0.0)
+    assert abs(velocity[0] - gross) <= 0.09 * abs(jump) + 1e-9
+    last_measured = gross + slope * 0.001 - jump * np.exp(pole * 0.001).real
+    assert abs(velocity[0] - gross) <= abs(last_measured - gross) + 0.01
+
+
+def test_gross_velocity_needs_enough_samples() -> None:
+    time = np.linspace(0, 0.1, 11)
+    gross_post_impact_velocity(time, np.zeros((11, 2)), 0.03)
+    with pytest.raises(InvalidInputError, match="at least 8"):
+        gross_post_impact_velocity(time, np.zeros((11, 2)), 0.04)
+
+
+def test_ante_velocity_is_the_last_before_the_impact() -> None:
+    time, velocity = np.array([0.0, 1.0, 2.0]), np.array([[1.0], [2.0], [3.0]])
+    assert ante_impact_velocity(time, velocity, 2.0)[0] == 2.0
+    with pytest.raises(InvalidInputError, match="first sample"):
+        ante_impact_velocity(time, velocity, 0.0)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=30))
+def test_mode_intervals_reproduce_the_modes(modes: list[int]) -> None:
+    time = np.arange(len(modes), dtype=float)
+    intervals = mode_intervals(time, np.array(modes, dtype=np.uint8), {0: "a", 1: "b", 2: "c"})
+    again = [next(interval.mode for interval in reversed(intervals) if interval.start <= t) for t in time]
+    assert again == [{0: "a", 1: "b", 2: "c"}.get(mode, "mode 3") for mode in modes]
+    assert all(one.mode != other.mode for one, other in pairwise(intervals))
+
+
+def test_single_mode() -> None:
+    assert mode_intervals(np.array([0.0, 1.0]), np.array([1, 1]), {1: "x"}) == (ModeInterval("x", 0.0, 1.0),)
+
+
+def test_rates_leave_out_repeated_stamps() -> None:
+    time, rate = rate_of_change(np.array([0.0, 1.0, 1.0, 3.0]), np.array([[0.0], [2.0], [2.0], [6.0]]))
+    np.testing.assert_array_equal(time, [1.0, 3.0])
+    np.testing.assert_array_equal(rate, [[2.0], [2.0]])
+
+
+def test_topics_of_one_arm_of_several() -> None:
+    assert Topics().in_namespace("/left/").truth == "left/simulation/truth"
+
+
+def test_comparison_finds_the_best_prediction() -> None:
+    names = ("a", "b")
+    predictions = {"M": np.array([1.0, 0.0]), "M + B_theta": np.array([0.1, 0.1])}
+    comparison = PostImpactComparison.from_radians(names, np.zeros(2), np.array([0.2, 0.0]), predictions)
+    np.testing.assert_allclose(comparison.errors()["M"], np.rad2deg([0.8, 0.0]))
+    assert comparison.best() == "M + B_theta"
+    with pytest.raises(InvalidInputError, match="gross_post"):
+        PostImpactComparison(names, np.zeros(2), np.zeros(3), {})
+    with pytest.raises(InvalidInputError, match="M"):
+        PostImpactComparison(names, np.zeros(2), np.zeros(2), {"M": np.zeros(1)})

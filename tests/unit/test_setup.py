@@ -1,0 +1,129 @@
+"""The set-up: lock files pin everything, package files agree, and what is missing is told in one line."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import impact_control
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMANDS = ("cut", "date", "env", "grep", "mkdir", "rm", "sed", "sh", "uname")
+TOOLS = ("make", "gcc", "g++", "cmake")
+
+
+def requirements(file: str) -> list[str]:
+    """Return the lines of a requirements file without comments."""
+    lines = (line.split("#")[0].strip() for line in (ROOT / "requirements" / file).read_text().splitlines())
+    return [line for line in lines if line]
+
+
+def pins(lock: str) -> dict[str, str]:
+    """Return the packages and versions of a requirements file, an empty version where none is pinned."""
+    pairs = (line.partition("==") for line in requirements(lock))
+    return {name.partition("[")[0]: version for name, _, version in pairs}
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """Return a directory with the files the set-up starts from."""
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    for directory in ("requirements", "scripts"):
+        shutil.copytree(ROOT / directory, tmp_path / directory)
+    return tmp_path
+
+
+def make_setup(clone: Path, tools: tuple[str, ...], **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run `make setup` where only the basic commands and these tools are installed."""
+    path = clone / "machine"
+    path.mkdir()
+    for name in COMMANDS + tools:
+        found = shutil.which(name)
+        assert found, name
+        (path / name).symlink_to(found)
+    return subprocess.run(
+        [str(path / "make"), "setup"],
+        cwd=clone,
+        env={"PATH": str(path), "HOME": "/nonexistent", **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize("lock", ["run.txt", "test.txt", "extras.txt"])
+def test_lock_pins_every_package_once(lock: str) -> None:
+    lines = requirements(lock)
+    assert all(re.fullmatch(r"[a-z0-9.-]+==[a-z0-9.]+", line) for line in lines)
+    assert len(pins(lock)) == len(lines)
+
+
+@pytest.mark.parametrize("name", ["run", "test", "extras"])
+def test_lock_holds_what_was_asked_for(name: str) -> None:
+    locked = pins(f"{name}.txt")
+    asked = pins(f"{name}.in")
+    assert asked
+    assert all(locked.get(package) for package in asked)
+    assert {package: locked[package] for package, version in asked.items() if version} == {
+        package: version for package, version in asked.items() if version
+    }
+
+
+@pytest.mark.parametrize("name", ["test", "extras"])
+def test_added_locks_do_not_change_the_run_environment(name: str) -> None:
+    assert not pins(f"{name}.txt").keys() & pins("run.txt").keys()
+
+
+@pytest.mark.parametrize("package", ["impact_msgs", "impact_control"])
+def test_versions_agree(package: str) -> None:
+    manifest = ElementTree.parse(ROOT / "src" / package / "package.xml")
+    assert manifest.findtext("version") == impact_control.__version__
+
+
+def test_every_interface_file_is_generated() -> None:
+    package = ROOT / "src" / "impact_msgs"
+    build_file = (package / "CMakeLists.txt").read_text()
+    listed = re.findall(r"^  ((?:action|msg|srv)/\S+)$", build_file, re.MULTILINE)
+    present = [path for kind in ("action", "msg", "srv") for path in package.glob(f"{kind}/*")]
+    assert listed == sorted(str(path.relative_to(package)) for path in present)
+
+
+@pytest.mark.parametrize(
+    ("missing", "advice"),
+    [
+        ("gcc", "no C compiler found: install gcc or clang"),
+        ("g++", "no C++ compiler found: install g++ or clang"),
+        ("cmake", "no CMake found: install"),
+    ],
+)
+def test_missing_tool_is_named_in_one_line(clone: Path, missing: str, advice: str) -> None:
+    result = make_setup(clone, tuple(tool for tool in TOOLS if tool != missing))
+    assert result.returncode != 0
+    assert result.stdout == ""
+    assert len(result.stderr.splitlines()) == 1
+    assert advice in result.stderr
+
+
+@pytest.mark.parametrize("environment", [{}, {"PYTHON": "/bin/false"}])
+def test_missing_python_is_named_in_one_line(clone: Path, environment: dict[str, str]) -> None:
+    result = make_setup(clone, TOOLS, **environment)
+    assert result.returncode != 0
+    assert len(result.stderr.splitlines()) == 1
+    assert "no Python 3.11 found" in result.stderr
+    assert not (clone / ".venv").exists()
+
+
+def test_missing_network_is_told_in_one_line(clone: Path) -> None:
+    closed_port = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_CONFIG_FILE": os.devnull}
+    python = os.path.realpath(sys.executable)
+    result = make_setup(clone, TOOLS, PYTHON=python, **closed_port)
+    assert result.returncode != 0
+    progress, reason = result.stderr.splitlines()
+    assert progress.startswith("setup 1/4")
+    assert "package index cannot be reached" in reason
+    assert ".venv/log/python.log" in reason
