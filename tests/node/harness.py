@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import rclpy
 from lifecycle_msgs.msg import Transition
-from lifecycle_msgs.srv import ChangeState
 from rclpy.experimental import EventsExecutor
 from sensor_msgs.msg import JointState
 
+from impact_control.nodes.calls import Caller
 from impact_control.nodes.processes import Processes
 
 JOINTS = [f"panda_joint{i}" for i in range(1, 8)]
@@ -27,7 +27,7 @@ class Peer:
         self.executor = EventsExecutor(context=self.context)
         self.executor.add_node(self.node)
         self.processes = Processes(log_directory, namespace)
-        self._clients = {}
+        self.caller = Caller(self.node, lambda seconds: self.executor.spin_once(timeout_sec=seconds))
 
     def __enter__(self):
         return self
@@ -44,23 +44,17 @@ class Peer:
         for spec in specs:
             self.processes.start(spec)
         for spec in specs:
+            self.caller.await_node(spec.name)
             for transition in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
                 assert self.change(spec.name, transition), self.log(spec.name)
 
     def change(self, name, transition):
         """Ask a node for a lifecycle transition; return whether it was made."""
-        request = ChangeState.Request(transition=Transition(id=transition))
-        return self.call(ChangeState, f"{name}/change_state", request, patience=30.0).success
+        return self.caller.change(name, transition)
 
     def call(self, kind, name, request, patience=10.0):
         """Call a service and return its answer."""
-        client = self._clients.get(name)
-        if client is None:
-            client = self._clients[name] = self.node.create_client(kind, name)
-        self.until(client.service_is_ready, patience, f"service {name}")
-        future = client.call_async(request)
-        self.until(future.done, patience, f"answer of {name}")
-        return future.result()
+        return self.caller.call(kind, name, request, patience)
 
     def until(self, condition, patience=10.0, what="the condition"):
         """Serve callbacks until a condition holds."""

@@ -48,9 +48,8 @@ def test_answers_with_the_map_of_the_core(peer, model):
     answer = ask(peer, inertia_model=int(model))
     assert answer.success, answer.reason
     geometry = REFERENCE.geometry
-    expected = rigid_impact_map(ROBOT, model)(
-        REFERENCE.impact_configuration, REFERENCE.ante_impact_velocity, geometry.contact_offset, geometry.normal, FRICTION
-    )
+    q, dq = REFERENCE.impact_configuration, REFERENCE.ante_impact_velocity
+    expected = rigid_impact_map(ROBOT, model)(q, dq, geometry.contact_offset, geometry.normal, FRICTION)
     np.testing.assert_allclose(answer.joint_velocity, expected.velocity, rtol=1e-12)
     assert answer.normal_impulse == pytest.approx(expected.normal_impulse)
     assert answer.contact_velocity_after.z == pytest.approx(0.0, abs=1e-12)

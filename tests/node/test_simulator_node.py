@@ -71,8 +71,10 @@ def test_a_command_moves_the_arm_and_its_loss_stops_it(peer):
     peer.until(push, what="motion")
     assert peer.truths[-1].command_state in (GroundTruth.COMMAND_FRESH, GroundTruth.COMMAND_HELD)
     peer.until(
-        lambda: peer.truths[-1].command_state == GroundTruth.COMMAND_LOST
-        and np.abs(peer.truths[-1].joint_velocity).max() < 0.01,
+        lambda: (
+            peer.truths[-1].command_state == GroundTruth.COMMAND_LOST
+            and np.abs(peer.truths[-1].joint_velocity).max() < 0.01
+        ),
         what="a damped standstill",
     )
     assert "joints damped" in peer.log("simulator")

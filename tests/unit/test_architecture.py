@@ -54,13 +54,19 @@ def test_arrows_point_one_way(name):
                 assert parts[1] in ALLOWED[name], f"{path.relative_to(PACKAGE)} imports {module}"
 
 
+def scopes(tree):
+    """The module and its public classes."""
+    classes = [n for n in tree.body if isinstance(n, ast.ClassDef) and not n.name.startswith("_")]
+    return [tree, *classes]
+
+
 def test_every_module_and_public_name_says_what_it_is():
     missing = []
     for path in PACKAGE.rglob("*.py"):
         tree = ast.parse(path.read_text())
         if ast.get_docstring(tree) is None:
             missing.append(str(path.relative_to(PACKAGE)))
-        for node in ast.walk(tree):
+        for node in (child for scope in scopes(tree) for child in scope.body):
             is_public = isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_")
             if is_public and ast.get_docstring(node) is None:
                 missing.append(f"{path.relative_to(PACKAGE)}: {node.name}")

@@ -35,6 +35,10 @@ class NodeSpec:
     parameters: Mapping[str, object] = field(default_factory=dict)
 
 
+RECORDED_AT_LEAST = ("joint_states", "effort_controller/commands", "impact/external_torque", "controller/reference")
+"""Topics without whose publishers a recording of the graph does not begin."""
+
+
 def describe_graph(
     scenario: str,
     *,
@@ -56,7 +60,8 @@ def describe_graph(
     patience = {"state_patience": 0.0} if lockstep else {}
     nodes: list[NodeSpec] = []
     if record:
-        nodes.append(NodeSpec("recorder", "recorder", Duty.RECORDER))
+        truth = ["simulation/truth"] if simulate else []
+        nodes.append(NodeSpec("recorder", "recorder", Duty.RECORDER, {"required": [*RECORDED_AT_LEAST, *truth]}))
     if simulate:
         parameters = {
             **common, "seed": -1 if seed is None else seed, "lockstep": lockstep, "start_paused": lockstep,

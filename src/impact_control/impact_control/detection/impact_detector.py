@@ -16,9 +16,7 @@ NO_LINK = -1
 
 
 @compiled
-def _a_joint_rises(
-    magnitude: Vector, threshold: Vector, rise: Vector, previous: Vector, valley: Vector
-) -> bool:
+def _a_joint_rises(magnitude: Vector, threshold: Vector, rise: Vector, previous: Vector, valley: Vector) -> bool:
     """Whether a new rise passes its bound at this sample; moves `previous` and `valley` on.
 
     All arrays (n,) [Nm/s]. `valley` is the lowest rate since the last rise of the joint was over, and

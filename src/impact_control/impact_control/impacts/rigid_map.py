@@ -82,9 +82,7 @@ def predict_post_impact_velocity(
     contact_before = J @ before
     approach = float(n @ contact_before)
     if approach >= 0.0:
-        allowed = (
-            f"the contact point moving into the surface; its speed along the normal is {approach:.6g} m/s"
-        )
+        allowed = f"the contact point moving into the surface; its speed along the normal is {approach:.6g} m/s"
         raise InvalidInputError("velocity", velocity, allowed)
     slip_direction = _slip_direction(contact_before, n)
     impulse_direction = n - friction * slip_direction

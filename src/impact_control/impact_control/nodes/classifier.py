@@ -150,7 +150,7 @@ class ClassifierNode(LifecycleNode):
 
 def main() -> int:
     """Entry point of the process."""
-    return runtime.run(ClassifierNode, runtime.spin_until_stopped)
+    return runtime.run(ClassifierNode, runtime.spin_until_stopped, priority=runtime.LOOP_PRIORITY)
 
 
 if __name__ == "__main__":

@@ -42,10 +42,14 @@ from impact_control.scenario import Scenario, load_scenario
 from impact_control.types import Vector
 
 STATUS_PERIOD = 10
-"""Samples between two messages of the status. Every message that leaves the loop costs a wake-up elsewhere."""
+"""Samples between two messages of the status, unless mode or fault change. Every message that leaves the loop
+costs a wake-up elsewhere."""
 
 SWITCH_INTERVAL = 2e-4
 """[s] the thread that builds a reference may keep the interpreter before the loop gets its turn."""
+
+ROBOT_PATIENCE = 10.0
+"""[s] the publisher of the joint states may take to be found."""
 
 PREDICTION_PATIENCE = 5.0
 """[s] an impact task waits for the predictor service."""
@@ -115,7 +119,14 @@ class LoopNode(LifecycleNode):
         return TransitionCallbackReturn.SUCCESS
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Start with cleared buffers; a controller holds the pose of the first sample."""
+        """Start with cleared buffers, once a robot is there; a controller holds the pose of the first sample."""
+        states = self._subscriptions_here[0]
+        end = time.monotonic() + ROBOT_PATIENCE
+        while states.get_publisher_count() == 0:
+            if time.monotonic() > end:
+                self.get_logger().error(f"nobody publishes {states.topic_name}: is the robot side running?")
+                return TransitionCallbackReturn.FAILURE
+            time.sleep(0.01)
         required(self._pipeline).reset()
         self._base = None
         self._samples = 0
@@ -123,6 +134,7 @@ class LoopNode(LifecycleNode):
         self._last_stamp = 0
         self._last_arrival = time.monotonic()
         self._told = (Mode.IDLE, Fault.NONE, 0)
+        self._published = (Mode.IDLE, Fault.NONE)
         self._active = True
         sys.setswitchinterval(SWITCH_INTERVAL)
         runtime.still_heap()
@@ -302,8 +314,10 @@ class LoopNode(LifecycleNode):
         self._ante_velocity[:] = controller.ante.joint_velocity
         self._post_velocity[:] = controller.post.joint_velocity
         self._reference_publisher.publish(message)
-        if self._samples % STATUS_PERIOD:
+        state = (controller.mode, controller.fault)
+        if self._samples % STATUS_PERIOD and state == self._published:
             return
+        self._published = state
         status = self._status_message
         status.header.stamp = source.header.stamp
         status.mode = int(controller.mode)
@@ -407,8 +421,8 @@ class LoopNode(LifecycleNode):
         return result
 
     def _build_reference(self, scenario: Scenario) -> None:
-        """Runs in a thread of its own, with the least priority: the loop goes on holding meanwhile."""
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+        """Runs in a thread of its own, without the loop's real-time priority: the loop goes on holding meanwhile."""
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
         try:
             reference = build_reference(scenario, self._robot, self._predict)
             self._built = reference, ClassificationWriter(scenario, len(self._robot.joint_names))
@@ -567,7 +581,8 @@ def required(pipeline: Pipeline | None) -> Pipeline:
 
 
 def _main(name: str, **parts: bool) -> int:
-    return runtime.run(functools.partial(LoopNode, name, **parts), runtime.spin_until_stopped)
+    make = functools.partial(LoopNode, name, **parts)
+    return runtime.run(make, runtime.spin_until_stopped, priority=runtime.LOOP_PRIORITY)
 
 
 def main() -> int:

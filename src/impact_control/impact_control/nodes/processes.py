@@ -32,10 +32,19 @@ class Death:
 
 
 class Processes:
-    """The processes of a graph, by node name. Their output goes to one log file each in `log_directory`."""
+    """The processes of a graph, by node name. Their output goes to one log file each in `log_directory`.
 
-    def __init__(self, log_directory: Path, namespace: str = "") -> None:
+    real_time: whether nodes with a clock to keep may ask for real-time scheduling.
+    """
+
+    def __init__(self, log_directory: Path, namespace: str = "", *, real_time: bool = True) -> None:
         self._log_directory = log_directory
+        self._environment = {
+            # Matrices of seven rows: threads of the linear algebra would only fight for the cores.
+            "OPENBLAS_NUM_THREADS": "1",
+            "OMP_NUM_THREADS": "1",
+            **({} if real_time else {"IMPACT_CONTROL_REALTIME": "0"}),
+        }
         self._namespace = namespace
         self._children: dict[str, subprocess.Popen[bytes]] = {}
 
@@ -54,8 +63,7 @@ class Processes:
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
-                # Matrices of seven rows: threads of the linear algebra would only fight for the cores.
-                env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+                env={**os.environ, **self._environment},
                 preexec_fn=_die_with_parent,
             )
 
@@ -79,6 +87,12 @@ class Processes:
             if code is not None:
                 return Death(name, code)
         return None
+
+    def request_stop(self, names: Iterable[str]) -> None:
+        """Ask nodes to end, without waiting for it."""
+        for name in names:
+            if self.running(name):
+                self._children[name].send_signal(signal.SIGTERM)
 
     def stop(self, names: Iterable[str], patience: float = 3.0) -> None:
         """Ask nodes to end, together; kill what has not ended after `patience` [s]."""
@@ -104,6 +118,8 @@ def _parameter_text(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         return f"'{value}'"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_parameter_text(item) for item in value)}]"
     return repr(value)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 
@@ -24,6 +23,7 @@ from std_msgs.msg import Float64MultiArray
 
 from impact_control import __version__
 from impact_control.errors import ImpactControlError
+from impact_control.graph import RECORDED_AT_LEAST
 from impact_control.nodes import qos, runtime, topics
 from impact_control.nodes.inbox import Inbox, Slot
 from impact_control.recording.bag import BagWriter, OfferedQos
@@ -41,6 +41,9 @@ TOPICS: dict[str, tuple[type, QoSProfile, OfferedQos]] = {
 }
 """What is recorded: type, quality of service of the subscription, and of the publisher for replay."""
 
+CONNECTION_PATIENCE = 10.0
+"""[s] the publishers of the required topics may take to be found."""
+
 POLL_PERIOD = 0.01
 """[s] between two rounds of taking what has arrived; the times come with the messages."""
 
@@ -53,6 +56,11 @@ class RecorderNode(LifecycleNode):
         self.declare_parameter("directory", "", ParameterDescriptor(description="new or empty directory of the bag"))
         self.declare_parameter(
             "scenario_yaml", "", ParameterDescriptor(description="text of the scenario, kept in the bag")
+        )
+        self.declare_parameter(
+            "required",
+            list(RECORDED_AT_LEAST),
+            ParameterDescriptor(description="topics that must have a publisher before a recording begins"),
         )
         self._bag: BagWriter | None = None
         self._slots: list[tuple[Slot, str]] = []
@@ -78,6 +86,8 @@ class RecorderNode(LifecycleNode):
         try:
             if not directory:
                 raise ImpactControlError("parameter 'directory' is empty: it must name the bag's directory")
+            self._await_publishers()
+            self.poll()  # what waits from before
             self._bag = BagWriter(
                 directory,
                 metadata={
@@ -110,6 +120,14 @@ class RecorderNode(LifecycleNode):
             self._bag.close()
             self._bag = None
 
+    def _await_publishers(self) -> None:
+        required = {self.resolve_topic_name(name) for name in self.get_parameter("required").value}
+        end = time.monotonic() + CONNECTION_PATIENCE
+        while missing := [slot.topic for slot, _ in self._slots if slot.topic in required and not slot.publishers]:
+            if time.monotonic() > end:
+                raise ImpactControlError(f"nobody publishes {', '.join(missing)} within {CONNECTION_PATIENCE:g} s")
+            time.sleep(0.01)
+
     def poll(self) -> None:
         """Take every message that has arrived, and write it if a bag is open."""
         try:
@@ -139,8 +157,7 @@ def _spin(node: RecorderNode, executor: EventsExecutor, stop: runtime.StopReques
 
 
 def main() -> int:
-    """Entry point of the process. Its messages can wait, the robot's and the loop's cannot."""
-    os.nice(10)
+    """Entry point of the process."""
     return runtime.run(RecorderNode, _spin)
 
 

@@ -14,6 +14,10 @@ from rclpy.experimental import EventsExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
+ROBOT_PRIORITY = 45
+LOOP_PRIORITY = 40
+"""SCHED_FIFO priorities: the simulated robot keeps the clock, the loop answers it."""
+
 
 class StopRequest:
     """Set by SIGINT or SIGTERM; asked by the loops."""
@@ -26,9 +30,18 @@ class StopRequest:
         self.requested = True
 
 
-def run(make_node: Callable[[], Node], spin: Callable[[Node, EventsExecutor, StopRequest], None]) -> int:
-    """Start rclpy, make the node, call `spin` until it returns, shut down. Returns the exit code."""
-    prefer_real_time()
+def run(
+    make_node: Callable[[], Node],
+    spin: Callable[[Node, EventsExecutor, StopRequest], None],
+    *,
+    priority: int | None = None,
+) -> int:
+    """Start rclpy, make the node, call `spin` until it returns, shut down. Returns the exit code.
+
+    priority: of SCHED_FIFO, for nodes with a clock to keep; None for the others.
+    """
+    if priority is not None:
+        prefer_real_time(priority)
     stop = StopRequest()
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -51,17 +64,17 @@ def spin_until_stopped(node: Node, executor: EventsExecutor, stop: StopRequest) 
         executor.spin_once(timeout_sec=0.1)
 
 
-def prefer_real_time(priority: int = 40) -> bool:
-    """Ask for SCHED_FIFO where it is permitted, before rclpy makes its threads, which inherit it."""
-    if os.environ.get("IMPACT_CONTROL_REALTIME", "0") != "1":
+def prefer_real_time(priority: int) -> bool:
+    """Ask for SCHED_FIFO, before rclpy makes its threads, which inherit it; False where it is not permitted.
+
+    The environment variable IMPACT_CONTROL_REALTIME=0 leaves the scheduling alone.
+    """
+    if os.environ.get("IMPACT_CONTROL_REALTIME", "1") == "0":
         return False
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
-    except PermissionError:
-        print(
-            "real-time scheduling is not permitted here (see docs/real_time.md); going on without",
-            file=sys.stderr,
-        )
+    except (PermissionError, OSError) as error:
+        print(f"no real-time scheduling: {error}; docs/real_time.md says how to permit it", file=sys.stderr)
         return False
     return True
 

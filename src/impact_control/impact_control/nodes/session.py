@@ -14,7 +14,6 @@ import rclpy
 from action_msgs.msg import GoalStatus
 from impact_msgs.action import ExecuteImpactTask
 from lifecycle_msgs.msg import Transition
-from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
@@ -28,18 +27,13 @@ from impact_control.control import Mode
 from impact_control.errors import ImpactControlError
 from impact_control.graph import Duty, NodeSpec
 from impact_control.nodes import topics
+from impact_control.nodes.calls import CALL_PATIENCE, START_PATIENCE, Caller
 from impact_control.nodes.processes import Death, Processes
 from impact_control.pipeline import Outcome
 from impact_control.recording.bag import recover
 
-START_PATIENCE = 30.0
-"""[s] a node may take until its lifecycle services answer."""
-
-CALL_PATIENCE = 10.0
-"""[s] a service of a running node may take."""
-
-STANDSTILL_TIME = 0.4
-"""[s] the robot side is left running after the controller has gone, so that the arm comes to a damped rest."""
+STANDSTILL_TIME = 0.35
+"""[s] the robot side is left running without the controller, so that the arm comes to a damped rest."""
 
 
 class GraphError(ImpactControlError):
@@ -98,7 +92,7 @@ class Session:
     ) -> None:
         self._specs = {spec.name: spec for spec in specs}
         self._prefix = f"/{namespace.strip('/')}/" if namespace else "/"
-        self.processes = Processes(log_directory, namespace)
+        self.processes = Processes(log_directory, namespace, real_time=not self._lockstep)
         self._stop_requested = stop_requested
         self._bag: Path | None = None
         self._context = rclpy.Context()
@@ -111,7 +105,7 @@ class Session:
         )
         self._executor = EventsExecutor(context=self._context)
         self._executor.add_node(self._node)
-        self._clients: dict[tuple[type, str], Any] = {}
+        self._caller = Caller(self._node, self._spin)
         self._action = ActionClient(self._node, ExecuteImpactTask, topics.EXECUTE)
 
     # ------------------------------------------------------------------ life
@@ -134,8 +128,9 @@ class Session:
         for spec in self._specs.values():
             self.processes.start(spec)
         for spec in self._specs.values():
-            self._await_ready(spec.name)
+            self._caller.await_node(spec.name)
             self._change(spec.name, Transition.TRANSITION_CONFIGURE)
+        # All publishers exist now: the recorder can tell what it must be connected to.
         for spec in self._specs.values():
             if spec.duty is Duty.RECORDER:
                 self.record(bag, scenario_yaml)
@@ -144,11 +139,8 @@ class Session:
 
     def stop(self) -> None:
         """Stop the loop first, then, after the arm came to rest, robot side and recorder. Idempotent."""
-        loop = self._names(Duty.LOOP)
-        robot = self._names(Duty.ROBOT)
-        had_loop = any(self.processes.running(name) for name in loop)
-        self.processes.stop(loop)
-        if had_loop and any(self.processes.running(name) for name in robot):
+        self.processes.request_stop(self._names(Duty.LOOP))
+        if any(self.processes.running(name) for name in self._names(Duty.ROBOT)):
             time.sleep(STANDSTILL_TIME)
         self.processes.stop_all()
         if self._bag is not None:
@@ -180,10 +172,12 @@ class Session:
         """Put the simulated arm back to the start of a scenario and clear the buffers of the loop's nodes."""
         self.pause(True)
         for name in self._names(Duty.LOOP):
-            self._change(name, Transition.TRANSITION_DEACTIVATE)
+            # rclpy's lifecycle nodes die of a transition that their state does not allow.
+            if self._caller.state(name) == State.PRIMARY_STATE_ACTIVE:
+                self._change(name, Transition.TRANSITION_DEACTIVATE)
         for name in self._names(Duty.ROBOT):
             self.set_parameters(name, scenario=scenario, seed=-1 if seed is None else seed)
-        answer = self.call(Trigger, topics.RESET, Trigger.Request())
+        answer = self._caller.call(Trigger, topics.RESET, Trigger.Request())
         if not answer.success:
             raise GraphError(f"the simulator refused to reset: {answer.message}")
         for name in self._names(Duty.LOOP):
@@ -193,7 +187,7 @@ class Session:
 
     def pause(self, paused: bool) -> None:
         """Stop or continue the simulator's clock."""
-        self.call(SetBool, topics.PAUSE, SetBool.Request(data=paused))
+        self._caller.call(SetBool, topics.PAUSE, SetBool.Request(data=paused))
 
     @property
     def _lockstep(self) -> bool:
@@ -213,7 +207,7 @@ class Session:
         Raises GraphError when the goal is refused, `NodeDiedError` when a node dies meanwhile, and
         `InterruptedByUserError`.
         """
-        self._wait(lambda: self._action.server_is_ready(), START_PATIENCE, f"action {topics.EXECUTE}")
+        self._caller.wait(self._action.server_is_ready, START_PATIENCE, f"action {topics.EXECUTE}")
         latest: list[Any] = []
         goal = self._await(
             self._action.send_goal_async(
@@ -271,37 +265,18 @@ class Session:
 
     # ------------------------------------------------------------------ services
 
-    def call(self, kind: type, name: str, request: Any, patience: float = CALL_PATIENCE) -> Any:
-        """Call a service of the graph and wait for the answer. name: relative to the session's namespace."""
-        client = self._clients.get((kind, name))
-        if client is None:
-            client = self._clients[(kind, name)] = self._node.create_client(kind, name)
-        self._wait(client.service_is_ready, patience, f"service {name}")
-        return self._await(client.call_async(request), patience, f"service {name}")
-
     def set_parameters(self, node: str, **values: object) -> None:
         """Set parameters of a node; raises GraphError with the node's reason when one is refused."""
         request = SetParameters.Request(
             parameters=[Parameter(name=key, value=_parameter_value(value)) for key, value in values.items()]
         )
-        answer = self.call(SetParameters, f"{node}/set_parameters", request)
+        answer = self._caller.call(SetParameters, f"{node}/set_parameters", request)
         for outcome, key in zip(answer.results, values, strict=True):
             if not outcome.successful:
                 raise GraphError(f"{node} refused {key} = {values[key]!r}: {outcome.reason}")
 
-    def lifecycle_state(self, node: str) -> str:
-        """Label of a node's lifecycle state."""
-        return str(self.call(GetState, f"{node}/get_state", GetState.Request()).current_state.label)
-
-    def _await_ready(self, node: str) -> None:
-        client = self._node.create_client(ChangeState, f"{node}/change_state")
-        self._clients[(ChangeState, f"{node}/change_state")] = client
-        self._wait(client.service_is_ready, START_PATIENCE, f"node {node}")
-
     def _change(self, node: str, transition: int) -> None:
-        request = ChangeState.Request(transition=Transition(id=transition))
-        answer = self.call(ChangeState, f"{node}/change_state", request, START_PATIENCE)
-        if not answer.success:
+        if not self._caller.change(node, transition):
             verbs = {
                 Transition.TRANSITION_CONFIGURE: "be configured",
                 Transition.TRANSITION_ACTIVATE: "be activated",
@@ -327,15 +302,8 @@ class Session:
         while time.monotonic() < end:
             self._spin(0.02)
 
-    def _wait(self, ready: Callable[[], bool], patience: float, what: str) -> None:
-        end = time.monotonic() + patience
-        while not ready():
-            self._spin(0.02)
-            if time.monotonic() > end:
-                raise GraphError(f"{what} did not answer within {patience:g} s")
-
     def _await(self, future: Future, patience: float, what: str) -> Any:
-        self._wait(future.done, patience, what)
+        self._caller.wait(future.done, patience, what)
         return future.result()
 
     def _log_hint(self, node: str) -> str:

@@ -34,6 +34,9 @@ SERVICE_PERIOD = 10
 LOCKSTEP_POLL = 1e-4
 """[s] between two looks for the command of a sample."""
 
+LOCKSTEP_REPEAT = 0.5
+"""Seconds after which a lockstep sample that got no command is sent again."""
+
 LOCKSTEP_PATIENCE = 5.0
 """Seconds a lockstep sample waits for its command before the arm goes on without."""
 
@@ -185,16 +188,20 @@ class SimulatorNode(LifecycleNode):
         """Advance with the command of the sample just sent; False when nobody is there to send one."""
         if self._commands.publishers == 0:
             return False
-        patience = LOCKSTEP_PATIENCE
-        end = time.monotonic() + patience
+        now = time.monotonic()
+        end, again = now + LOCKSTEP_PATIENCE, now + LOCKSTEP_REPEAT
         while (command := self._commands.take()) is None:
             executor.spin_once(timeout_sec=LOCKSTEP_POLL)
             if stop.requested or not self._active or self._paused:
                 break
-            if time.monotonic() > end:
+            now = time.monotonic()
+            if now > again:
+                self._publish_state()  # lost on the way, as a best-effort message may be
+                again = now + LOCKSTEP_REPEAT
+            if now > end:
                 self.unanswered += 1
                 self.get_logger().warning(
-                    f"lockstep: sample {self._cycles} got no command within {patience:g} s; going on without"
+                    f"lockstep: no command for sample {self._cycles} within {LOCKSTEP_PATIENCE:g} s; going on without"
                 )
                 break
         self._advance(command)
@@ -234,15 +241,20 @@ class SimulatorNode(LifecycleNode):
         self._told_lost = lost
 
     def _publish(self) -> None:
-        plant = self.plant
         stamp = self._epoch + self._cycles * PERIOD_NS
-        sample = self.sensors.measure(plant)
-        message = self._state
-        to_stamp(stamp, message.header.stamp)
+        sample = self.sensors.measure(self.plant)
+        to_stamp(stamp, self._state.header.stamp)
         self._position[:] = sample.position
         self._velocity[:] = sample.velocity
         self._effort[:] = sample.torque
-        self._states.publish(message)
+        self._publish_state()
+        self._publish_truth(stamp)
+
+    def _publish_state(self) -> None:
+        self._states.publish(self._state)
+
+    def _publish_truth(self, stamp: int) -> None:
+        plant = self.plant
         truth = self._truth
         to_stamp(stamp, truth.header.stamp)
         truth.in_contact = plant.normal_force > 0.0
@@ -294,7 +306,7 @@ def main() -> int:
     def spin(node: SimulatorNode, executor: EventsExecutor, stop: runtime.StopRequest) -> None:
         node.spin(executor, stop)
 
-    return runtime.run(SimulatorNode, spin)
+    return runtime.run(SimulatorNode, spin, priority=runtime.ROBOT_PRIORITY)
 
 
 if __name__ == "__main__":

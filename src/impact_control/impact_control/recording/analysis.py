@@ -420,19 +420,22 @@ def last_fault(status: Series) -> str:
 
 
 def commanded_torque(recording: Recording, topics: Topics) -> tuple[Vector, Matrix] | None:
-    """Stamps (m,) [s] and commanded torques (m, n) [Nm].
+    """Times (m,) [s] and commanded torques (m, n) [Nm], from the commands, else from the controller's status.
 
-    From the controller's status, whose stamps are exact, otherwise from the commands, which carry none.
+    Commands carry no stamp: a command gets that of the joint state it answers, and follows the one before by at
+    least one period of the joint states, which is how often a command can change.
     """
+    if topics.commands in recording:
+        commands = recording.series(topics.commands)
+        if isinstance(commands["data"], np.ndarray) and len(commands["stamp"]) > 1:
+            period = float(np.median(np.diff(recording.series(topics.joint_states)["stamp"])))
+            periods = np.maximum(1, np.round(np.diff(commands["stamp"]) / period))
+            time = commands["stamp"][0] + period * np.concatenate([[0.0], np.cumsum(periods)])
+            return time, commands["data"]
     if topics.status in recording:
         status = recording.series(topics.status)
         if isinstance(status["commanded_torque"], np.ndarray):
             return status["stamp"], status["commanded_torque"]
-    if topics.commands in recording:
-        commands = recording.series(topics.commands)
-        if isinstance(commands["data"], np.ndarray):
-            period = float(np.median(np.diff(commands["stamp"]))) if len(commands["stamp"]) > 1 else 0.0
-            return commands["stamp"][0] + period * np.arange(len(commands["stamp"])), commands["data"]
     return None
 
 

@@ -147,9 +147,7 @@ def initial_configuration(scenario: Scenario, robot: RobotDescription) -> Vector
     """
     geometry, task = impact_geometry(scenario, robot), scenario.task
     try:
-        return solve(
-            robot, geometry.start_position, geometry.orientation, task.posture, task.home_configuration
-        )
+        return solve(robot, geometry.start_position, geometry.orientation, task.posture, task.home_configuration)
     except UnreachablePoseError as error:
         remaining = max(error.position_error, error.rotation_error, error.posture_error)
         allowed = "below 1e-9 m or rad, the start of the approach inside workspace and joint limits"
@@ -168,18 +166,14 @@ def rigid_impact_map(robot: RobotDescription, model: InertiaModel = InertiaModel
     return predict
 
 
-def build_reference(
-    scenario: Scenario, robot: RobotDescription, predict: ImpactMap | None = None
-) -> ImpactReference:
+def build_reference(scenario: Scenario, robot: RobotDescription, predict: ImpactMap | None = None) -> ImpactReference:
     """Plan both references of a scenario.
 
     predict: the impact map; by default `rigid_impact_map(robot)`. Raises UnreachableReferenceError naming
     joint and time; InvalidInputError when the impact map refuses the impact or does not keep the contact.
     """
     if len(robot.joint_names) != _JOINTS:
-        raise InvalidInputError(
-            "joints", robot.joint_names, f"{_JOINTS}: six for the pose and one for joint 1"
-        )
+        raise InvalidInputError("joints", robot.joint_names, f"{_JOINTS}: six for the pose and one for joint 1")
     task, geometry = scenario.task, impact_geometry(scenario, robot)
     dynamics = Dynamics(robot)
     period = scenario.control.period
@@ -206,9 +200,7 @@ def build_reference(
     ends = {nominal + task.post.duration, nominal + task.post.settle_duration}
     post_knots = _knots([nominal - task.post.lead, nominal, *sorted(ends)])
     at_impact = int(np.searchsorted(post_knots, nominal))
-    post_joints = joint_motion(
-        dynamics, post_knots, post_motion, geometry.orientation, impact_configuration, at_impact
-    )
+    post_joints = joint_motion(dynamics, post_knots, post_motion, geometry.orientation, impact_configuration, at_impact)
     return ImpactReference(
         ante=_table(robot, grid, ante_motion, ante_knots, ante_joints),
         post=_table(robot, grid, post_motion, post_knots, post_joints),
@@ -254,9 +246,7 @@ def _ante_motion(scenario: Scenario, geometry: ImpactGeometry) -> Callable[[Vect
     return motion
 
 
-def _post_motion(
-    scenario: Scenario, geometry: ImpactGeometry, twist: Vector
-) -> Callable[[Vector], TaskMotion]:
+def _post_motion(scenario: Scenario, geometry: ImpactGeometry, twist: Vector) -> Callable[[Vector], TaskMotion]:
     """Return the reference after the impact, twist (7,): velocity, angular velocity, joint 1 just after it.
 
     Before T_nom it comes in from rest along the velocity after the impact: that motion continued backwards,

@@ -28,9 +28,7 @@ class UnreachableReferenceError(ImpactControlError):
 
     def __init__(self, time: float, joint: str | None, value: float, allowed: str) -> None:
         what = "inverse kinematics leaves an error of" if joint is None else f"{joint} would have to be at"
-        super().__init__(
-            f"reference cannot be followed at {time:.3f} s: {what} {value:.6g}, allowed: {allowed}"
-        )
+        super().__init__(f"reference cannot be followed at {time:.3f} s: {what} {value:.6g}, allowed: {allowed}")
         self.time = time
         self.joint = joint
         self.value = value

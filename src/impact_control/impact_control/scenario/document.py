@@ -83,9 +83,7 @@ def _from_plain(value: Any) -> Node:
 def _load(path: Path, extended_by: tuple[Path, ...]) -> Node:
     if path in extended_by:
         chain = " -> ".join(p.name for p in (*extended_by, path))
-        raise ScenarioError(
-            str(extended_by[-1]), EXTENDS, path.name, f"a file that does not lead back: {chain}"
-        )
+        raise ScenarioError(str(extended_by[-1]), EXTENDS, path.name, f"a file that does not lead back: {chain}")
     node = _read(path)
     own = dict(node.value)
     base = own.pop(EXTENDS, None)

@@ -177,9 +177,7 @@ class Direction(Kind):
             raise Refusal("", raw, _with_reason(self.allowed(), str(error))) from None
         length = math.hypot(*values)
         if len(values) != 3 or abs(length - 1.0) > UNIT_NORM_TOLERANCE:
-            raise Refusal(
-                "", raw, _with_reason(self.allowed(), f"there are {len(values)}, of length {length:.6g}")
-            )
+            raise Refusal("", raw, _with_reason(self.allowed(), f"there are {len(values)}, of length {length:.6g}"))
         direction = np.array(values, dtype=float) / length
         direction.setflags(write=False)
         return direction

@@ -46,9 +46,7 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
         path = directory / f"{name_or_path}.yaml"
         if path.parent != directory or not path.is_file():
             names = ", ".join(available_scenarios())
-            raise ScenarioError(
-                str(directory), "(name)", str(name_or_path), f"one of {names}, or a .yaml file"
-            )
+            raise ScenarioError(str(directory), "(name)", str(name_or_path), f"one of {names}, or a .yaml file")
     return scenario_from_document(load_document(path))
 
 

@@ -80,9 +80,7 @@ class Robot:
 class Impact:
     """The impact as planned, Proper 2021 table 3.2."""
 
-    time: Annotated[
-        float, Entry(Number("s", POSITIVE), "nominal impact time T_nom after the start of the task")
-    ]
+    time: Annotated[float, Entry(Number("s", POSITIVE), "nominal impact time T_nom after the start of the task")]
     position: Annotated[Vector, Entry(Numbers(3, "m"), "point of the expected surface that is hit")]
     speed: Annotated[float, Entry(Number("m/s", POSITIVE), "speed of the end-effector before the impact")]
     approach_angle: Annotated[
@@ -94,9 +92,7 @@ class Impact:
     ]
     heading: Annotated[
         Vector,
-        Entry(
-            Direction(), "direction of the motion along the surface; its projection onto the surface is used"
-        ),
+        Entry(Direction(), "direction of the motion along the surface; its projection onto the surface is used"),
     ]
     orientation: Annotated[
         Vector,
@@ -123,9 +119,7 @@ class Ante:
     ]
     extension_depth: Annotated[
         float,
-        Entry(
-            Number("m", POSITIVE), "depth below the expected surface at which it rests, Proper 2021 delta y"
-        ),
+        Entry(Number("m", POSITIVE), "depth below the expected surface at which it rests, Proper 2021 delta y"),
     ]
 
 
@@ -137,14 +131,10 @@ class Post:
     slide: Annotated[
         float, Entry(Number("m", NOT_NEGATIVE), "way along the heading after the impact, Proper 2021 delta x")
     ]
-    duration: Annotated[
-        float, Entry(Number("s", POSITIVE), "time after T_nom in which the slide comes to rest")
-    ]
+    duration: Annotated[float, Entry(Number("s", POSITIVE), "time after T_nom in which the slide comes to rest")]
     settle_duration: Annotated[
         float,
-        Entry(
-            Number("s", POSITIVE), "time after T_nom in which orientation and joint 1 return to their values"
-        ),
+        Entry(Number("s", POSITIVE), "time after T_nom in which orientation and joint 1 return to their values"),
     ]
     lead: Annotated[
         float,
@@ -187,9 +177,7 @@ class Task:
             raise Refusal("post.lead", self.post.lead, f"at most impact.time = {self.impact.time:g} s")
         last = max(self.ante.extension_duration, self.post.duration, self.post.settle_duration)
         if self.impact.time + last > self.duration * (1.0 + 1e-12):
-            raise Refusal(
-                "duration", self.duration, f"at least {self.impact.time + last:g} s, the end of the motions"
-            )
+            raise Refusal("duration", self.duration, f"at least {self.impact.time + last:g} s, the end of the motions")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -205,12 +193,8 @@ class Surface:
 class Contact:
     """Exponentially extended Hunt-Crossley contact, Rey Arias 2024 (6); defaults from its table I."""
 
-    exponent: Annotated[
-        float, Entry(Number("", Range(1.0, 3.0)), "exponent eta of the penetration", default=1.5)
-    ]
-    stiffness: Annotated[
-        float, Entry(PowerLawCoefficient("N", POSITIVE), "stiffness k_c", default="3.2e9 N/m^1.5")
-    ]
+    exponent: Annotated[float, Entry(Number("", Range(1.0, 3.0)), "exponent eta of the penetration", default=1.5)]
+    stiffness: Annotated[float, Entry(PowerLawCoefficient("N", POSITIVE), "stiffness k_c", default="3.2e9 N/m^1.5")]
     damping: Annotated[
         float,
         Entry(PowerLawCoefficient("N*s", NOT_NEGATIVE, added=1), "damping d_c", default="3.2e12 N*s/m^2.5"),
@@ -237,9 +221,7 @@ class ActualEnvironment:
 
     surface: Annotated[
         CompliantSurface | None,
-        Entry(
-            Section(CompliantSurface, none_allowed=True), "the surface that is there, None when there is none"
-        ),
+        Entry(Section(CompliantSurface, none_allowed=True), "the surface that is there, None when there is none"),
     ]
 
 
@@ -270,9 +252,7 @@ class Control:
     weights: Annotated[TaskWeights, Entry(Section(TaskWeights), "task weights")]
     interim_duration: Annotated[
         float,
-        Entry(
-            Number("s", POSITIVE), "Delta t_int in which the velocity feedback returns after an impact, (24)"
-        ),
+        Entry(Number("s", POSITIVE), "Delta t_int in which the velocity feedback returns after an impact, (24)"),
     ]
     friction_compensation: Annotated[
         float, Entry(Number("", FRACTION), "fraction of the identified joint friction that is fed forward")
@@ -332,9 +312,7 @@ class Reaction:
     """What is done after a verdict."""
 
     on_unexpected_impact: Annotated[str, Entry(Choice(("stop", "continue")), "wrong time or place")]
-    on_unexpected_post_impact: Annotated[
-        str, Entry(Choice(("stop", "continue")), "wrong behaviour afterwards")
-    ]
+    on_unexpected_post_impact: Annotated[str, Entry(Choice(("stop", "continue")), "wrong behaviour afterwards")]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -342,9 +320,7 @@ class Simulation:
     """The simulated robot side."""
 
     seed: Annotated[int, Entry(Count(), "seed of the sensor noise")]
-    noise: Annotated[
-        float, Entry(Number("", NOT_NEGATIVE), "factor on the sensor noise of Proper 2021 (3.5), 0: none")
-    ]
+    noise: Annotated[float, Entry(Number("", NOT_NEGATIVE), "factor on the sensor noise of Proper 2021 (3.5), 0: none")]
     joint_friction: Annotated[bool, Entry(Flag(), "whether the joints have friction")]
     command_timeout: Annotated[
         float, Entry(Number("s", POSITIVE), "age of a command after which the arm is damped instead")
@@ -356,9 +332,7 @@ class Simulation:
             "damping that acts when commands are lost",
         ),
     ]
-    largest_step: Annotated[
-        float, Entry(Number("s", Range(1e-7, 1e-3)), "largest integration step of the plant")
-    ]
+    largest_step: Annotated[float, Entry(Number("s", Range(1e-7, 1e-3)), "largest integration step of the plant")]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -369,12 +343,8 @@ class Scenario:
     description: Annotated[str, Entry(Text(), "what the scenario shows")]
     robot: Annotated[Robot, Entry(Section(Robot), "the arm")]
     task: Annotated[Task, Entry(Section(Task), "what it is to do")]
-    expected_environment: Annotated[
-        ExpectedEnvironment, Entry(Section(ExpectedEnvironment), "what the robot believes")
-    ]
-    actual_environment: Annotated[
-        ActualEnvironment, Entry(Section(ActualEnvironment), "what is really there")
-    ]
+    expected_environment: Annotated[ExpectedEnvironment, Entry(Section(ExpectedEnvironment), "what the robot believes")]
+    actual_environment: Annotated[ActualEnvironment, Entry(Section(ActualEnvironment), "what is really there")]
     control: Annotated[Control, Entry(Section(Control), "controller")]
     detection: Annotated[Detection, Entry(Section(Detection), "observer and detector")]
     classification: Annotated[Classification, Entry(Section(Classification), "classifier")]
@@ -393,9 +363,7 @@ class Scenario:
             words = f"a point on expected_environment.surface; it lies {1e3 * abs(distance):.4g} mm {side} it"
             raise Refusal("task.impact.position", impact.position.tolist(), words)
         if np.linalg.norm(np.cross(impact.heading, surface.normal)) < HEADING_TOLERANCE:
-            raise Refusal(
-                "task.impact.heading", impact.heading.tolist(), "a direction off the surface's normal"
-            )
+            raise Refusal("task.impact.heading", impact.heading.tolist(), "a direction off the surface's normal")
         rate, period = self.classification.decay_rate, self.control.period
         if rate * period >= 1.0:
             raise Refusal("classification.decay_rate", rate, f"below 1/control.period = {1.0 / period:g} 1/s")

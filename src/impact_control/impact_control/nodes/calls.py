@@ -1,0 +1,111 @@
+"""Calling services of other nodes, and moving them through their life, with answers that may get lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from lifecycle_msgs.msg import State, Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+from rclpy.node import Node
+
+from impact_control.errors import ImpactControlError
+
+CALL_PATIENCE = 10.0
+"""[s] a service of a running node may take."""
+
+ANSWER_PATIENCE = 2.0
+"""[s] after which a lifecycle node is asked for its state instead of being waited for."""
+
+START_PATIENCE = 30.0
+"""[s] a node may take to start, or to change its state."""
+
+TARGETS = {
+    Transition.TRANSITION_CONFIGURE: State.PRIMARY_STATE_INACTIVE,
+    Transition.TRANSITION_ACTIVATE: State.PRIMARY_STATE_ACTIVE,
+    Transition.TRANSITION_DEACTIVATE: State.PRIMARY_STATE_INACTIVE,
+    Transition.TRANSITION_CLEANUP: State.PRIMARY_STATE_UNCONFIGURED,
+}
+"""State that each transition leads to."""
+
+
+class NoAnswerError(ImpactControlError):
+    """A service or an action did not answer in time."""
+
+
+class Caller:
+    """Calls services from one node. `spin` serves its callbacks for at most the given seconds, and may raise."""
+
+    def __init__(self, node: Node, spin: Callable[[float], None]) -> None:
+        self._node = node
+        self._spin = spin
+        self._clients: dict[tuple[type, str], Any] = {}
+
+    def wait(self, ready: Callable[[], bool], patience: float, what: str) -> None:
+        """Spin until `ready`; raise NoAnswerError after `patience` [s]."""
+        end = time.monotonic() + patience
+        while not ready():
+            self._spin(0.02)
+            if time.monotonic() > end:
+                raise NoAnswerError(f"{what} did not answer within {patience:g} s")
+
+    def call(self, kind: type, name: str, request: Any, patience: float = CALL_PATIENCE) -> Any:
+        """Call a service and return its answer. name: relative to the node's namespace."""
+        client = self._client(kind, name)
+        self.wait(client.service_is_ready, patience, f"service {name}")
+        future = client.call_async(request)
+        try:
+            self.wait(future.done, patience, f"service {name}")
+        except NoAnswerError:
+            client.remove_pending_request(future)
+            raise
+        return future.result()
+
+    def await_node(self, node: str) -> None:
+        """Wait until a lifecycle node answers, and so has found us too: answers to strangers get lost."""
+        self._client(ChangeState, f"{node}/change_state")
+        end = time.monotonic() + START_PATIENCE
+        while True:
+            try:
+                self.state(node, patience=ANSWER_PATIENCE)
+                return
+            except NoAnswerError:
+                if time.monotonic() > end:
+                    raise NoAnswerError(f"node {node} did not answer within {START_PATIENCE:g} s") from None
+
+    def state(self, node: str, patience: float = CALL_PATIENCE) -> int:
+        """Id of a node's lifecycle state."""
+        return int(self.call(GetState, f"{node}/get_state", GetState.Request(), patience).current_state.id)
+
+    def change(self, node: str, transition: int) -> bool:
+        """Ask for a lifecycle transition and wait for its end; whether it was made.
+
+        When no answer comes the state is asked for: the request is not sent twice unless it had no effect,
+        because rclpy's lifecycle nodes die of a transition that their state does not allow.
+        """
+        before = self.state(node)
+        request = ChangeState.Request(transition=Transition(id=transition))
+        end = time.monotonic() + START_PATIENCE
+        while True:
+            try:
+                answer = self.call(ChangeState, f"{node}/change_state", request, ANSWER_PATIENCE)
+                return bool(answer.success)
+            except NoAnswerError:
+                state = before
+                while time.monotonic() < end:
+                    try:
+                        state = self.state(node, ANSWER_PATIENCE)
+                        break
+                    except NoAnswerError:
+                        continue  # busy with the transition
+                if state == TARGETS[transition]:
+                    return True
+                if state != before or time.monotonic() > end:
+                    return False
+
+    def _client(self, kind: type, name: str) -> Any:
+        client = self._clients.get((kind, name))
+        if client is None:
+            client = self._clients[(kind, name)] = self._node.create_client(kind, name)
+        return client
