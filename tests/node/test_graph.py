@@ -87,6 +87,6 @@ def test_an_unknown_scenario_is_refused_with_the_names_there_are(session):
 
 
 def test_a_wrong_parameter_of_the_arm_is_refused(session):
-    with pytest.raises(GraphError, match="simulator refused to reset.*tabletop_absent"):
+    with pytest.raises(GraphError, match=r"simulator refused to reset.*tabletop_absent"):
         session.restart_arm("no_such_scenario")
     session.restart_arm("tabletop")

@@ -214,8 +214,6 @@ class ReferenceSpreadingController:
         self._impact_time = math.nan
         self._consecutive_failures = 0
         self._hold_pending = True
-        self._last_torque = np.zeros(n)
-        self._change = np.zeros(n)
 
     @property
     def torque(self) -> Vector:
@@ -230,7 +228,6 @@ class ReferenceSpreadingController:
     def reset(self) -> None:
         """Back to IDLE with all buffers cleared; the pose of the next sample is held."""
         self.qp.reset()
-        self._last_torque[:] = 0.0
         self._reference = None
         self.mode = Mode.IDLE
         self.fault = Fault.NONE
@@ -289,15 +286,11 @@ class ReferenceSpreadingController:
             else:
                 self._hold(dynamics, time, position, velocity)
             self._watch_solver()
-        np.subtract(self.qp.torque, self._last_torque, out=self._change)
-        np.abs(self._change, out=self._change)
-        self.peak_torque_rate = max(self.peak_torque_rate, float(self._change.max()) / self._parameters.period)
-        self._last_torque[:] = self.qp.torque
+        self.peak_torque_rate = max(self.peak_torque_rate, self.qp.change / self._parameters.period)
 
     def damp(self, velocity: Vector) -> None:
         """Command damping for a sample whose dynamics cannot be computed; velocity may be not finite."""
         self.qp.damp(velocity)
-        self._last_torque[:] = self.qp.torque
 
     def _watch_solver(self) -> None:
         if self.qp.status is QPStatus.FAILED:

@@ -131,9 +131,13 @@ def _assemble(
 
 
 @compiled
-def _limit(wanted: Vector, limits: Matrix, previous: Vector, torque: Vector) -> bool:
-    """Write the admissible torque nearest to `wanted` and keep it as `previous`; True when a limit held it."""
+def _limit(wanted: Vector, limits: Matrix, previous: Vector, torque: Vector) -> tuple[bool, float]:
+    """Write the admissible torque nearest to `wanted` and keep it as `previous`.
+
+    Returns whether a limit held it, and the largest change of a torque [Nm].
+    """
     limited = False
+    largest_change = 0.0
     for i in range(wanted.shape[0]):
         largest, step = limits[4, i], limits[5, i]
         high = min(previous[i] + step, largest)
@@ -141,9 +145,23 @@ def _limit(wanted: Vector, limits: Matrix, previous: Vector, torque: Vector) -> 
         value = min(max(wanted[i], low), high)
         margin = 1e-6 * step
         limited = limited or value <= low + margin or value >= high - margin
+        largest_change = max(largest_change, abs(value - previous[i]))
         torque[i] = value
         previous[i] = value
-    return limited
+    return limited, largest_change
+
+
+@compiled
+def _command(
+    inertia: Matrix, acceleration: Vector, feedforward: Vector, wanted: Vector, limits: Matrix, previous: Vector,
+    torque: Vector,
+) -> tuple[bool, float]:  # fmt: skip
+    """Turn the acceleration into the command, van Steen 2024 (22), inside the limits; see `_limit`."""
+    for i in range(wanted.shape[0]):
+        wanted[i] = feedforward[i]
+        for j in range(wanted.shape[0]):
+            wanted[i] += inertia[i, j] * acceleration[j]
+    return _limit(wanted, limits, previous, torque)
 
 
 class AccelerationQP:
@@ -160,7 +178,7 @@ class AccelerationQP:
     torque (FAILED). Whatever happens, the returned torque is finite and inside torque and torque-rate limits.
 
     Attributes after `solve`: torque (n,) [Nm], acceleration (n,) [rad/s^2], status, limited (whether a
-    torque or torque-rate limit holds with equality).
+    torque or torque-rate limit holds with equality), change (largest change of a torque against the last [Nm]).
     """
 
     def __init__(
@@ -212,6 +230,7 @@ class AccelerationQP:
         self.torque = np.zeros(n)
         self.status = QPStatus.NOT_USED
         self.limited = False
+        self.change = 0.0
 
     def reset(self) -> None:
         """Forget the last command: the next one starts from zero torque."""
@@ -257,9 +276,9 @@ class AccelerationQP:
                 self.status = QPStatus.FAILED
                 return
             self.acceleration[:] = solution
-        np.matmul(self.inertia, self.acceleration, out=self._wanted)
-        self._wanted += feedforward
-        self._send()
+        self.limited, self.change = _command(
+            self.inertia, self.acceleration, feedforward, self._wanted, self._limits, self._previous, self.torque
+        )
 
     @staticmethod
     def _attempt(problem: Problem) -> Vector | None:
@@ -281,7 +300,4 @@ class AccelerationQP:
         else:
             self._wanted[:] = 0.0
         self.status = QPStatus.NOT_USED
-        self._send()
-
-    def _send(self) -> None:
-        self.limited = _limit(self._wanted, self._limits, self._previous, self.torque)
+        self.limited, self.change = _limit(self._wanted, self._limits, self._previous, self.torque)

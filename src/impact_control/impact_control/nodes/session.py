@@ -13,7 +13,7 @@ from typing import Any
 import rclpy
 from action_msgs.msg import GoalStatus
 from impact_msgs.action import ExecuteImpactTask
-from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.msg import State, Transition
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
@@ -138,11 +138,8 @@ class Session:
                 self._change(spec.name, Transition.TRANSITION_ACTIVATE)
 
     def stop(self) -> None:
-        """Stop the loop first, then, after the arm came to rest, robot side and recorder. Idempotent."""
-        self.processes.request_stop(self._names(Duty.LOOP))
-        if any(self.processes.running(name) for name in self._names(Duty.ROBOT)):
-            time.sleep(STANDSTILL_TIME)
-        self.processes.stop_all()
+        """Stop all nodes, complete the bag, leave the graph. Idempotent."""
+        self._stop_nodes()
         if self._bag is not None:
             recover(self._bag)
             self._bag = None
@@ -151,6 +148,13 @@ class Session:
             self._node.destroy_node()
             self._executor.shutdown()
             self._context.try_shutdown()
+
+    def _stop_nodes(self) -> None:
+        """Stop the loop first, then, after the arm came to rest, robot side and recorder."""
+        self.processes.request_stop(self._names(Duty.LOOP))
+        if any(self.processes.running(name) for name in self._names(Duty.ROBOT)):
+            time.sleep(STANDSTILL_TIME)
+        self.processes.stop_all()
 
     def _names(self, duty: Duty) -> list[str]:
         return [name for name, spec in self._specs.items() if spec.duty is duty]
@@ -291,7 +295,7 @@ class Session:
         death = self.processes.first_death()
         if death is not None:
             log = self._log_hint(death.name)
-            self.stop()
+            self._stop_nodes()
             raise NodeDiedError(death, log)
         if self._stop_requested():
             raise InterruptedByUserError("stopped by the user")
