@@ -34,13 +34,18 @@ demo: setup ## run one impact task with the simulated arm and report on it (SCEN
 test: lint ## lint, check types, run all tests
 	@$(RUN)python -m pytest
 
+.PHONY: verify
+verify: $(STAMPS)/test ## run every scenario 20 times in lockstep and 10 times in real time
+	@$(RUN)python -m pytest tests/scenario --runs 20
+	@$(RUN)python -m pytest tests/scenario --runs 10 --real-time
+
 .PHONY: lint
 lint: $(STAMPS)/test ## lint and check types only
 	@$(RUN)ruff check
 	@$(RUN)mypy
 
 .PHONY: bench
-bench: setup ## measure the duration of a control step and the rate of the loop
+bench: setup ## measure control step, detector, classifier, impact map and the way over DDS
 	@$(RUN)impact-control bench
 
 .PHONY: setup
