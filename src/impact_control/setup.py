@@ -12,7 +12,7 @@ from setuptools import find_packages, setup
 
 PACKAGE = "impact_control"
 MANIFEST = ElementTree.parse("package.xml")
-NODES = ("simulator", "loop", "predictor", "recorder")
+NODES = ("simulator", "loop", "detector", "classifier", "controller", "predictor", "recorder")
 
 
 def shared(*directories: str) -> list[tuple[str, list[str]]]:

@@ -147,6 +147,8 @@ def messages(run: SampleRun, epoch_ns: int = EPOCH_NS) -> Iterator[tuple[str, di
     late = np.round(run.late_cycles * np.arange(len(time)) / (len(time) - 1)).astype(int)
     step = random.gamma(9, 2.2e-5, len(time))
 
+    changes = np.abs(np.diff(torque, axis=0, prepend=torque[:1])).max(axis=1) * run.rate
+    peak_rate = np.maximum.accumulate(changes)
     for k, t in enumerate(time):
         stamp = epoch_ns + round(t * 1e9)
         header = {"stamp": time_message(stamp), "frame_id": "world"}
@@ -224,6 +226,7 @@ def messages(run: SampleRun, epoch_ns: int = EPOCH_NS) -> Iterator[tuple[str, di
                 "orientation_error": vector_message((0, 0, 0)),
                 "commanded_torque": torque[k].tolist(),
                 "torque_limited": False,
+                "peak_torque_rate": float(peak_rate[k]),
                 "step_duration": float(step[k]),
                 "samples": k + 1,
                 "missed_samples": int(missed[k]),

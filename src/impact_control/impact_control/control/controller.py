@@ -312,6 +312,12 @@ class ReferenceSpreadingController:
             self._hold_position[:] = position
             self._hold_velocity[:] = velocity if self.mode is Mode.STOPPED else 0.0
             self._hold_time = time
+            for reference in (self.ante, self.post):
+                reference.data[:] = 0.0
+                reference.position[:] = dynamics.position
+                reference.joint_position[:] = position
+        np.subtract(self.post.position, dynamics.position, out=self.position_error)
+        np.negative(dynamics.twist[:3], out=self.velocity_error)
         p = self._parameters
         target = self._joint_target
         _hold_target(

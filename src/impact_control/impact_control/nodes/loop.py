@@ -330,6 +330,7 @@ class LoopNode(LifecycleNode):
         set_xyz(status.orientation_error, controller.orientation_error)
         self._commanded[:] = controller.torque
         status.torque_limited = controller.qp.limited
+        status.peak_torque_rate = controller.peak_torque_rate
         status.step_duration = elapsed
         status.samples = self._samples
         status.missed_samples = self._missed

@@ -422,16 +422,12 @@ def last_fault(status: Series) -> str:
 def commanded_torque(recording: Recording, topics: Topics) -> tuple[Vector, Matrix] | None:
     """Times (m,) [s] and commanded torques (m, n) [Nm], from the commands, else from the controller's status.
 
-    Commands carry no stamp: a command gets that of the joint state it answers, and follows the one before by at
-    least one period of the joint states, which is how often a command can change.
+    Commands carry no stamp: they get that of the newest joint state that had arrived before them.
     """
     if topics.commands in recording:
         commands = recording.series(topics.commands)
         if isinstance(commands["data"], np.ndarray) and len(commands["stamp"]) > 1:
-            period = float(np.median(np.diff(recording.series(topics.joint_states)["stamp"])))
-            periods = np.maximum(1, np.round(np.diff(commands["stamp"]) / period))
-            time = commands["stamp"][0] + period * np.concatenate([[0.0], np.cumsum(periods)])
-            return time, commands["data"]
+            return commands["stamp"], commands["data"]
     if topics.status in recording:
         status = recording.series(topics.status)
         if isinstance(status["commanded_torque"], np.ndarray):
@@ -516,12 +512,20 @@ def _final_speed(measured: MeasuredJoints) -> float:
 
 
 def _commanded_peaks(recording: Recording, topics: Topics) -> tuple[Vector | None, Vector | None]:
+    """Largest torque and torque rate of each joint.
+
+    A command the recorder lost makes the step to the next one too large: what the controller counted itself,
+    command by command, bounds the rate.
+    """
     commanded = commanded_torque(recording, topics)
     if commanded is None:
         return None, None
     time, torque = commanded
     _, rate = rate_of_change(time, torque)
     peak_rate = np.abs(rate).max(axis=0) if len(rate) else np.zeros(torque.shape[1])
+    status = _optional(recording, topics.status)
+    if status is not None:
+        peak_rate = np.minimum(peak_rate, np.max(status["peak_torque_rate"]))
     return np.abs(torque).max(axis=0), peak_rate
 
 

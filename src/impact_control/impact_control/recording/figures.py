@@ -545,7 +545,7 @@ def _draw_limit(axes: Axes, values: Vector, limit: float | None, unit: str) -> N
     """Draw the limit if the values use more than half of it, and say how much they use."""
     peak = float(np.abs(values).max(initial=0.0))
     if limit is None:
-        note(axes, f"peak {peak:.3g} {unit}")
+        note(axes, f"peak {_three_digits(peak)} {unit}")
         return
     visible = values
     if peak > 0.5 * limit:
@@ -555,7 +555,7 @@ def _draw_limit(axes: Axes, values: Vector, limit: float | None, unit: str) -> N
     _fit_vertically([axes], visible)
     low, high = axes.get_ylim()
     axes.set_ylim(low, high + 0.22 * (high - low))
-    note(axes, f"peak {peak:.3g} of {limit:.4g} {unit}")
+    note(axes, f"peak {_three_digits(peak)} of {limit:.4g} {unit}")
 
 
 def _counts(counter: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -567,3 +567,8 @@ def _counts(counter: NDArray[np.integer]) -> NDArray[np.int64]:
 def _math(name: str) -> str:
     """Inertia models as formulas: `M + B_theta` becomes M + B with the subscript θ."""
     return name.replace("B_theta", r"$B_\theta$").replace("B_rho", r"$B_\rho$")
+
+
+def _three_digits(value: float) -> str:
+    """At least three digits, without an exponent."""
+    return f"{value:.0f}" if value >= 100.0 else f"{value:.3g}"

@@ -124,7 +124,7 @@ class FlexibleJointPlant:
         self._filter_rate = 2.0 * math.pi * loop.filter_cutoff
         self._dynamics = Dynamics(robot)
         self._middle = np.zeros(n)
-        self._scratch = np.zeros((23, max(n, 3)))
+        self._scratch = np.zeros((23 + n, max(n, 3)))
         self._state: Matrix = np.zeros((5, n))
         self._monitor: Vector = np.zeros(MONITOR_SIZE)
         self._surface = np.zeros(SURFACE_SIZE)
@@ -159,7 +159,7 @@ class FlexibleJointPlant:
     def _distance(self, position: Vector) -> float:
         if self.surface is None:
             return math.inf
-        height: float = self.surface.normal @ (position - self.surface.point)
+        height = float(self.surface.normal @ (position - self.surface.point))
         return height - self.robot.end_effector.radius
 
     @property

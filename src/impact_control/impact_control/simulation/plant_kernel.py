@@ -63,7 +63,7 @@ def _contact_point(
     """
     n = middle.shape[0]
     x, y, z = -surface[11] * surface[5], -surface[11] * surface[6], -surface[11] * surface[7]
-    gap = -surface[11]
+    gap: float = -surface[11]
     for i in range(3):
         gap += surface[5 + i] * (position[i] - surface[8 + i])
     for j in range(n):
@@ -148,7 +148,9 @@ def _contact_rate(gap: float, normal_force: float, surface: Vector, mobility: Ve
     damping = surface[1] * depth ** surface[2]
     stiffness = surface[2] / depth * normal_force
     friction = surface[3] * normal_force / surface[4]
-    return max(damping * mobility[0] + math.sqrt(stiffness * mobility[0]), friction * mobility[1])
+    along_normal: float = damping * mobility[0] + math.sqrt(stiffness * mobility[0])
+    along_surface: float = friction * mobility[1]
+    return max(along_normal, along_surface)
 
 
 @compiled
@@ -179,14 +181,14 @@ def advance_interval(
     jacobian (6, n), position (3,): terms of the links at the configuration `middle` (n,).
     With u = command + gravity, the actuation torque (4b), u + K_T (u - tau) - K_S dtau, is computed from the
     filtered torque and its derivative at the start of each tick and held (zero-order hold).
-    joints, surface, monitor: see JOINT_ROWS, SURFACE_SIZE, MONITOR_SIZE. scratch (23, max(n, 3)).
+    joints, surface, monitor: see JOINT_ROWS, SURFACE_SIZE, MONITOR_SIZE. scratch (23 + n, max(n, 3)).
     """
     n = state.shape[1]
     touches = surface[0] > 0.0
     slope, total, trial = scratch[0:5, :n], scratch[5:10, :n], scratch[10:15, :n]
     actuation, torque, velocity, force, mobility = scratch[15], scratch[16], scratch[17], scratch[18], scratch[19]
-    point_jacobian = scratch[20:23, :n]
-    inverse_mass = np.linalg.inv(mass_matrix)
+    point_jacobian, inverse_mass = scratch[20:23, :n], scratch[23 : 23 + n, :n]
+    inverse_mass[:, :] = np.linalg.inv(mass_matrix)
     gap_offset = 0.0
     mobility[:2] = 0.0
     if touches:
