@@ -15,7 +15,7 @@ from launch_ros.event_handlers import OnStateTransition
 from launch_ros.events.lifecycle import ChangeState
 from lifecycle_msgs.msg import Transition
 
-from impact_control.graph import Duty, NodeSpec, Shape, describe_graph
+from impact_control.graph import NODE_ENVIRONMENT, Duty, NodeSpec, Shape, describe_graph
 from impact_control.scenario import available_scenarios, load_scenario
 from launch import LaunchContext, LaunchDescription
 
@@ -25,9 +25,6 @@ FAILURES = (
     (None, "errorprocessing", "failed in a transition"),
 )
 """Start and goal of the transitions that end a launch, and what they mean."""
-
-ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-"""Matrices of seven rows: threads of the linear algebra would only fight for the cores."""
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -83,7 +80,7 @@ def lifecycle_node(spec: NodeSpec, namespace: str, more_parameters: dict) -> Lif
         name=spec.name,
         namespace=namespace,
         parameters=[{**spec.parameters, **more_parameters}],
-        additional_env=ONE_THREAD,
+        additional_env=NODE_ENVIRONMENT,
         output="both",
     )
 

@@ -50,7 +50,7 @@ cause() {
 
 check_tools() {
     [ "$(uname -sm)" = "Linux x86_64" ] ||
-        fail "the ROS 2 packages exist for Linux on x86_64 only, this is $(uname -sm): use the image in docker/"
+        fail "the ROS 2 packages exist for Linux on x86_64 only, this is $(uname -sm): use a machine of that kind"
     command -v "${CC:-cc}" >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null ||
         fail "no C compiler found: install gcc or clang (Debian: apt-get install build-essential)"
     command -v "${CXX:-c++}" >/dev/null || command -v g++ >/dev/null || command -v clang++ >/dev/null ||

@@ -73,6 +73,13 @@ def test_a_run_and_what_a_late_joiner_gets_of_it(session, tmp_path):
     assert len(received[-1].margin) == 7
 
 
+def test_a_task_that_starts_elsewhere_is_not_begun(session):
+    """The arm still stands where the run before ended, 0.1 m from the start."""
+    result = session.run_task("tabletop")
+    assert result.outcome is Outcome.FAULT
+    assert "not where the task starts" in result.summary
+
+
 def test_a_cancelled_task_ends_at_rest(session):
     session.restart_arm("tabletop", 4)
     session.pause(False)

@@ -133,4 +133,24 @@ def test_a_wrong_scenario_is_refused_at_configuration(tmp_path):
         peer.processes.start(spec)
         peer.caller.await_node("impact_loop")
         assert not peer.change("impact_loop", Transition.TRANSITION_CONFIGURE)
-        assert "tabletop_tilted" in peer.log("impact_loop")
+        peer.until(lambda: "tabletop_tilted" in peer.log("impact_loop"), what="the reason in the log")
+
+
+def test_a_loop_without_a_robot_is_not_activated(tmp_path):
+    with Peer(tmp_path, namespace="lonely") as peer:
+        peer.processes.start(SPEC)
+        peer.caller.await_node(SPEC.name)
+        assert peer.change(SPEC.name, Transition.TRANSITION_CONFIGURE)
+        assert not peer.change(SPEC.name, Transition.TRANSITION_ACTIVATE)
+        peer.until(lambda: "nobody publishes" in peer.log(SPEC.name), what="the reason in the log")
+
+
+def test_a_second_sender_of_commands_is_refused(peer, feeder):
+    assert peer.change(SPEC.name, Transition.TRANSITION_DEACTIVATE)
+    rival = peer.node.create_publisher(Float64MultiArray, "effort_controller/commands", qos.COMMAND)
+    peer.spin(1.0)
+    assert not peer.change(SPEC.name, Transition.TRANSITION_ACTIVATE)
+    peer.until(lambda: "other publisher" in peer.log(SPEC.name), what="the reason in the log")
+    peer.node.destroy_publisher(rival)
+    peer.spin(1.0)
+    assert peer.change(SPEC.name, Transition.TRANSITION_ACTIVATE)

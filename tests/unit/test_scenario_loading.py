@@ -338,3 +338,8 @@ def test_yaml_1_2_words_stay_words(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError) as caught:
         load_scenario(write(tmp_path / "old.yaml", text))
     assert caught.value.key == "simulation.joint_friction"
+
+
+def test_a_robot_without_gravity_compensation_is_refused():
+    with pytest.raises(ScenarioError, match=r"gravity_compensated_by_robot.*not supported"):
+        load_scenario("tabletop").with_overrides({"robot.gravity_compensated_by_robot": False})

@@ -35,6 +35,9 @@ class NodeSpec:
     parameters: Mapping[str, object] = field(default_factory=dict)
 
 
+NODE_ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+"""Environment of every node: for matrices of seven rows, threads of the linear algebra only fight for the cores."""
+
 RECORDED_AT_LEAST = ("joint_states", "effort_controller/commands", "impact/external_torque", "controller/reference")
 """Topics without whose publishers a recording of the graph does not begin."""
 

@@ -48,6 +48,9 @@ costs a wake-up elsewhere."""
 SWITCH_INTERVAL = 2e-4
 """[s] the thread that builds a reference may keep the interpreter before the loop gets its turn."""
 
+START_TOLERANCE = 0.05
+"""[rad] a joint may be from the start of a task."""
+
 ROBOT_PATIENCE = 10.0
 """[s] the publisher of the joint states may take to be found."""
 
@@ -127,6 +130,9 @@ class LoopNode(LifecycleNode):
                 self.get_logger().error(f"nobody publishes {states.topic_name}: is the robot side running?")
                 return TransitionCallbackReturn.FAILURE
             time.sleep(0.01)
+        if self._controls and (rivals := self.count_publishers(self._command_publisher.topic_name) - 1) > 0:
+            self.get_logger().error(f"{rivals} other publisher(s) on {self._command_publisher.topic_name}: end them")
+            return TransitionCallbackReturn.FAILURE
         required(self._pipeline).reset()
         self._base = None
         self._samples = 0
@@ -466,6 +472,15 @@ class LoopNode(LifecycleNode):
             return
         scenario = self._goal_scenario
         reference, self._writer = built
+        away = np.abs(self._reader.position - reference.initial_configuration)
+        if self._samples > 0 and away.max() > START_TOLERANCE:
+            joint = int(away.argmax())
+            self._end_goal(
+                f"the arm is not where the task starts: {self._robot.joint_names[joint]} is at "
+                f"{self._reader.position[joint]:.3f} rad, {away[joint]:.3f} rad from "
+                f"{reference.initial_configuration[joint]:.3f} rad (limit {START_TOLERANCE:g} rad)"
+            )
+            return
         self._reference_message.scenario = scenario.name
         self._reference_message.nominal_impact_time = reference.nominal_impact_time
         self._impact_configuration[:] = reference.impact_configuration

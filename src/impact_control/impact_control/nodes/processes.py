@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from impact_control.graph import NodeSpec
+from impact_control.graph import NODE_ENVIRONMENT, NodeSpec
 
 _PR_SET_PDEATHSIG = 1
 
@@ -40,9 +40,9 @@ class Processes:
     def __init__(self, log_directory: Path, namespace: str = "", *, real_time: bool = True) -> None:
         self._log_directory = log_directory
         self._environment = {
-            # Matrices of seven rows: threads of the linear algebra would only fight for the cores.
-            "OPENBLAS_NUM_THREADS": "1",
-            "OMP_NUM_THREADS": "1",
+            **NODE_ENVIRONMENT,
+            # An error has to be in the log before the answer that follows it.
+            "RCUTILS_LOGGING_BUFFERED_STREAM": "0",
             **({} if real_time else {"IMPACT_CONTROL_REALTIME": "0"}),
         }
         self._namespace = namespace

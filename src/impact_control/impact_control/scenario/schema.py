@@ -66,7 +66,10 @@ class Robot:
     ]
 
     def check(self) -> None:
-        """Require that the robot's data files know the names."""
+        """Require names that the robot's data files know, and a robot that carries its own weight."""
+        if not self.gravity_compensated_by_robot:
+            words = "true: a robot side that does not compensate gravity is not supported yet"
+            raise Refusal("gravity_compensated_by_robot", False, words)
         try:
             _robot(self.model, self.end_effector, self.motor_inertia)
         except ScenarioError as error:
