@@ -141,6 +141,8 @@ class LoopNode(LifecycleNode):
         self._last_arrival = time.monotonic()
         self._told = (Mode.IDLE, Fault.NONE, 0)
         self._published = (Mode.IDLE, Fault.NONE)
+        self._torque_heard = True
+        self._reference_heard = True
         self._active = True
         sys.setswitchinterval(SWITCH_INTERVAL)
         runtime.still_heap()
@@ -282,7 +284,8 @@ class LoopNode(LifecycleNode):
         message.header.stamp = source.header.stamp
         self._residual[:] = pipeline.observer.residual
         self._residual_rate[:] = pipeline.observer.residual_rate
-        self._torque_publisher.publish(message)
+        if self._torque_heard:
+            self._torque_publisher.publish(message)
         if pipeline.impact_now:
             self._publish_event(source, pipeline)
 
@@ -319,7 +322,8 @@ class LoopNode(LifecycleNode):
         set_xyz(message.force, controller.force)
         self._ante_velocity[:] = controller.ante.joint_velocity
         self._post_velocity[:] = controller.post.joint_velocity
-        self._reference_publisher.publish(message)
+        if self._reference_heard:
+            self._reference_publisher.publish(message)
         state = (controller.mode, controller.fault)
         if self._samples % STATUS_PERIOD and state == self._published:
             return
@@ -537,6 +541,9 @@ class LoopNode(LifecycleNode):
         pipeline = self._pipeline
         if pipeline is None or not self._active:
             return
+        # A message that nobody hears still costs the loop its making; new listeners are noticed here.
+        self._torque_heard = self._detects and self._torque_publisher.get_subscription_count() > 0
+        self._reference_heard = self._controls and self._reference_publisher.get_subscription_count() > 0
         if self._built is not None:
             self._arm(self._built)
         self._watch_arrival(pipeline)
