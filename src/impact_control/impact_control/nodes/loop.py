@@ -141,6 +141,7 @@ class LoopNode(LifecycleNode):
         self._last_arrival = time.monotonic()
         self._told = (Mode.IDLE, Fault.NONE, 0)
         self._published = (Mode.IDLE, Fault.NONE)
+        self._patience = float(self.get_parameter("state_patience").value)
         self._torque_heard = True
         self._reference_heard = True
         self._active = True
@@ -541,9 +542,6 @@ class LoopNode(LifecycleNode):
         pipeline = self._pipeline
         if pipeline is None or not self._active:
             return
-        # A message that nobody hears still costs the loop its making; new listeners are noticed here.
-        self._torque_heard = self._detects and self._torque_publisher.get_subscription_count() > 0
-        self._reference_heard = self._controls and self._reference_publisher.get_subscription_count() > 0
         if self._built is not None:
             self._arm(self._built)
         self._watch_arrival(pipeline)
@@ -569,7 +567,7 @@ class LoopNode(LifecycleNode):
             )
 
     def _watch_arrival(self, pipeline: Pipeline) -> None:
-        patience = float(self.get_parameter("state_patience").value)
+        patience = self._patience
         silent = time.monotonic() - self._last_arrival
         if patience == 0.0 or silent <= patience or not pipeline.task_active or pipeline.armed:
             return
@@ -592,8 +590,12 @@ class LoopNode(LifecycleNode):
         self._told = (mode, fault, impacts)
 
     def _on_diagnostics(self) -> None:
-        if self._active:
-            self._diagnostics.publish(self._missed, self._samples)
+        if not self._active:
+            return
+        # A message that nobody hears still costs the loop its making; new listeners are noticed here.
+        self._torque_heard = self._detects and self._torque_publisher.get_subscription_count() > 0
+        self._reference_heard = self._controls and self._reference_publisher.get_subscription_count() > 0
+        self._diagnostics.publish(self._missed, self._samples)
 
 
 def required(pipeline: Pipeline | None) -> Pipeline:
