@@ -128,7 +128,7 @@ def test_a_deactivated_loop_is_silent(peer, feeder):
 
 
 def test_a_wrong_scenario_is_refused_at_configuration(tmp_path):
-    with Peer(tmp_path) as peer:
+    with Peer(tmp_path, namespace="wrong") as peer:
         spec = NodeSpec("impact_loop", "loop", Duty.LOOP, {"scenario": "tabletopp"})
         peer.processes.start(spec)
         peer.caller.await_node("impact_loop")

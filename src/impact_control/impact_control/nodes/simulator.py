@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from impact_msgs.msg import GroundTruth
+from impact_msgs.msg import ExternalTorque, GroundTruth
 from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.experimental import EventsExecutor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
@@ -83,6 +83,10 @@ class SimulatorNode(LifecycleNode):
         self._diagnostics = self.create_publisher(DiagnosticArray, topics.DIAGNOSTICS, 10)
         self._inbox = Inbox(self)
         self._commands = self._inbox.subscribe(Float64MultiArray, topics.COMMANDS, qos.COMMAND)
+        self._lockstep = bool(self.get_parameter("lockstep").value)
+        self._torques = (
+            self._inbox.subscribe(ExternalTorque, topics.EXTERNAL_TORQUE, qos.RECORD) if self._lockstep else None
+        )
         self._reset_service = self.create_service(Trigger, topics.RESET, self._on_reset)
         self._pause_service = self.create_service(SetBool, topics.PAUSE, self._on_pause)
         self._diagnostics_timer = self.create_timer(1.0, self._diagnose)
@@ -91,7 +95,6 @@ class SimulatorNode(LifecycleNode):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Start the clock."""
         self._paused = bool(self.get_parameter("start_paused").value)
-        self._lockstep = bool(self.get_parameter("lockstep").value)
         runtime.still_heap()
         self._deadline = time.monotonic_ns()
         self._active = True
@@ -152,8 +155,7 @@ class SimulatorNode(LifecycleNode):
             response.success = False
             response.message = str(error)
             return response
-        while self._commands.take() is not None:
-            pass  # commands of before the reset
+        self._forget_commands()
         self._deadline = time.monotonic_ns()
         response.success = True
         response.message = "the arm is back at its initial configuration"
@@ -172,6 +174,8 @@ class SimulatorNode(LifecycleNode):
             if not self._active or self._paused:
                 executor.spin_once(timeout_sec=0.02)
                 continue
+            if self._lockstep:
+                self._forget_commands()  # second answers to a sample that was sent twice
             self._publish()
             if self._lockstep and self._answer(executor, stop):
                 continue
@@ -184,13 +188,28 @@ class SimulatorNode(LifecycleNode):
             self._account()
             self._advance(self._commands.take())
 
+    def _forget_commands(self) -> None:
+        while self._commands.take() is not None:
+            pass
+
     def _answer(self, executor: EventsExecutor, stop: runtime.StopRequest) -> bool:
-        """Advance with the command of the sample just sent; False when nobody is there to send one."""
+        """Advance once the sample just sent has its command, and was seen by the detector if there is one.
+
+        False when nobody is there to send a command.
+        """
         if self._commands.publishers == 0:
             return False
         now = time.monotonic()
         end, again = now + LOCKSTEP_PATIENCE, now + LOCKSTEP_REPEAT
-        while (command := self._commands.take()) is None:
+        command = None
+        torques = self._torques
+        observed = torques is None or torques.publishers == 0
+        while command is None or not observed:
+            command = command or self._commands.take()
+            while torques is not None and (torque := torques.take()) is not None:
+                observed = observed or torque.header.stamp == self._state.header.stamp
+            if command is not None and observed:
+                break
             executor.spin_once(timeout_sec=LOCKSTEP_POLL)
             if stop.requested or not self._active or self._paused:
                 break
@@ -201,7 +220,7 @@ class SimulatorNode(LifecycleNode):
             if now > end:
                 self.unanswered += 1
                 self.get_logger().warning(
-                    f"lockstep: no command for sample {self._cycles} within {LOCKSTEP_PATIENCE:g} s; going on without"
+                    f"lockstep: sample {self._cycles} was not answered within {LOCKSTEP_PATIENCE:g} s; going on"
                 )
                 break
         self._advance(command)
