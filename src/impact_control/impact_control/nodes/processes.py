@@ -108,9 +108,9 @@ class Processes:
                 child.kill()
                 child.wait()
 
-    def stop_all(self) -> None:
-        """End everything that still runs."""
-        self.stop(list(self._children))
+    def stop_all(self, patience: float = 3.0) -> None:
+        """End everything that still runs; kill what has not ended after `patience` [s]."""
+        self.stop(list(self._children), patience)
 
 
 def _parameter_text(value: object) -> str:

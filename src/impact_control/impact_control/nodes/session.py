@@ -149,12 +149,12 @@ class Session:
             self._executor.shutdown()
             self._context.try_shutdown()
 
-    def _stop_nodes(self) -> None:
+    def _stop_nodes(self, patience: float = 3.0) -> None:
         """Stop the loop first, then, after the arm came to rest, robot side and recorder."""
         self.processes.request_stop(self._names(Duty.LOOP))
         if any(self.processes.running(name) for name in self._names(Duty.ROBOT)):
             time.sleep(STANDSTILL_TIME)
-        self.processes.stop_all()
+        self.processes.stop_all(patience)
 
     def _names(self, duty: Duty) -> list[str]:
         return [name for name, spec in self._specs.items() if spec.duty is duty]
@@ -295,7 +295,8 @@ class Session:
         death = self.processes.first_death()
         if death is not None:
             log = self._log_hint(death.name)
-            self._stop_nodes()
+            # DDS may take seconds to take leave of a peer that vanished; the bag is completed afterwards.
+            self._stop_nodes(patience=0.4)
             raise NodeDiedError(death, log)
         if self._stop_requested():
             raise InterruptedByUserError("stopped by the user")
