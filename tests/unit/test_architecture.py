@@ -21,7 +21,8 @@ ALLOWED = {
     "detection": {"observation"},
     "classification": {"observation"},
     "simulation": {"robots", "impacts", "scenario", "references"},
-    "recording": set(),
+    "identification": set(),
+    "recording": {"identification"},
 }
 """Which subpackages each may import from: arrows point one way."""
 

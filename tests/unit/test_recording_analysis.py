@@ -4,30 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from recording_samples import JOINTS, TYPES, SampleRun, encoder, install_messages, messages, write_run
 
 from impact_control.errors import InvalidInputError
-from impact_control.recording.analysis import (
-    CommandLimits,
-    ModeInterval,
-    PostImpactComparison,
-    RunAnalysis,
-    Topics,
-    analyse,
-    ante_impact_velocity,
-    gross_post_impact_velocity,
-    mode_intervals,
-    rate_of_change,
-)
+from impact_control.identification import gross_post_impact_velocity
+from impact_control.recording.analysis import RunAnalysis, analyse
 from impact_control.recording.bag import BagWriter
+from impact_control.recording.commands import CommandLimits
 from impact_control.recording.series import Recording, read_bag
 
 LIMITS = CommandLimits(np.array([87.0] * 4 + [12.0] * 3), np.full(7, 1000.0))
@@ -202,95 +190,3 @@ def test_ante_and_gross_velocity(analysis: RunAnalysis, recording: Recording) ->
     measured = recording.series("joint_states")
     expected = gross_post_impact_velocity(measured["stamp"], measured["position"], run.impact_time)
     np.testing.assert_allclose(analysis.gross_post_velocity, expected)
-    true_positions = analyse(recording, true_joint_positions=True).gross_post_velocity
-    assert true_positions is not None
-    np.testing.assert_allclose(true_positions, expected)
-
-
-@settings(deadline=None, max_examples=40)
-@given(
-    st.lists(st.floats(-3, 3), min_size=4, max_size=4),
-    st.floats(-1e3, 1e3),
-    st.integers(0, 2**32 - 1),
-)
-def test_gross_velocity_of_a_cubic_is_exact(coefficients: list[float], start: float, seed: int) -> None:
-    """Also when samples come irregularly and the motion before the impact is another."""
-    time = np.sort(start + np.random.default_rng(seed).uniform(-0.1, 0.3, 400))
-    impact = start + 0.0123
-    since = time - impact
-    position = np.where(since < 0, 7.0, np.polynomial.polynomial.polyval(since, coefficients))
-    velocity = gross_post_impact_velocity(time, position[:, None], impact)
-    assert velocity[0] == pytest.approx(coefficients[1], abs=1e-8)
-
-
-@settings(deadline=None, max_examples=60)
-@given(
-    frequency=st.floats(60, 120),
-    decay=st.floats(0.015, 0.04),
-    jump=st.floats(-2, 2),
-    gross=st.floats(-2, 2),
-    slope=st.floats(-3, 3),
-)
-def test_gross_velocity_looks_through_the_oscillation(
-    frequency: float, decay: float, jump: float, gross: float, slope: float
-) -> None:
-    """The velocity rings about `gross + slope t`, beginning with its value before the impact."""
-    time = np.arange(-0.05, 0.2, 0.001)
-    since = np.clip(time, 0, None)
-    pole = complex(-1 / decay, 2 * np.pi * frequency)
-    ringing = -jump * ((np.exp(pole * since) - 1) / pole).real
-    position = 0.3 + gross * since + slope / 2 * since**2 + ringing
-    velocity = gross_post_impact_velocity(time, position[:, None], 0.0)
-    assert abs(velocity[0] - gross) <= 0.09 * abs(jump) + 1e-9
-    last_measured = gross + slope * 0.001 - jump * np.exp(pole * 0.001).real
-    assert abs(velocity[0] - gross) <= abs(last_measured - gross) + 0.01
-
-
-def test_gross_velocity_needs_enough_samples() -> None:
-    time = np.linspace(0, 0.1, 11)
-    gross_post_impact_velocity(time, np.zeros((11, 2)), 0.03)
-    with pytest.raises(InvalidInputError, match="at least 8"):
-        gross_post_impact_velocity(time, np.zeros((11, 2)), 0.04)
-
-
-def test_ante_velocity_is_the_last_before_the_impact() -> None:
-    time, velocity = np.array([0.0, 1.0, 2.0]), np.array([[1.0], [2.0], [3.0]])
-    assert ante_impact_velocity(time, velocity, 2.0)[0] == 2.0
-    with pytest.raises(InvalidInputError, match="first sample"):
-        ante_impact_velocity(time, velocity, 0.0)
-
-
-@settings(deadline=None, max_examples=60)
-@given(st.lists(st.integers(0, 3), min_size=1, max_size=30))
-def test_mode_intervals_reproduce_the_modes(modes: list[int]) -> None:
-    time = np.arange(len(modes), dtype=float)
-    intervals = mode_intervals(time, np.array(modes, dtype=np.uint8), {0: "a", 1: "b", 2: "c"})
-    again = [next(interval.mode for interval in reversed(intervals) if interval.start <= t) for t in time]
-    assert again == [{0: "a", 1: "b", 2: "c"}.get(mode, "mode 3") for mode in modes]
-    assert all(one.mode != other.mode for one, other in pairwise(intervals))
-
-
-def test_single_mode() -> None:
-    assert mode_intervals(np.array([0.0, 1.0]), np.array([1, 1]), {1: "x"}) == (ModeInterval("x", 0.0, 1.0),)
-
-
-def test_rates_leave_out_repeated_stamps() -> None:
-    time, rate = rate_of_change(np.array([0.0, 1.0, 1.0, 3.0]), np.array([[0.0], [2.0], [2.0], [6.0]]))
-    np.testing.assert_array_equal(time, [1.0, 3.0])
-    np.testing.assert_array_equal(rate, [[2.0], [2.0]])
-
-
-def test_topics_of_one_arm_of_several() -> None:
-    assert Topics().in_namespace("/left/").truth == "left/simulation/truth"
-
-
-def test_comparison_finds_the_best_prediction() -> None:
-    names = ("a", "b")
-    predictions = {"M": np.array([1.0, 0.0]), "M + B_theta": np.array([0.1, 0.1])}
-    comparison = PostImpactComparison.from_radians(names, np.zeros(2), np.array([0.2, 0.0]), predictions)
-    np.testing.assert_allclose(comparison.errors()["M"], np.rad2deg([0.8, 0.0]))
-    assert comparison.best() == "M + B_theta"
-    with pytest.raises(InvalidInputError, match="gross_post"):
-        PostImpactComparison(names, np.zeros(2), np.zeros(3), {})
-    with pytest.raises(InvalidInputError, match="M"):
-        PostImpactComparison(names, np.zeros(2), np.zeros(2), {"M": np.zeros(1)})

@@ -13,19 +13,18 @@ from matplotlib.image import imread
 from recording_samples import SampleRun, install_messages, write_run
 
 from impact_control.errors import InvalidInputError
-from impact_control.recording.analysis import (
-    CommandLimits,
-    PostImpactComparison,
-    RunAnalysis,
-    Topics,
-    Verdict,
-    analyse,
-)
-from impact_control.recording.figures import FIGURES, Envelope, RunData, velocity_error
+from impact_control.recording.analysis import RunAnalysis, analyse
+from impact_control.recording.commands import CommandLimits
+from impact_control.recording.comparison import PostImpactComparison
+from impact_control.recording.decisions import Verdict
+from impact_control.recording.figures import FIGURES
+from impact_control.recording.figures.run_data import Envelope, RunData
+from impact_control.recording.figures.velocity_error import velocity_error
 from impact_control.recording.report import FIGURES_DIRECTORY, REPORT_FILE, write_report
 from impact_control.recording.series import Recording, read_bag
 from impact_control.recording.summary import Mark, RunSummary, short_joint_names, summarise
 from impact_control.recording.table import summary_text
+from impact_control.recording.topics import Topics
 
 LIMITS = CommandLimits(np.array([87.0] * 4 + [12.0] * 3), np.full(7, 1000.0))
 VOID = {"meta", "img", "br", "link"}
@@ -150,7 +149,7 @@ def test_table_fits_the_terminal_and_ends_with_the_verdict(report: tuple[Path, R
 
 def test_reasons_are_text_and_not_markup(recording: Recording, analysis: RunAnalysis) -> None:
     hostile = "<script>alert(1)</script> & [bold]x[/bold]"
-    verdict = Verdict("unexpected", "unexpected", hostile, 1.0)
+    verdict = Verdict("unexpected", "unexpected", hostile)
     summary = summarise(replace(analysis, verdict=verdict, outcome="impact unexpected"))
     assert hostile in " ".join(summary_text(summary, width=200).split())
     assert not summary.good

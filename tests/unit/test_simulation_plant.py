@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from impact_control.errors import InvalidInputError
+from impact_control.identification import gross_post_impact_velocity
 from impact_control.impacts import ExponentialHuntCrossley, RegularisedCoulomb, predict_post_impact_velocity
-from impact_control.recording.analysis import gross_post_impact_velocity
 from impact_control.robots import Dynamics, InertiaModel, contact_point_jacobian, load_robot
 from impact_control.simulation import FlexibleJointPlant, PlantOptions, Surface
 from impact_control.simulation.plant_kernel import contact_force

@@ -12,19 +12,15 @@ from impact_control.control import Mode
 from impact_control.errors import InvalidInputError
 from impact_control.impacts import predict_post_impact_velocity
 from impact_control.pipeline import classifier_parameters
-from impact_control.recording.analysis import (
-    METADATA_NAME,
-    CommandLimits,
-    PostImpactComparison,
-    RunAnalysis,
-    Topics,
-    analyse,
-    measured_joints,
-)
-from impact_control.recording.figures import Envelope
+from impact_control.recording.analysis import RunAnalysis, analyse
+from impact_control.recording.commands import CommandLimits
+from impact_control.recording.comparison import PostImpactComparison
+from impact_control.recording.figures.run_data import Envelope
+from impact_control.recording.joints import measured_joints
 from impact_control.recording.report import write_report
 from impact_control.recording.series import Recording, read_bag
 from impact_control.recording.summary import RunSummary
+from impact_control.recording.topics import METADATA_NAME, Topics
 from impact_control.robots import Dynamics, InertiaModel, RobotDescription, contact_point_jacobian, load_robot
 from impact_control.scenario import Scenario, scenario_from_text
 from impact_control.types import Matrix, Vector

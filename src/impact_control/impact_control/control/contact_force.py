@@ -7,10 +7,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from impact_control.compiled import compiled
 from impact_control.types import Vector
 
 SLIDING_SPEED = 5e-3
 """[m/s] reference speed above which the friction of sliding is fed forward nearly whole; it fades in below."""
+
+
+@compiled
+def _wrench(
+    magnitude: float, friction: float, normal: Vector, offset: Vector, sliding_velocity: Vector, out: Vector
+) -> None:
+    speed = math.sqrt(sliding_velocity[0] ** 2 + sliding_velocity[1] ** 2 + sliding_velocity[2] ** 2)
+    along = friction * math.tanh(speed / SLIDING_SPEED) / speed if speed > 1e-9 else 0.0
+    for i in range(3):
+        out[i] = magnitude * (along * sliding_velocity[i] - normal[i])
+    out[3] = offset[1] * out[2] - offset[2] * out[1]
+    out[4] = offset[2] * out[0] - offset[0] * out[2]
+    out[5] = offset[0] * out[1] - offset[1] * out[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,18 +46,7 @@ class ContactForce:
         sliding_velocity (3,) [m/s]: reference of the motion along the surface. The robot carries the friction
         mu f_N against it. No allocation.
         """
-        speed = math.sqrt(
-            sliding_velocity[0] * sliding_velocity[0]
-            + sliding_velocity[1] * sliding_velocity[1]
-            + sliding_velocity[2] * sliding_velocity[2]
-        )
-        along = self.friction * math.tanh(speed / SLIDING_SPEED) / speed if speed > 1e-9 else 0.0
-        for i in range(3):
-            out[i] = self.magnitude * (along * sliding_velocity[i] - self.normal[i])
-        x, y, z = self.offset
-        out[3] = y * out[2] - z * out[1]
-        out[4] = z * out[0] - x * out[2]
-        out[5] = x * out[1] - y * out[0]
+        _wrench(self.magnitude, self.friction, self.normal, self.offset, sliding_velocity, out)
         return out
 
 

@@ -131,6 +131,13 @@ def _task_target(
 
 
 @compiled
+def _scale_and_add(values: Vector, factor: float, addend: Vector) -> None:
+    """Replace values (n,) by factor values + addend."""
+    for i in range(values.shape[0]):
+        values[i] = factor * values[i] + addend[i]
+
+
+@compiled
 def _hold_target(
     position: Vector, velocity: Vector, start: Vector, start_velocity: Vector, elapsed: float, rate: float,
     gain: float, target: Vector,
@@ -303,8 +310,7 @@ class ReferenceSpreadingController:
     def _feed_forward(self, dynamics: Dynamics, velocity: Vector) -> None:
         # van Steen 2024 (22) without gravity: inertia ddq + C dq, plus the part of the friction that is known.
         self._robot.friction.torque(velocity, self._feedforward)
-        self._feedforward *= self._parameters.friction_compensation
-        self._feedforward += dynamics.coriolis
+        _scale_and_add(self._feedforward, self._parameters.friction_compensation, dynamics.coriolis)
 
     def _hold(self, dynamics: Dynamics, time: float, position: Vector, velocity: Vector) -> None:
         if self._hold_pending:

@@ -25,6 +25,16 @@ class QPStatus(IntEnum):
 
 
 @compiled
+def _add_diagonal(matrix: Matrix, diagonal: Vector, out: Matrix) -> None:
+    """Write matrix (n, n) + diag(diagonal (n,)) into out. Pinocchio's column order makes numpy slow at this."""
+    n = diagonal.shape[0]
+    for i in range(n):
+        for j in range(n):
+            out[i, j] = matrix[i, j]
+        out[i, i] += diagonal[i]
+
+
+@compiled
 def _cost(
     task_matrix: Matrix,
     target: Vector,
@@ -197,7 +207,7 @@ class AccelerationQP:
             if np.shape(value) != (n,) or not np.all(np.isfinite(value)) or np.any(np.asarray(value) <= 0.0):
                 raise InvalidInputError(name, value, f"{n} finite numbers above 0")
         bound = robot.limits
-        self._reduced_motor_inertia = np.diag(robot.transmission.reduced_motor_inertia)
+        self._reduced_motor_inertia = np.array(robot.transmission.reduced_motor_inertia, dtype=float)
         self._period = period
         self._stop_damping = np.array(stop_damping, dtype=float)
         # Rows: position lower, upper [rad], velocity [rad/s], acceleration, torque [Nm], change of torque [Nm].
@@ -240,7 +250,7 @@ class AccelerationQP:
 
     def update_inertia(self, dynamics: Dynamics) -> None:
         """Take over M + B_theta, van Steen 2024 (10), of this tick; before `solve`."""
-        np.add(dynamics.mass_matrix, self._reduced_motor_inertia, out=self.inertia)
+        _add_diagonal(dynamics.mass_matrix, self._reduced_motor_inertia, self.inertia)
 
     def solve(
         self,

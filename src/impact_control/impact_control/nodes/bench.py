@@ -16,6 +16,7 @@ import numpy as np
 from impact_control.classification import SingleImpactClassifier
 from impact_control.impacts import predict_post_impact_velocity
 from impact_control.nodes.environment import isolate
+from impact_control.nodes.session import GraphError
 from impact_control.pipeline import (
     Pipeline,
     classifier_parameters,
@@ -31,6 +32,9 @@ from impact_control.types import Vector
 
 STEP_TARGET = 60e-6
 LATENCY_RATIO_TARGET = 1.5
+
+LOOK_BEFORE_END = 50_000
+"""[ns] before the next sample, at which the answer to a sample has to be there."""
 
 
 @dataclass(frozen=True)
@@ -243,8 +247,13 @@ def latency(kind: str, seconds: float) -> Latency:
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_measure, args=(kind, seconds, sender))
     process.start()
-    result: Latency = receiver.recv()
-    process.join()
+    sender.close()
+    try:
+        result: Latency = receiver.recv()
+    except EOFError as error:
+        raise GraphError(f"the measurement of {kind!r} ended without a result, see above") from error
+    finally:
+        process.join()
     return result
 
 
@@ -262,7 +271,8 @@ def _measure(kind: str, seconds: float, sender: multiprocessing.connection.Conne
     from impact_control.nodes.processes import Processes
     from impact_control.references import initial_configuration
 
-    runtime.prefer_real_time(runtime.ROBOT_PRIORITY)
+    if runtime.prefer_real_time(runtime.ROBOT_PRIORITY):
+        runtime.keep_cores_awake()
     rclpy.init()
     node = rclpy.create_node("bench")
     executor = runtime.EventsExecutor()
@@ -289,23 +299,18 @@ def _measure(kind: str, seconds: float, sender: multiprocessing.connection.Conne
         cycles = round(seconds / scenario.control.period)
         period = round(scenario.control.period * 1e9)
         start = time.monotonic_ns() + 100_000_000
-        epoch = time.time_ns()
         answers: list[float] = []
         runtime.still_heap()
         for k in range(cycles):
-            due = start + k * period
-            while (left := due - time.monotonic_ns()) > 0:
-                time.sleep(left * 1e-9)
-            while commands.take() is not None:
+            _sleep_until(start + k * period)
+            for _ in commands.drain():
                 pass  # too late for its own sample
-            to_stamp(epoch + k * period, message.header.stamp)
-            sent = time.monotonic_ns()
+            sent = time.time_ns()
+            to_stamp(sent, message.header.stamp)
             publisher.publish(message)
-            while time.monotonic_ns() < due + period - 50_000:
-                if commands.take() is not None:
-                    answers.append((time.monotonic_ns() - sent) * 1e-9)
-                    break
-                time.sleep(20e-6)
+            # Looking for the answer meanwhile would take the core from who computes it; DDS notes when it came.
+            _sleep_until(start + (k + 1) * period - LOOK_BEFORE_END)
+            answers += [(received - sent) * 1e-9 for _, received, _ in commands.drain()]
         median, high, highest = np.percentile(answers, [50, 99, 99.9]) * 1e6
         name = {"echo": "bare rclpy ping-pong", "loop": "loop node"}[kind]
         sender.send(Latency(name, median, high, highest, cycles - len(answers), cycles))
@@ -314,3 +319,9 @@ def _measure(kind: str, seconds: float, sender: multiprocessing.connection.Conne
         inbox.close()
         node.destroy_node()
         rclpy.try_shutdown()
+
+
+def _sleep_until(due: int) -> None:
+    """Sleep until `due` [ns] of the monotonic clock."""
+    while (left := due - time.monotonic_ns()) > 0:
+        time.sleep(left * 1e-9)

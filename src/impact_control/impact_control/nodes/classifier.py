@@ -50,7 +50,7 @@ class ClassifierNode(LifecycleNode):
         self._next = 0
         self._publisher = self.create_publisher(ImpactClassification, topics.CLASSIFICATION, qos.EVENT)
         self._inputs = [
-            self.create_subscription(JointState, topics.JOINT_STATES, self._on_state, qos.STREAM),
+            self.create_subscription(JointState, topics.JOINT_STATES, self._on_state, qos.STREAM, raw=True),
             self.create_subscription(ControllerReference, topics.REFERENCE, self._on_reference, qos.STREAM),
             self.create_subscription(ImpactEvent, topics.EVENTS, self._on_event, qos.EVENT),
         ]
@@ -92,10 +92,10 @@ class ClassifierNode(LifecycleNode):
         self._classifier = SingleImpactClassifier(classifier_parameters(self._scenario), n)
         self._writer = ClassificationWriter(self._scenario, n)
 
-    def _on_state(self, message: JointState) -> None:
-        if self._active and self._reader.read(message):
+    def _on_state(self, data: bytes) -> None:
+        if self._active and self._reader.read(data):
             slot = self._next % PAIRING_DEPTH
-            self._stamps[slot] = nanoseconds(message.header.stamp)
+            self._stamps[slot] = self._reader.stamp
             self._velocities[slot] = self._reader.velocity
             self._next += 1
 

@@ -1,68 +1,142 @@
-"""From sensor_msgs/JointState to arrays in the order of the robot model, with every defect named."""
+"""From a serialised sensor_msgs/JointState to arrays in the order of the robot model, with every defect named."""
 
 from __future__ import annotations
 
 import math
+import struct
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
+from builtin_interfaces.msg import Time
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
 from impact_control.control import Fault
+from impact_control.nodes.messages import nanoseconds, to_stamp
 from impact_control.types import Vector
+
+_LITTLE_ENDIAN = b"\x00\x01"
+"""Encapsulation of plain CDR in the byte order that the layout below is for."""
+_STAMP = struct.Struct("<iI")
+_STAMP_AT = 4
+_FRAME_AT = 12
+_COUNT_WIDTH = 8
+"""Bytes between two arrays: a length word, filled up to the alignment of the doubles that follow."""
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where the numbers lie in messages that have the same names and sizes as one seen before."""
+
+    length: int
+    count: int
+    names: bytes
+    position_at: int
+    velocity_at: int
+    effort_at: int
+
+    def fits(self, data: bytes) -> bool:
+        """Whether a message differs from the one seen before in its stamp and its numbers only."""
+        count = self.count.to_bytes(4, "little")
+        return (
+            len(data) == self.length
+            and data.startswith(_LITTLE_ENDIAN)
+            and data.startswith(self.names, _FRAME_AT)
+            and data.startswith(count, self.velocity_at - _COUNT_WIDTH)
+            and data.startswith(count, self.effort_at - _COUNT_WIDTH)
+        )
 
 
 class JointStateReader:
-    """Copies position, velocity and effort of the model's joints out of messages.
+    """Copies position, velocity and effort of the model's joints out of serialised messages.
 
-    Joints may come in any order and among others; names are matched once for each new list of names.
-    Attributes: position, velocity, effort (n,); `fault` and `reason` of the last message.
+    Joints may come in any order and among others. Decoding a message by rclpy takes as long as a control step,
+    so it is done for the first one only, and again when names or sizes change; of all others the numbers are read
+    where they lay before.
+
+    Attributes: position, velocity, effort (n,) [rad, rad/s, Nm]; `stamp` [ns] and the same as `time`; `fault` and
+    `reason` of the last message.
     """
 
     def __init__(self, joint_names: tuple[str, ...]) -> None:
         self._names = list(joint_names)
-        self._seen: list[str] | None = None
         self._order: list[int] | None = None
+        self._layout: _Layout | None = None
         n = len(joint_names)
         self.position: Vector = np.zeros(n)
         self.velocity: Vector = np.zeros(n)
         self.effort: Vector = np.zeros(n)
+        self.stamp = 0
+        self.time = Time()
         self.fault = Fault.NONE
         self.reason = ""
 
-    def read(self, message: JointState) -> bool:
-        """Take a message; False when it cannot be used, and then `fault` and `reason` say why."""
-        if message.name != self._seen:
-            self._match(message.name)
-        if self._order is None:
-            self.velocity[:] = math.nan
-            return False
-        count = len(message.name)
-        sizes = (len(message.position), len(message.velocity), len(message.effort))
-        if sizes != (count, count, count):
-            self.velocity[:] = math.nan
-            self.fault = Fault.STATE_WRONG_SIZE
-            self.reason = f"{count} joint names but {sizes} positions, velocities, efforts"
-            return False
-        if self._order:
-            for target, source in enumerate(self._order):
-                self.position[target] = message.position[source]
-                self.velocity[target] = message.velocity[source]
-                self.effort[target] = message.effort[source]
-        else:
-            self.position[:] = message.position
-            self.velocity[:] = message.velocity
-            self.effort[:] = message.effort
-        self.fault = Fault.NONE
+    def read(self, data: bytes) -> bool:
+        """Take a serialised message; False when it cannot be used, and then `fault` and `reason` say why."""
+        layout = self._layout
+        if layout is None or not layout.fits(data):
+            return self._decode(data)
+        time = self.time
+        time.sec, time.nanosec = _STAMP.unpack_from(data, _STAMP_AT)
+        self.stamp = nanoseconds(time)
+        self._take(
+            np.frombuffer(data, "<f8", layout.count, layout.position_at),
+            np.frombuffer(data, "<f8", layout.count, layout.velocity_at),
+            np.frombuffer(data, "<f8", layout.count, layout.effort_at),
+        )
         return True
 
+    def _decode(self, data: bytes) -> bool:
+        message = deserialize_message(data, JointState)
+        self.stamp = nanoseconds(message.header.stamp)
+        to_stamp(self.stamp, self.time)
+        self._layout = None
+        count = len(message.name)
+        sizes = (len(message.position), len(message.velocity), len(message.effort))
+        self._match(message.name)
+        if self._order is not None and sizes != (count, count, count):
+            self.fault = Fault.STATE_WRONG_SIZE
+            self.reason = f"{count} joint names but {sizes} positions, velocities, efforts"
+        if self.fault is not Fault.NONE:
+            self.velocity[:] = math.nan
+            return False
+        numbers = [np.asarray(values) for values in (message.position, message.velocity, message.effort)]
+        self._take(*numbers)
+        self._layout = _layout_of(data, numbers)
+        return True
+
+    def _take(self, position: Vector, velocity: Vector, effort: Vector) -> None:
+        order = self._order
+        self.position[:] = position[order] if order else position
+        self.velocity[:] = velocity[order] if order else velocity
+        self.effort[:] = effort[order] if order else effort
+
     def _match(self, names: list[str]) -> None:
-        self._seen = list(names)
-        missing = [name for name in self._names if name not in self._seen]
-        if missing or len(set(self._seen)) != len(self._seen):
+        """Find the model's joints among the names; an empty order is the model's own."""
+        self.fault = Fault.NONE
+        missing = [name for name in self._names if name not in names]
+        if missing or len(set(names)) != len(names):
             self._order = None
             self.fault = Fault.STATE_JOINT_NAMES
-            self.reason = f"joints {', '.join(missing) or 'named twice'} are missing among {', '.join(self._seen)}"
-        elif self._seen == self._names:
+            self.reason = f"joints {', '.join(missing) or 'named twice'} are missing among {', '.join(names)}"
+        elif names == self._names:
             self._order = []
         else:
-            self._order = [self._seen.index(name) for name in self._names]
+            self._order = [names.index(name) for name in self._names]
+
+
+def _layout_of(data: bytes, numbers: list[Vector]) -> _Layout | None:
+    """Where three equally long arrays lie at the end of a message; None when they do not lie as expected."""
+    count = len(numbers[0])
+    starts = [len(data) - 8 * count - left * (8 * count + _COUNT_WIDTH) for left in (2, 1, 0)]
+    for start, values in zip(starts, numbers, strict=True):
+        # Bytes, not numbers: a NaN has to be found as well.
+        if data[start : start + 8 * count] != values.astype("<f8").tobytes():
+            return None
+    word = count.to_bytes(4, "little")
+    if not data.startswith(_LITTLE_ENDIAN) or any(
+        data[later - _COUNT_WIDTH : later - 4] != word for _, later in pairwise(starts)
+    ):
+        return None
+    return _Layout(len(data), count, data[_FRAME_AT : starts[0]], *starts)

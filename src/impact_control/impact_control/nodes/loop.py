@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import functools
-import os
 import sys
-import threading
 import time
-from dataclasses import dataclass
 
 import numpy as np
-from impact_msgs.action import ExecuteImpactTask
 from impact_msgs.msg import (
     ControllerReference,
     ControllerStatus,
@@ -18,10 +14,7 @@ from impact_msgs.msg import (
     ImpactClassification,
     ImpactEvent,
 )
-from impact_msgs.srv import PredictPostImpact
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
-from rclpy.action.server import ServerGoalHandle
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -32,14 +25,13 @@ from impact_control.errors import ImpactControlError
 from impact_control.nodes import qos, runtime, topics
 from impact_control.nodes.diagnostics import LoopDiagnostics
 from impact_control.nodes.fields import float_field
+from impact_control.nodes.impact_task import ImpactTaskServer, PreparedTask
 from impact_control.nodes.joint_states import JointStateReader
 from impact_control.nodes.messages import nanoseconds, set_xyz, to_stamp
 from impact_control.nodes.publishers import ClassificationWriter
-from impact_control.pipeline import Outcome, Pipeline, warm_up
-from impact_control.references import ImpactReference, build_reference
-from impact_control.robots import InertiaModel, load_robot
+from impact_control.pipeline import Pipeline, warm_up
+from impact_control.robots import load_robot
 from impact_control.scenario import Scenario, load_scenario
-from impact_control.types import Vector
 
 STATUS_PERIOD = 10
 """Samples between two messages of the status, unless mode or fault change. Every message that leaves the loop
@@ -53,17 +45,6 @@ START_TOLERANCE = 0.05
 
 ROBOT_PATIENCE = 10.0
 """[s] the publisher of the joint states may take to be found."""
-
-PREDICTION_PATIENCE = 5.0
-"""[s] an impact task waits for the predictor service."""
-
-
-@dataclass(frozen=True)
-class PredictedByService:
-    """What the predictor answered: velocity (n,) [rad/s] after the impact, normal impulse [Ns]."""
-
-    velocity: Vector
-    normal_impulse: float
 
 
 class LoopNode(LifecycleNode):
@@ -116,7 +97,7 @@ class LoopNode(LifecycleNode):
         self._reader = JointStateReader(self._robot.joint_names)
         self._base: int | None = None
         self._build_messages()
-        self._open()
+        self._open(self._pipeline)
         parts = [part for part in ("detect", "classify", "control") if self.get_parameter(part).value]
         self.get_logger().info(f"ready to {', '.join(parts)} for {self._robot.name}, scenario {self._scenario.name}")
         return TransitionCallbackReturn.SUCCESS
@@ -145,6 +126,8 @@ class LoopNode(LifecycleNode):
         self._torque_heard = True
         self._reference_heard = True
         self._active = True
+        if self._controls:
+            self._tasks.open()
         sys.setswitchinterval(SWITCH_INTERVAL)
         runtime.still_heap()
         return super().on_activate(state)
@@ -152,7 +135,8 @@ class LoopNode(LifecycleNode):
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Send nothing more. A running task ends."""
         self._active = False
-        self._end_goal()
+        if self._controls:
+            self._tasks.close()
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -164,8 +148,7 @@ class LoopNode(LifecycleNode):
         for publisher in self._publishers_here:
             self.destroy_publisher(publisher)
         if self._controls:
-            self._action.destroy()
-            self.destroy_client(self._predictor)
+            self._tasks.destroy()
         return TransitionCallbackReturn.SUCCESS
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -176,11 +159,11 @@ class LoopNode(LifecycleNode):
     def _text(self, name: str) -> str:
         return str(self.get_parameter(name).value)
 
-    def _open(self) -> None:
+    def _open(self, pipeline: Pipeline) -> None:
         publish = self.create_publisher
         subscribe = self.create_subscription
         self._publishers_here = []
-        self._subscriptions_here = [subscribe(JointState, topics.JOINT_STATES, self._on_state, qos.STREAM)]
+        self._subscriptions_here = [subscribe(JointState, topics.JOINT_STATES, self._on_state, qos.STREAM, raw=True)]
         self._diagnostics = LoopDiagnostics(self, self._scenario.control.period)
         self._publishers_here.append(self._diagnostics.publisher)
         if self._detects:
@@ -196,11 +179,7 @@ class LoopNode(LifecycleNode):
             self._subscriptions_here.append(
                 subscribe(ImpactClassification, topics.CLASSIFICATION, self._on_classification, qos.EVENT)
             )
-        self._goal: ServerGoalHandle | None = None
-        self._end_reason = ""
-        self._last_classification: ImpactClassification | None = None
-        self._building = False
-        self._built: tuple[ImpactReference, ClassificationWriter] | str | None = None
+        self._last_classification = ImpactClassification()
         if self._controls:
             self._command_publisher = publish(Float64MultiArray, topics.COMMANDS, qos.COMMAND)
             self._reference_publisher = publish(ControllerReference, topics.REFERENCE, qos.STREAM)
@@ -210,16 +189,7 @@ class LoopNode(LifecycleNode):
                 self._reference_publisher,
                 self._status_publisher,
             ]
-            self._predictor = self.create_client(PredictPostImpact, topics.PREDICT)
-            self._action = ActionServer(
-                self,
-                ExecuteImpactTask,
-                topics.EXECUTE,
-                execute_callback=self._on_execute,
-                goal_callback=self._on_goal,
-                handle_accepted_callback=self._on_accepted,
-                cancel_callback=self._on_cancel,
-            )
+            self._tasks = ImpactTaskServer(self, self, pipeline, self._robot, self._scenario)
         self._slow_timer = self.create_timer(0.05, self._on_slow_timer)
         self._diagnostics_timer = self.create_timer(1.0, self._on_diagnostics)
 
@@ -242,16 +212,17 @@ class LoopNode(LifecycleNode):
 
     # ------------------------------------------------------------------ the loop
 
-    def _on_state(self, message: JointState) -> None:
+    def _on_state(self, data: bytes) -> None:
         if not self._active:
             return
         started = time.perf_counter()
         pipeline = required(self._pipeline)
         reader = self._reader
-        stamp = nanoseconds(message.header.stamp)
+        usable = reader.read(data)
+        stamp = reader.stamp
         if self._base is None:
             self._base = stamp
-        if reader.read(message):
+        if usable:
             pipeline.tick((stamp - self._base) * 1e-9, reader.position, reader.velocity, reader.effort)
         else:
             pipeline.fail(reader.fault, reader.velocity)
@@ -261,11 +232,11 @@ class LoopNode(LifecycleNode):
         elapsed = time.perf_counter() - started
         self._count(stamp)
         if self._detects:
-            self._publish_detection(message)
+            self._publish_detection()
         if self._controls:
-            self._publish_control(message, elapsed)
+            self._publish_control(elapsed)
         if pipeline.verdict_changed and self._classifies:
-            self._publish_classification(message)
+            self._classification_publisher.publish(self.classification())
         self._diagnostics.sample(stamp, elapsed)
 
     def _count(self, stamp: int) -> None:
@@ -277,20 +248,20 @@ class LoopNode(LifecycleNode):
                 self._missed += periods - 1
         self._last_stamp = stamp
 
-    def _publish_detection(self, source: JointState) -> None:
+    def _publish_detection(self) -> None:
         pipeline = self._pipeline
         if pipeline is None or pipeline.observer is None or pipeline.detector is None:
             return
         message = self._torque_message
-        message.header.stamp = source.header.stamp
+        message.header.stamp = self._reader.time
         self._residual[:] = pipeline.observer.residual
         self._residual_rate[:] = pipeline.observer.residual_rate
         if self._torque_heard:
             self._torque_publisher.publish(message)
         if pipeline.impact_now:
-            self._publish_event(source, pipeline)
+            self._publish_event(pipeline)
 
-    def _publish_event(self, source: JointState, pipeline: Pipeline) -> None:
+    def _publish_event(self, pipeline: Pipeline) -> None:
         detector, observer = pipeline.detector, pipeline.observer
         if detector is None or observer is None or self._base is None:
             return
@@ -304,18 +275,18 @@ class LoopNode(LifecycleNode):
             joint_velocity=self._reader.velocity.tolist(),
             isolated_link=detector.isolated_link,
         )
-        event.header.stamp = source.header.stamp
+        event.header.stamp = self._reader.time
         to_stamp(self._base + round(detector.impact_time * 1e9), event.impact_time)
         self._event_publisher.publish(event)
 
-    def _publish_control(self, source: JointState, elapsed: float) -> None:
+    def _publish_control(self, elapsed: float) -> None:
         pipeline = self._pipeline
         if pipeline is None or pipeline.controller is None:
             return
         controller = pipeline.controller
         wanted = controller.ante if controller.mode is Mode.ANTE else controller.post
         message = self._reference_message
-        message.header.stamp = source.header.stamp
+        message.header.stamp = self._reader.time
         message.mode = int(controller.mode)
         message.task_time = controller.task_time
         set_xyz(message.position, wanted.position)
@@ -330,7 +301,7 @@ class LoopNode(LifecycleNode):
             return
         self._published = state
         status = self._status_message
-        status.header.stamp = source.header.stamp
+        status.header.stamp = self._reader.time
         status.mode = int(controller.mode)
         status.fault = int(controller.fault)
         status.qp_status = int(controller.qp.status)
@@ -346,14 +317,6 @@ class LoopNode(LifecycleNode):
         status.samples = self._samples
         status.missed_samples = self._missed
         self._status_publisher.publish(status)
-
-    def _publish_classification(self, source: JointState) -> None:
-        pipeline = self._pipeline
-        if pipeline is None or pipeline.classifier is None:
-            return
-        message = self._writer.write(pipeline.classifier, pipeline.impacts)
-        message.header.stamp = source.header.stamp
-        self._classification_publisher.publish(message)
 
     # ------------------------------------------------------------------ results of parts that run elsewhere
 
@@ -373,162 +336,41 @@ class LoopNode(LifecycleNode):
             self._last_classification = message
             pipeline.verdict(Verdict(message.impact), Verdict(message.post_impact))
 
-    # ------------------------------------------------------------------ the action
+    # ------------------------------------------------------------------ what the action asks for
 
-    def _on_goal(self, request: ExecuteImpactTask.Goal) -> GoalResponse:
-        pipeline = self._pipeline
-        if not self._active or pipeline is None or pipeline.controller is None:
-            self.get_logger().error("impact task refused: the controller is not active")
-            return GoalResponse.REJECT
-        if self._goal is not None or self._building:
-            self.get_logger().error("impact task refused: another task is running")
-            return GoalResponse.REJECT
-        if pipeline.controller.mode is Mode.FAULT:
-            self.get_logger().error(
-                f"impact task refused: fault {pipeline.controller.fault.name}; deactivate and activate to clear it"
-            )
-            return GoalResponse.REJECT
-        try:
-            self._goal_scenario = load_scenario(request.scenario) if request.scenario else self._scenario
-        except ImpactControlError as error:
-            self.get_logger().error(f"impact task refused: {error}")
-            return GoalResponse.REJECT
-        if self._goal_scenario.robot.model != self._scenario.robot.model:
-            self.get_logger().error(
-                f"impact task refused: scenario {self._goal_scenario.name!r} is for another robot "
-                f"({self._goal_scenario.robot.model}, not {self._scenario.robot.model})"
-            )
-            return GoalResponse.REJECT
-        return GoalResponse.ACCEPT
-
-    def _on_cancel(self, goal: ServerGoalHandle) -> CancelResponse:
-        if self._pipeline is not None:
-            self._pipeline.cancel()
-        return CancelResponse.ACCEPT
-
-    def _on_accepted(self, goal: ServerGoalHandle) -> None:
-        """Build the reference beside the loop; the task starts when it is there.
-
-        The goal is executed, in the sense of rclpy, only when the task is over: a coroutine that waits for the
-        end keeps the events executor busy all the time.
-        """
-        self._goal = goal
-        self._end_reason = ""
-        self._building = True
-        self._built = None
-        self._last_classification = None
-        # The first message of a kind is slow to send: better now than when the task runs.
-        goal.publish_feedback(ExecuteImpactTask.Feedback(mode=int(Mode.IDLE)))
-        threading.Thread(target=self._build_reference, args=(self._goal_scenario,), daemon=True).start()
-
-    def _on_execute(self, goal: ServerGoalHandle) -> ExecuteImpactTask.Result:
-        """Report how the task ended."""
-        result = self._result(self._end_reason)
-        if result.outcome == Outcome.CANCELLED:
-            goal.canceled()
-        elif result.outcome == Outcome.FAULT:
-            goal.abort()
-        else:
-            goal.succeed()
-        return result
-
-    def _build_reference(self, scenario: Scenario) -> None:
-        """Runs in a thread of its own, without the loop's real-time priority: the loop goes on holding meanwhile."""
-        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-        try:
-            reference = build_reference(scenario, self._robot, self._predict)
-            self._built = reference, ClassificationWriter(scenario, len(self._robot.joint_names))
-        except ImpactControlError as error:
-            self._built = str(error)
-
-    def _predict(self, q: Vector, dq: Vector, offset: Vector, normal: Vector, friction: float) -> PredictedByService:
-        """Ask the predictor service; called from the building thread."""
-        if not self._predictor.wait_for_service(timeout_sec=PREDICTION_PATIENCE):
-            raise ImpactControlError(f"service {topics.PREDICT} did not answer within {PREDICTION_PATIENCE:g} s")
-        request = PredictPostImpact.Request(
-            joint_position=q.tolist(),
-            joint_velocity=dq.tolist(),
-            friction=float(friction),
-            inertia_model=int(InertiaModel.REDUCED_MOTORS),
-        )
-        set_xyz(request.contact_offset, offset)
-        set_xyz(request.normal, normal)
-        arrived = threading.Event()
-        future = self._predictor.call_async(request)
-        future.add_done_callback(lambda _: arrived.set())
-        if not arrived.wait(PREDICTION_PATIENCE):
-            raise ImpactControlError(f"service {topics.PREDICT} did not answer within {PREDICTION_PATIENCE:g} s")
-        response = future.result()
-        if response is None or not response.success:
-            raise ImpactControlError(f"{topics.PREDICT} refused: {response.reason if response else 'no answer'}")
-        return PredictedByService(np.asarray(response.joint_velocity, dtype=float), response.normal_impulse)
-
-    def _arm(self, built: tuple[ImpactReference, ClassificationWriter] | str) -> None:
-        pipeline = self._pipeline
-        if pipeline is None:
-            return
-        self._building = False
-        self._built = None
-        if isinstance(built, str):
-            self._end_goal(f"no reference: {built}")
-            return
-        if self._goal is not None and self._goal.is_cancel_requested:
-            self._end_goal()
-            return
-        scenario = self._goal_scenario
-        reference, self._writer = built
+    def start_task(self, task: PreparedTask) -> str:
+        """Start a task with the next sample. Returns why that is refused, else nothing."""
+        pipeline = required(self._pipeline)
+        reference = task.reference
         away = np.abs(self._reader.position - reference.initial_configuration)
         if self._samples > 0 and away.max() > START_TOLERANCE:
             joint = int(away.argmax())
-            self._end_goal(
+            return (
                 f"the arm is not where the task starts: {self._robot.joint_names[joint]} is at "
                 f"{self._reader.position[joint]:.3f} rad, {away[joint]:.3f} rad from "
                 f"{reference.initial_configuration[joint]:.3f} rad (limit {START_TOLERANCE:g} rad)"
             )
-            return
-        self._reference_message.scenario = scenario.name
+        self._writer = task.writer
+        self._last_classification = ImpactClassification()
+        self._reference_message.scenario = task.scenario.name
         self._reference_message.nominal_impact_time = reference.nominal_impact_time
         self._impact_configuration[:] = reference.impact_configuration
-        pipeline.start(reference, scenario)
+        pipeline.start(reference, task.scenario)
         if pipeline.classifier is not None:
-            message = self._writer.write(pipeline.classifier, 0)
-            if self._last_stamp:
-                to_stamp(self._last_stamp, message.header.stamp)
-            self._classification_publisher.publish(message)
+            self._classification_publisher.publish(self.classification())
+        return ""
 
-    def _end_goal(self, reason: str = "") -> None:
-        goal, self._goal = self._goal, None
-        self._building = False
-        if goal is not None:
-            self._end_reason = reason
-            goal.execute()
+    def classification(self) -> ImpactClassification:
+        """Return the verdicts of the last task, with the stamp of the last sample."""
+        pipeline = required(self._pipeline)
+        if pipeline.classifier is None:
+            return self._last_classification
+        message = self._writer.write(pipeline.classifier, pipeline.impacts)
+        to_stamp(self._reader.stamp, message.header.stamp)
+        return message
 
-    def _result(self, reason: str) -> ExecuteImpactTask.Result:
-        pipeline = self._pipeline
-        result = ExecuteImpactTask.Result()
-        if pipeline is None or pipeline.controller is None:
-            return result
-        controller = pipeline.controller
-        outcome = Outcome.FAULT if reason else pipeline.outcome
-        if not reason and not pipeline.finished and outcome is not Outcome.CANCELLED:
-            outcome, reason = Outcome.FAULT, "the node was deactivated"
-        result.outcome = int(outcome)
-        result.impacts = pipeline.impacts
-        result.duration = controller.task_time
-        result.final_position_error = float(np.linalg.norm(controller.position_error))
-        result.peak_torque_rate = controller.peak_torque_rate
-        if pipeline.classifier is not None:
-            result.classification = self._writer.write(pipeline.classifier, pipeline.impacts)
-            if self._last_stamp:
-                to_stamp(self._last_stamp, result.classification.header.stamp)
-        elif self._last_classification is not None:
-            result.classification = self._last_classification
-        if outcome is Outcome.FAULT and not reason:
-            reason = self._fault_reason()
-        result.summary = reason or result.classification.reason
-        return result
-
-    def _fault_reason(self) -> str:
+    def fault_reason(self) -> str:
+        """Return the fault in words; nothing when there is none."""
         if self._pipeline is None or self._pipeline.controller is None:
             return ""
         fault = self._pipeline.controller.fault
@@ -542,29 +384,12 @@ class LoopNode(LifecycleNode):
         pipeline = self._pipeline
         if pipeline is None or not self._active:
             return
-        if self._built is not None:
-            self._arm(self._built)
         self._watch_arrival(pipeline)
         controller = pipeline.controller
         if controller is None:
             return
         self._tell(controller.mode, controller.fault, pipeline.impacts)
-        goal = self._goal
-        if goal is None:
-            return
-        if not self._building and not pipeline.task_active:
-            self._end_goal()
-        elif pipeline.task_active:
-            goal.publish_feedback(
-                ExecuteImpactTask.Feedback(
-                    mode=int(Mode.ANTE if pipeline.armed else controller.mode),
-                    task_time=controller.task_time,
-                    duration=pipeline.scenario.task.duration,
-                    position_error=float(np.linalg.norm(controller.position_error)),
-                    velocity_error=float(np.linalg.norm(controller.velocity_error)),
-                    impacts=pipeline.impacts,
-                )
-            )
+        self._tasks.advance()
 
     def _watch_arrival(self, pipeline: Pipeline) -> None:
         patience = self._patience
@@ -583,10 +408,8 @@ class LoopNode(LifecycleNode):
         if mode is not told_mode:
             self.get_logger().info(f"mode {told_mode.name} -> {mode.name}")
         if fault is not told_fault and fault is not Fault.NONE:
-            self.get_logger().error(
-                f"fault {self._fault_reason()}: joints are damped; deactivate and activate to clear"
-            )
-            self._status_message.fault_reason = self._fault_reason()
+            self.get_logger().error(f"fault {self.fault_reason()}: joints are damped; deactivate and activate to clear")
+            self._status_message.fault_reason = self.fault_reason()
         self._told = (mode, fault, impacts)
 
     def _on_diagnostics(self) -> None:

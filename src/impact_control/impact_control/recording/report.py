@@ -10,11 +10,14 @@ from pathlib import Path
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from impact_control.recording.analysis import METADATA_NAME, PostImpactComparison, RunAnalysis, Topics
-from impact_control.recording.figures import FIGURES, Envelope, FigureEntry, RunData
+from impact_control.recording.analysis import RunAnalysis
+from impact_control.recording.comparison import PostImpactComparison
+from impact_control.recording.figures import FIGURES, FigureEntry
+from impact_control.recording.figures.run_data import Envelope, RunData
 from impact_control.recording.series import Recording, read_bag
 from impact_control.recording.style import styled
 from impact_control.recording.summary import Grid, Mark, RunSummary, summarise
+from impact_control.recording.topics import METADATA_NAME, Topics
 
 REPORT_FILE = "report.html"
 FIGURES_DIRECTORY = "figures"

@@ -7,7 +7,10 @@ from enum import Enum
 
 import numpy as np
 
-from impact_control.recording.analysis import PostImpactComparison, RunAnalysis, Timing, Verdict
+from impact_control.recording.analysis import RunAnalysis
+from impact_control.recording.comparison import PostImpactComparison
+from impact_control.recording.decisions import Verdict
+from impact_control.recording.timing import Timing
 
 REST_SPEED = 0.05
 """[rad/s] joint speed below which the arm is called at rest; above the noise of a velocity measurement."""

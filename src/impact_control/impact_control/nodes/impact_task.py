@@ -1,0 +1,256 @@
+"""The action `execute_impact_task`: takes goals, has their reference built beside the loop, tells how they ended."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from impact_msgs.action import ExecuteImpactTask
+from impact_msgs.msg import ImpactClassification
+from impact_msgs.srv import PredictPostImpact
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action.server import ServerGoalHandle
+from rclpy.node import Node
+
+from impact_control.control import Mode, ReferenceSpreadingController
+from impact_control.errors import ImpactControlError
+from impact_control.nodes import topics
+from impact_control.nodes.messages import set_xyz
+from impact_control.nodes.publishers import ClassificationWriter
+from impact_control.pipeline import Outcome, Pipeline
+from impact_control.references import ImpactReference, build_reference
+from impact_control.robots import InertiaModel, RobotDescription
+from impact_control.scenario import Scenario, load_scenario
+from impact_control.types import Vector
+
+PREDICTION_PATIENCE = 5.0
+"""[s] an impact task waits for the predictor service."""
+
+
+@dataclass(frozen=True)
+class PredictedByService:
+    """What the predictor answered: velocity (n,) [rad/s] after the impact, normal impulse [Ns]."""
+
+    velocity: Vector
+    normal_impulse: float
+
+
+@dataclass(frozen=True)
+class PreparedTask:
+    """A task whose reference is built: all that the loop needs to start it."""
+
+    scenario: Scenario
+    reference: ImpactReference
+    writer: ClassificationWriter
+
+
+class Arm(Protocol):
+    """The loop as the action sees it."""
+
+    def start_task(self, task: PreparedTask) -> str:
+        """Start a task with the next sample. Returns why that is refused, else nothing."""
+
+    def classification(self) -> ImpactClassification:
+        """Return the verdicts of the last task."""
+
+    def fault_reason(self) -> str:
+        """Return what is wrong, in words; nothing when nothing is."""
+
+
+class ImpactTaskServer:
+    """One task at a time, for a pipeline with a controller."""
+
+    def __init__(self, node: Node, arm: Arm, pipeline: Pipeline, robot: RobotDescription, scenario: Scenario) -> None:
+        self._log = node.get_logger()
+        self._arm = arm
+        self._pipeline = pipeline
+        self._robot = robot
+        self._scenario = scenario
+        self._open = False
+        self._goal: ServerGoalHandle | None = None
+        self._goal_scenario = scenario
+        self._building = False
+        self._built: PreparedTask | str | None = None
+        self._end_reason = ""
+        self._client_node = node
+        self._predictor = node.create_client(PredictPostImpact, topics.PREDICT)
+        self._server = ActionServer(
+            node,
+            ExecuteImpactTask,
+            topics.EXECUTE,
+            execute_callback=self._on_execute,
+            goal_callback=self._on_goal,
+            handle_accepted_callback=self._on_accepted,
+            cancel_callback=self._on_cancel,
+        )
+
+    def open(self) -> None:
+        """Accept goals from now on."""
+        self._open = True
+
+    def close(self) -> None:
+        """Accept no goal any more; a running task ends."""
+        self._open = False
+        self._end_goal()
+
+    def destroy(self) -> None:
+        """Leave the graph."""
+        self._server.destroy()
+        self._client_node.destroy_client(self._predictor)
+
+    def advance(self) -> None:
+        """Start a task that is prepared, report progress, end a task that is over. To be called regularly."""
+        built, self._built = self._built, None
+        if built is not None:
+            self._begin(built)
+        goal = self._goal
+        if goal is None or self._building:
+            return
+        pipeline, controller = self._pipeline, self._controller
+        if not pipeline.task_active:
+            self._end_goal()
+            return
+        goal.publish_feedback(
+            ExecuteImpactTask.Feedback(
+                mode=int(Mode.ANTE if pipeline.armed else controller.mode),
+                task_time=controller.task_time,
+                duration=pipeline.scenario.task.duration,
+                position_error=float(np.linalg.norm(controller.position_error)),
+                velocity_error=float(np.linalg.norm(controller.velocity_error)),
+                impacts=pipeline.impacts,
+            )
+        )
+
+    @property
+    def _controller(self) -> ReferenceSpreadingController:
+        if self._pipeline.controller is None:
+            raise ImpactControlError("impact tasks need a pipeline with a controller")
+        return self._pipeline.controller
+
+    # ------------------------------------------------------------------ goals
+
+    def _on_goal(self, request: ExecuteImpactTask.Goal) -> GoalResponse:
+        refusal = self._refusal(request.scenario)
+        if refusal:
+            self._log.error(f"impact task refused: {refusal}")
+            return GoalResponse.REJECT
+        return GoalResponse.ACCEPT
+
+    def _refusal(self, name: str) -> str:
+        """Why a goal is refused, or nothing; then the scenario of the goal is loaded."""
+        if not self._open:
+            return "the controller is not active"
+        if self._goal is not None or self._building:
+            return "another task is running"
+        if self._controller.mode is Mode.FAULT:
+            return f"fault {self._controller.fault.name}; deactivate and activate to clear it"
+        try:
+            scenario = load_scenario(name) if name else self._scenario
+        except ImpactControlError as error:
+            return str(error)
+        if scenario.robot.model != self._scenario.robot.model:
+            return (
+                f"scenario {scenario.name!r} is for another robot "
+                f"({scenario.robot.model}, not {self._scenario.robot.model})"
+            )
+        self._goal_scenario = scenario
+        return ""
+
+    def _on_cancel(self, goal: ServerGoalHandle) -> CancelResponse:
+        self._pipeline.cancel()
+        return CancelResponse.ACCEPT
+
+    def _on_accepted(self, goal: ServerGoalHandle) -> None:
+        """Build the reference beside the loop; the task starts when it is there.
+
+        The goal is executed, in the sense of rclpy, only when the task is over: a coroutine that waits for the
+        end keeps the events executor busy all the time.
+        """
+        self._goal = goal
+        self._end_reason = ""
+        self._building = True
+        self._built = None
+        # The first message of a kind is slow to send: better now than when the task runs.
+        goal.publish_feedback(ExecuteImpactTask.Feedback(mode=int(Mode.IDLE)))
+        threading.Thread(target=self._build, args=(self._goal_scenario,), daemon=True).start()
+
+    # ------------------------------------------------------------------ the reference, in a thread of its own
+
+    def _build(self, scenario: Scenario) -> None:
+        """Prepare a task, without the loop's real-time priority: the loop goes on holding meanwhile."""
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        try:
+            reference = build_reference(scenario, self._robot, self._predict)
+            writer = ClassificationWriter(scenario, len(self._robot.joint_names))
+            self._built = PreparedTask(scenario, reference, writer)
+        except ImpactControlError as error:
+            self._built = f"no reference: {error}"
+
+    def _predict(self, q: Vector, dq: Vector, offset: Vector, normal: Vector, friction: float) -> PredictedByService:
+        """Ask the predictor service."""
+        if not self._predictor.wait_for_service(timeout_sec=PREDICTION_PATIENCE):
+            raise ImpactControlError(f"service {topics.PREDICT} did not answer within {PREDICTION_PATIENCE:g} s")
+        request = PredictPostImpact.Request(
+            joint_position=q.tolist(),
+            joint_velocity=dq.tolist(),
+            friction=float(friction),
+            inertia_model=int(InertiaModel.REDUCED_MOTORS),
+        )
+        set_xyz(request.contact_offset, offset)
+        set_xyz(request.normal, normal)
+        arrived = threading.Event()
+        future = self._predictor.call_async(request)
+        future.add_done_callback(lambda _: arrived.set())
+        if not arrived.wait(PREDICTION_PATIENCE):
+            raise ImpactControlError(f"service {topics.PREDICT} did not answer within {PREDICTION_PATIENCE:g} s")
+        response = future.result()
+        if response is None or not response.success:
+            raise ImpactControlError(f"{topics.PREDICT} refused: {response.reason if response else 'no answer'}")
+        return PredictedByService(np.asarray(response.joint_velocity, dtype=float), response.normal_impulse)
+
+    # ------------------------------------------------------------------ begin and end
+
+    def _begin(self, built: PreparedTask | str) -> None:
+        self._building = False
+        if isinstance(built, str):
+            self._end_goal(built)
+        elif self._goal is not None and self._goal.is_cancel_requested:
+            self._end_goal()
+        elif reason := self._arm.start_task(built):
+            self._end_goal(reason)
+
+    def _end_goal(self, reason: str = "") -> None:
+        goal, self._goal = self._goal, None
+        self._building = False
+        if goal is not None:
+            self._end_reason = reason
+            goal.execute()
+
+    def _on_execute(self, goal: ServerGoalHandle) -> ExecuteImpactTask.Result:
+        """Report how the task ended."""
+        result = self._result(self._end_reason)
+        end: dict[int, Callable[[], None]] = {int(Outcome.CANCELLED): goal.canceled, int(Outcome.FAULT): goal.abort}
+        end.get(result.outcome, goal.succeed)()
+        return result
+
+    def _result(self, reason: str) -> ExecuteImpactTask.Result:
+        pipeline, controller = self._pipeline, self._controller
+        outcome = Outcome.FAULT if reason else pipeline.outcome
+        if not reason and not pipeline.finished and outcome is not Outcome.CANCELLED:
+            outcome, reason = Outcome.FAULT, "the node was deactivated"
+        result = ExecuteImpactTask.Result(
+            outcome=int(outcome),
+            impacts=pipeline.impacts,
+            duration=controller.task_time,
+            final_position_error=float(np.linalg.norm(controller.position_error)),
+            peak_torque_rate=controller.peak_torque_rate,
+            classification=self._arm.classification(),
+        )
+        if outcome is Outcome.FAULT and not reason:
+            reason = self._arm.fault_reason()
+        result.summary = reason or result.classification.reason
+        return result

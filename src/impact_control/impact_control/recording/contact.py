@@ -1,0 +1,57 @@
+"""The contact as the simulated robot felt it, and the force that was wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from impact_control.recording.decisions import ModeInterval
+from impact_control.recording.series import Recording
+from impact_control.recording.topics import Topics, series_if_recorded
+from impact_control.types import Vector
+
+FORCE_WINDOW = 0.2
+"""[s] at the end of the contact mode, over which the final contact force is averaged."""
+
+
+def true_impact_time(recording: Recording, topics: Topics) -> float | None:
+    """Stamp [s] of the first contact of the simulated robot, None if there was none or none was simulated.
+
+    The plant tells it in simulated time; stamps and simulated times of the samples say what stamp that is.
+    """
+    truth = series_if_recorded(recording, topics.truth)
+    if truth is None or not np.isfinite(truth["impact_time"]).any():
+        return None
+    row = np.flatnonzero(np.isfinite(truth["impact_time"]))[0]
+    return float(truth["stamp"][row] - (truth["time"][row] - truth["impact_time"][row]))
+
+
+def contact_end(modes: Sequence[ModeInterval]) -> float:
+    """End of the last post-impact mode [s]; infinity when there is none."""
+    return max((interval.end for interval in modes if interval.mode == "post"), default=np.inf)
+
+
+def final_force(recording: Recording, topics: Topics, end: float) -> float | None:
+    """[N] mean normal force over the `FORCE_WINDOW` before `end` [s], or before the end of the recording."""
+    truth = series_if_recorded(recording, topics.truth)
+    return None if truth is None else _mean_before(truth["stamp"], truth["normal_force"], end)
+
+
+def desired_force(recording: Recording, topics: Topics, end: float) -> float | None:
+    """[N] mean magnitude of the force reference over the same time."""
+    reference = series_if_recorded(recording, topics.reference)
+    if reference is None:
+        return None
+    return _mean_before(reference["stamp"], np.linalg.norm(reference["force"], axis=1), end)
+
+
+def peak_force(recording: Recording, topics: Topics) -> float | None:
+    """[N] largest normal force."""
+    truth = series_if_recorded(recording, topics.truth)
+    return None if truth is None else float(np.max(truth["peak_normal_force"]))
+
+
+def _mean_before(time: Vector, values: Vector, end: float) -> float:
+    end = min(end, float(time[-1]))
+    return float(np.mean(values[(time >= end - FORCE_WINDOW) & (time <= end)]))

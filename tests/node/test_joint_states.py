@@ -1,0 +1,89 @@
+"""The reader of serialised joint states agrees with rclpy's own decoding, whatever changes between messages."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
+
+from impact_control.control import Fault
+from impact_control.nodes import joint_states
+from impact_control.nodes.joint_states import JointStateReader
+
+NAMES = ("a", "joint_2", "c")
+number = st.floats(allow_nan=True, allow_infinity=True)
+
+
+def message(names=NAMES, *, frame="", stamp=(5, 7), values=None):
+    count = len(names)
+    values = values or [
+        [0.1 * k for k in range(count)],
+        [1.0 + k for k in range(count)],
+        [-2.0 * k for k in range(count)],
+    ]
+    state = JointState(name=list(names), position=values[0], velocity=values[1], effort=values[2])
+    state.header.frame_id = frame
+    state.header.stamp.sec, state.header.stamp.nanosec = stamp
+    return state
+
+
+def read(reader, state):
+    return reader.read(serialize_message(state))
+
+
+messages = st.builds(
+    message,
+    names=st.permutations(("a", "joint_2", "c", "finger")),
+    frame=st.text("abc", max_size=5),
+    stamp=st.tuples(st.integers(-(2**31), 2**31 - 1), st.integers(0, 999_999_999)),
+    values=st.lists(st.lists(number, min_size=4, max_size=4), min_size=3, max_size=3),
+)
+
+
+@given(st.lists(messages, min_size=1, max_size=6), st.lists(st.integers(0, 5), max_size=12))
+def test_agrees_with_rclpy(pool, sequence):
+    reader = JointStateReader(NAMES)
+    for index in sequence:
+        state = pool[index % len(pool)]
+        assert read(reader, state)
+        order = [state.name.index(name) for name in NAMES]
+        for taken, sent in zip(
+            (reader.position, reader.velocity, reader.effort),
+            (state.position, state.velocity, state.effort),
+            strict=True,
+        ):
+            np.testing.assert_array_equal(taken, np.asarray(sent)[order])
+        assert reader.time == state.header.stamp
+        assert reader.stamp == state.header.stamp.sec * 10**9 + state.header.stamp.nanosec
+
+
+@pytest.mark.parametrize("frame", ["", "a", "base", "world"])
+def test_decodes_a_layout_only_once(monkeypatch, frame):
+    decoded = []
+    decode = joint_states.deserialize_message
+    monkeypatch.setattr(joint_states, "deserialize_message", lambda *args: decoded.append(1) or decode(*args))
+    reader = JointStateReader(NAMES)
+    for k in range(5):
+        assert read(reader, message(frame=frame, stamp=(k, k)))
+    assert len(decoded) == 1
+    read(reader, message(("c", "a", "joint_2"), frame=frame))
+    assert len(decoded) == 2
+
+
+def test_names_every_defect_and_recovers():
+    reader = JointStateReader(NAMES)
+    assert read(reader, message())
+    short = message()
+    short.velocity = [0.0, 1.0]
+    assert not read(reader, short)
+    assert reader.fault is Fault.STATE_WRONG_SIZE
+    assert "(3, 2, 3)" in reader.reason
+    assert np.isnan(reader.velocity).all()
+    assert not read(reader, message(("a", "joint_2", "d")))
+    assert reader.fault is Fault.STATE_JOINT_NAMES
+    assert "joints c are missing" in reader.reason
+    assert not read(reader, message(("a", "joint_2", "c", "c")))
+    assert reader.fault is Fault.STATE_JOINT_NAMES
+    assert read(reader, message())
+    assert reader.fault is Fault.NONE
