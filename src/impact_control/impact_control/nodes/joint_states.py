@@ -80,11 +80,10 @@ class JointStateReader:
         time = self.time
         time.sec, time.nanosec = _STAMP.unpack_from(data, _STAMP_AT)
         self.stamp = nanoseconds(time)
-        self._take(
-            np.frombuffer(data, "<f8", layout.count, layout.position_at),
-            np.frombuffer(data, "<f8", layout.count, layout.velocity_at),
-            np.frombuffer(data, "<f8", layout.count, layout.effort_at),
-        )
+        # One view over all three arrays, with a length word of eight bytes between two of them.
+        count = layout.count
+        numbers = np.frombuffer(data, "<f8", 3 * count + 2, layout.position_at)
+        self._take(numbers[:count], numbers[count + 1 : 2 * count + 1], numbers[2 * count + 2 :])
         return True
 
     def _decode(self, data: bytes) -> bool:

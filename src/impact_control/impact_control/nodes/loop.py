@@ -23,6 +23,7 @@ from impact_control.classification import Verdict
 from impact_control.control import Fault, Mode
 from impact_control.errors import ImpactControlError
 from impact_control.nodes import qos, runtime, topics
+from impact_control.nodes.commands import CommandWriter
 from impact_control.nodes.diagnostics import LoopDiagnostics
 from impact_control.nodes.fields import float_field
 from impact_control.nodes.impact_task import ImpactTaskServer, PreparedTask
@@ -200,8 +201,7 @@ class LoopNode(LifecycleNode):
         self._residual = float_field(self._torque_message, "external_torque", n)
         self._residual_rate = float_field(self._torque_message, "external_torque_rate", n)
         float_field(self._torque_message, "rate_threshold", n)[:] = self._scenario.detection.rate_threshold
-        self._command_message = Float64MultiArray()
-        self._command = float_field(self._command_message, "data", n)
+        self._commands = CommandWriter(n)
         self._reference_message = ControllerReference(joint_names=names)
         self._impact_configuration = float_field(self._reference_message, "impact_configuration", n)
         self._ante_velocity = float_field(self._reference_message, "ante_joint_velocity", n)
@@ -227,8 +227,7 @@ class LoopNode(LifecycleNode):
         else:
             pipeline.fail(reader.fault, reader.velocity)
         if self._controls:
-            self._command[:] = pipeline.torque
-            self._command_publisher.publish(self._command_message)
+            self._command_publisher.publish(self._commands.write(pipeline.torque))
         elapsed = time.perf_counter() - started
         self._count(stamp)
         if self._detects:
