@@ -1,6 +1,6 @@
 """Fill the caches that would make the first run slow: byte code, fonts, compiled kernels.
 
-Imports every module of the package and walks once through the control loop and the simulated arm.
+Imports every module of the package and walks once through the control loop, the simulated arm and the impact maps.
 """
 
 import importlib
@@ -10,6 +10,7 @@ import matplotlib.pyplot  # noqa: F401  (lists the fonts of this machine once)
 import numpy as np
 
 import impact_control
+from impact_control.benchmark.physics import eight_contacts, single_contact
 from impact_control.pipeline import warm_up
 from impact_control.scenario import load_scenario
 from impact_control.simulation.build import build_simulation
@@ -24,6 +25,8 @@ def main() -> None:
     plant.step(np.zeros(len(plant.robot.joint_names)))
     sensors.measure(plant)
     warm_up(scenario, plant.robot)
+    for impact in (single_contact(), eight_contacts()):
+        impact()
 
 
 if __name__ == "__main__":

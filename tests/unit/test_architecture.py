@@ -21,8 +21,10 @@ ALLOWED = {
     "detection": {"observation"},
     "classification": {"observation"},
     "simulation": {"robots", "impacts", "scenario", "references"},
-    "identification": set(),
+    "identification": {"impacts"},
     "recording": {"identification"},
+    "studies": {"identification", "impacts", "recording", "robots", "simulation"},
+    "benchmark": {"classification", "impacts", "references", "robots", "scenario", "simulation"},
 }
 """Which subpackages each may import from: arrows point one way."""
 

@@ -61,6 +61,7 @@ class Run:
         self.classifier = SingleImpactClassifier(parameters, 3)
         self.classifier.start(NOMINAL_TIME, NOMINAL_CONFIGURATION)
         self.changes: list[tuple[float, Verdict, Verdict]] = []
+        self.fed = 0.0
         first = round(impact_time / PERIOD)
         for k in range(first + round(duration / PERIOD)):
             time = k * PERIOD
@@ -73,6 +74,7 @@ class Run:
                 continue
             reference = ANTE_VELOCITY + (VELOCITY_JUMP if k > first + late else 0.0)
             self._note(self.classifier.update(time, velocity, reference), time)
+            self.fed = time
 
     def _note(self, changed: bool, time: float) -> None:
         now = (self.classifier.impact, self.classifier.post_impact)
@@ -80,7 +82,8 @@ class Run:
         assert changed == (now != before)
         if changed:
             self.changes.append((time, *now))
-            assert time - 1.5 * PERIOD < self.classifier.decision_time < time + 1e-9
+            # A report that arrives between two samples is judged at the time of the one before.
+            assert self.fed - 1e-9 < self.classifier.decision_time < time + 1e-9
 
     @property
     def post_impact(self) -> Verdict:

@@ -8,10 +8,19 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from impact_control.errors import InvalidInputError
-from impact_control.impacts import ImpactPrediction, predict_post_impact_velocity
+from impact_control.impacts import (
+    FrictionLaw,
+    ImpactPrediction,
+    SlipOutcome,
+    predict_contact_impact,
+    predict_flexible_joint_impact,
+    predict_post_impact_velocity,
+    rigid_map,
+)
 from impact_control.robots import Dynamics, InertiaModel, contact_point_jacobian, load_robot
 
 UP = np.array([0.0, 0.0, 1.0])
+PANDA = load_robot()
 seeds = st.integers(0, 2**32 - 1)
 quick = settings(deadline=None, max_examples=60)
 
@@ -224,6 +233,164 @@ def test_jamming_is_refused_and_the_limit_named():
     assert back.normal_impulse > 0.0
 
 
+@quick
+@given(seeds, st.floats(0.0, 1.0), st.floats(0.0, 1.0))
+def test_restitution_as_printed_is_newtons(seed, friction, restitution):
+    # Proper 2021 (2.49), sign of the Errata; the impulse is (1 + e) times the inelastic one.
+    inertia, jacobian, normal, velocity = random_case(seed)
+    dull = predict_or_discard(inertia, jacobian, normal, velocity, friction)
+    lively = predict_post_impact_velocity(inertia, jacobian, normal, velocity, friction, restitution)
+    speed = np.linalg.norm(dull.contact_velocity_before)
+    expected = -restitution * (normal @ dull.contact_velocity_before)
+    assert normal @ lively.contact_velocity_after == pytest.approx(
+        expected, abs=1e-8 * speed * max(1.0, dull.normal_impulse)
+    )
+    assert lively.normal_impulse == pytest.approx((1.0 + restitution) * dull.normal_impulse, rel=1e-12)
+
+
+@quick
+@given(seeds)
+def test_elastic_impact_without_friction_keeps_the_energy(seed):
+    inertia, jacobian, normal, velocity = random_case(seed)
+    before = 0.5 * velocity @ inertia @ velocity
+    for law in FrictionLaw:
+        result = predict_post_impact_velocity(inertia, jacobian, normal, velocity, 0.0, 1.0, law)
+        assert 0.5 * result.velocity @ inertia @ result.velocity == pytest.approx(before, rel=1e-9)
+
+
+@quick
+@given(seeds, st.floats(0.0, 2.0), st.sampled_from([0.0, 0.4, 1.0]))
+def test_coulombs_law_never_gains_energy_and_balances_momentum(seed, friction, restitution):
+    inertia, jacobian, normal, velocity = random_case(seed)
+    result = predict_post_impact_velocity(
+        inertia, jacobian, normal, velocity, friction, restitution, FrictionLaw.COULOMB
+    )
+    before, after = (0.5 * v @ inertia @ v for v in (velocity, result.velocity))
+    assert result.kinetic_energy_change <= 1e-12 * before
+    assert after - before == pytest.approx(result.kinetic_energy_change, abs=1e-9 * before)
+    scale = np.linalg.norm(inertia @ velocity) + np.linalg.norm(result.impulse)
+    np.testing.assert_allclose(inertia @ (result.velocity - velocity), jacobian.T @ result.impulse, atol=1e-9 * scale)
+    tangential = result.impulse - result.normal_impulse * normal
+    assert result.normal_impulse > 0.0
+    assert np.linalg.norm(tangential) <= (friction + 1e-9) * result.normal_impulse
+    assert normal @ result.contact_velocity_after >= -1e-9 * np.linalg.norm(result.contact_velocity_before)
+
+
+@quick
+@given(seeds, st.floats(0.0, 1.0), st.sampled_from([0.0, 0.4]), st.sampled_from(FrictionLaw))
+def test_joints_and_contact_tell_the_same(seed, friction, restitution, law):
+    # The mobility G = J M^-1 J^T, formed in another way, is all that the contact needs to know of the joints.
+    inertia, jacobian, normal, velocity = random_case(seed)
+    mobility = jacobian @ np.linalg.inv(inertia) @ jacobian.T
+    assume(np.linalg.cond(mobility) < 1e4)
+    try:
+        joints = predict_post_impact_velocity(inertia, jacobian, normal, velocity, friction, restitution, law)
+    except InvalidInputError as error:
+        assume(error.name != "friction")
+        raise
+    mobility = 0.5 * (mobility + mobility.T)
+    contact = predict_contact_impact(mobility, normal, jacobian @ velocity, friction, restitution, law)
+    np.testing.assert_allclose(contact.impulse, joints.impulse, atol=1e-6 * np.linalg.norm(joints.impulse))
+    assert contact.kinetic_energy_change == pytest.approx(joints.kinetic_energy_change, rel=1e-6, abs=1e-12)
+
+
+def test_planar_arm_moves_in_its_plane():
+    # Two links of unit length and point masses at their ends: no mobility along y.
+    jacobian = np.array([[-1.2, -0.4], [0.0, 0.0], [0.3, 0.9]])
+    inertia = np.array([[3.0, 1.2], [1.2, 1.0]])
+    velocity = np.array([0.5, -1.0])
+    for friction in (0.1, 0.5, 5.0):
+        result = predict_post_impact_velocity(inertia, jacobian, UP, velocity, friction, 0.3, FrictionLaw.COULOMB)
+        assert result.kinetic_energy_change < 0.0
+        assert result.contact_velocity_after[2] >= 0.0
+        assert abs(result.contact_velocity_after[1]) < 1e-15
+
+
+@settings(deadline=None, max_examples=60)
+@given(seeds, st.sampled_from(InertiaModel), st.floats(0.0, 1.5), st.sampled_from([0.0, 0.5, 1.0]))
+def test_panda_anywhere_in_its_limits_keeps_the_laws(seed, model, friction, restitution):
+    robot = PANDA
+    random = np.random.default_rng(seed)
+    q = random.uniform(robot.limits.position_lower, robot.limits.position_upper)
+    dynamics = Dynamics(robot)
+    velocity = random.uniform(-0.5, 0.5, 7) * robot.limits.velocity
+    dynamics.update(q, velocity)
+    normal = random.normal(size=3)
+    normal /= np.linalg.norm(normal)
+    jacobian = contact_point_jacobian(dynamics.jacobian, -robot.end_effector.radius * normal)
+    velocity = velocity if normal @ jacobian @ velocity < 0.0 else -velocity
+    inertia = dynamics.inertia(model)
+    result = predict_post_impact_velocity(
+        inertia, jacobian, normal, velocity, friction, restitution, FrictionLaw.COULOMB
+    )
+    before, after = (0.5 * v @ inertia @ v for v in (velocity, result.velocity))
+    assert after <= before * (1.0 + 1e-9)
+    assert result.kinetic_energy_change <= 1e-12 * before
+    assert normal @ result.contact_velocity_after >= -1e-9 * np.linalg.norm(result.contact_velocity_before)
+    tangential = np.linalg.norm(result.impulse - result.normal_impulse * normal)
+    assert tangential <= (friction + 1e-9) * result.normal_impulse
+    if result.slip is SlipOutcome.STICKS:
+        slip = result.contact_velocity_after - (normal @ result.contact_velocity_after) * normal
+        assert np.linalg.norm(slip) < 1e-8 * np.linalg.norm(result.contact_velocity_before)
+
+
+def test_flexible_joints_keep_the_motors_out_of_the_impact():
+    # Proper 2021 (2.54): the momentum of the motors does not change; that of the links changes by what M alone takes.
+    robot = load_robot()
+    dynamics = Dynamics(robot)
+    dynamics.update(np.array([0.0, -0.4, 0.0, -2.4, 0.0, 2.0, 0.785]), np.zeros(7))
+    jacobian = contact_point_jacobian(dynamics.jacobian, -robot.end_effector.radius * UP)
+    velocity = np.linalg.pinv(dynamics.jacobian) @ [0.1, 0.0, -0.2, 0.0, 0.0, 0.0]
+    motors = velocity + 0.01
+    result = predict_flexible_joint_impact(dynamics.mass_matrix, jacobian, UP, velocity, motors, 0.2)
+    np.testing.assert_array_equal(result.motor_velocity, motors)
+    assert result.motor_velocity is not motors
+    links = predict_post_impact_velocity(dynamics.inertia(InertiaModel.LINKS), jacobian, UP, velocity, 0.2)
+    np.testing.assert_array_equal(result.links.velocity, links.velocity)
+    for wrong in (np.full(7, np.nan), np.zeros(6)):
+        with pytest.raises(InvalidInputError) as caught:
+            predict_flexible_joint_impact(dynamics.mass_matrix, jacobian, UP, velocity, wrong, 0.2)
+        assert caught.value.name == "motor_velocity"
+
+
+def test_flexible_joints_that_pass_no_impulse_in_a_short_time():
+    # One joint, link and motor with spring and damper, hit by a force of 1 / T for the time T: as T shrinks, the
+    # velocity of the motor stays, (2.56), and that of the link jumps by 1 / M.
+    mass, motor, stiffness, damping = 0.5, 0.3, 1e3, 2.0
+    errors = []
+    for duration in (1e-3, 1e-4):
+        state, steps = np.zeros(4), 200
+        for _ in range(steps):
+            torque = stiffness * (state[1] - state[0]) + damping * (state[3] - state[2])
+            rate = np.array([state[2], state[3], (torque + 1.0 / duration) / mass, -torque / motor])
+            state += duration / steps * rate
+        errors.append([abs(state[2] - 1.0 / mass), abs(state[3])])
+    prediction = predict_flexible_joint_impact([[mass]], [[0.0], [0.0], [1.0]], UP, [-1.0 / mass], [0.0], 0.0)
+    assert prediction.links.velocity[0] == pytest.approx(0.0, abs=1e-15)
+    assert prediction.links.normal_impulse == pytest.approx(1.0)
+    assert np.all(np.array(errors[1]) < 0.15 * np.array(errors[0]))
+
+
+@settings(deadline=None, max_examples=10)
+@given(seeds, st.floats(0.0, 1.0), st.sampled_from([0.0, 0.5]), st.booleans())
+def test_compiled_and_plain_kernels_agree(seed, friction, restitution, coulomb):
+    kernel = rigid_map._joint_impact
+    plain = getattr(kernel, "py_func", None)
+    assume(plain is not None)
+    inertia, jacobian, normal, velocity = random_case(seed)
+    outputs = []
+    for function in (kernel, plain):
+        after, mobility, vectors = np.zeros(velocity.size), np.zeros((3, 3)), np.zeros((4, 3))
+        result = function(inertia, jacobian, normal, velocity, friction, restitution, coulomb, after, mobility, vectors)
+        outputs.append((result, after, mobility, vectors))
+    (fast, *fast_arrays), (slow, *slow_arrays) = outputs
+    assert fast[0] == slow[0] and fast[2:4] == slow[2:4]
+    assert fast[1] == pytest.approx(slow[1], rel=1e-9)
+    for one, other in zip(fast_arrays, slow_arrays, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("law", FrictionLaw)
 @pytest.mark.parametrize(
     ("changed", "name"),
     [
@@ -239,10 +406,24 @@ def test_jamming_is_refused_and_the_limit_named():
         ({"velocity": np.array([np.inf, 0.0, -0.2])}, "velocity"),
         ({"friction": -0.1}, "friction"),
         ({"friction": float("nan")}, "friction"),
+        ({"friction": "rough"}, "friction"),
+        ({"inertia": np.ones((3, 3))}, "inertia"),
+        ({"inertia": "heavy"}, "inertia"),
+        ({"normal": np.zeros(3)}, "normal"),
+        ({"normal": np.array([0.0, np.nan, 1.0])}, "normal"),
+        ({"contact_jacobian": np.full((3, 3), np.inf)}, "contact_jacobian"),
+        ({"velocity": np.zeros(3)}, "velocity"),
+        ({"velocity": np.zeros((3, 1))}, "velocity"),
+        ({"restitution": 1.1}, "restitution"),
+        ({"restitution": -0.1}, "restitution"),
+        ({"restitution": float("nan")}, "restitution"),
+        ({"law": "coulomb"}, "law"),
     ],
 )
-def test_inputs_without_meaning_are_refused(changed, name):
+def test_inputs_without_meaning_are_refused(changed, name, law):
     arguments = {
+        "law": law,
+        "restitution": 0.0,
         "inertia": np.eye(3),
         "contact_jacobian": np.eye(3),
         "normal": UP,

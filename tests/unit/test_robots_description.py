@@ -64,6 +64,17 @@ def test_published_sets_of_reduced_motor_inertia():
     np.testing.assert_array_equal(van_steen.motor_inertia, rey_arias.motor_inertia)
 
 
+def test_defaults_are_those_the_file_names(own_robot):
+    assert load_robot().end_effector.name == load_robot("panda", "sphere").end_effector.name == "sphere"
+    own = own_robot("default_motor_inertia: van_steen_2024", "default_motor_inertia: rey_arias_2024")
+    np.testing.assert_array_equal(
+        own.transmission.reduced_motor_inertia,
+        load_robot(motor_inertia="rey_arias_2024").transmission.reduced_motor_inertia,
+    )
+    with pytest.raises(ScenarioError, match="guessed"):
+        own_robot("default_motor_inertia: rey_arias_2024", "default_motor_inertia: guessed")
+
+
 def test_sphere_follows_from_its_geometry():
     density, rod_radius, rod_length, radius, centre = 2700.0, 0.010, 0.080, 0.020, 0.100
     rod = density * np.pi * rod_radius**2 * rod_length
@@ -126,7 +137,7 @@ def test_unknown_names_list_the_known_ones():
     with pytest.raises(ScenarioError, match="van_steen_2024, rey_arias_2024") as caught:
         load_robot(motor_inertia="guessed")
     assert caught.value.key == "transmission.reduced_motor_inertia.guessed"
-    assert known_names() == ["panda"]
+    assert known_names() == ["panda", "planar_rrr"]
 
 
 @pytest.fixture
@@ -164,6 +175,7 @@ def test_gravity_of_the_file_reaches_the_model(own_robot):
         ("name: panda", "name: ''", "name"),
         ("name: panda", "name: panda\ncolour: white", "colour"),
         ("urdf: panda.urdf", "urdf: other.urdf", "urdf"),
+        ("default_end_effector: sphere", "default_end_effector: ''", "default_end_effector"),
         ("flange: panda_link8", "flange: panda_link9", "flange"),
         ("source: Rey Arias 2024, section III", "remark: none", "torque_loop.source"),
         ("rate: 4000.0", "rate: fast", "torque_loop.rate"),
@@ -200,6 +212,8 @@ def test_mistakes_in_a_robot_file_are_named(own_robot, old, new, key):
         ("- [1.919585e-4, 0.0, 0.0]", "- [1.919585e-2, 0.0, 0.0]", "inertia"),
         ("- [1.919585e-4, 0.0, 0.0]", "- [1.919585e-4, 0.0]", "inertia"),
         ("name: sphere", "shape: sphere", "name"),
+        ("name: sphere", "name: sphere\ncontact_points: []", "contact_points"),
+        ("name: sphere", "name: sphere\ncontact_points: [[0.0, 0.0]]", "contact_points"),
     ],
 )
 def test_mistakes_in_an_end_effector_file_are_named(own_robot, old, new, key):

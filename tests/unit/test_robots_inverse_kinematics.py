@@ -92,3 +92,26 @@ def test_inputs_without_meaning_are_refused(changed, name):
     with pytest.raises(InvalidInputError) as caught:
         solve(ROBOT, **{**arguments, **changed})
     assert caught.value.name == name
+
+
+PLANAR = load_robot("planar_rrr")
+ELBOW_UP = np.radians([45.0, -90.0, -45.0])
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.floats(-0.4, 0.4), min_size=3, max_size=3).map(np.array))
+def test_the_planar_arm_finds_poses_of_its_plane(deviation):
+    q = np.clip(ELBOW_UP + deviation, PLANAR.limits.position_lower, PLANAR.limits.position_upper)
+    dynamics = Dynamics(PLANAR)
+    dynamics.update(q, np.zeros(3))
+    found = solve(PLANAR, dynamics.position.copy(), dynamics.rotation.copy(), None, ELBOW_UP)
+    np.testing.assert_allclose(found, q, atol=1e-7)
+
+
+def test_a_pose_out_of_the_plane_is_refused_with_what_is_left():
+    dynamics = Dynamics(PLANAR)
+    dynamics.update(ELBOW_UP, np.zeros(3))
+    with pytest.raises(UnreachablePoseError) as caught:
+        solve(PLANAR, dynamics.position + np.array([0.0, 0.1, 0.0]), dynamics.rotation.copy(), None, ELBOW_UP)
+    assert caught.value.position_error == pytest.approx(0.1, abs=1e-6)
+    assert caught.value.posture_error == 0.0

@@ -243,7 +243,7 @@ def test_only_truth_values_are_flags(key: str, value: object) -> None:
         ("simulation.seed", -1, "from 0 to"),
         ("reaction.on_unexpected_impact", "flee", "one of stop, continue"),
         ("robot.model", "pandar", "one of panda"),
-        ("robot.end_effector", "hammer", "one of sphere"),
+        ("robot.end_effector", "hammer", "plate, sphere"),
         ("robot.motor_inertia", "secret", "van_steen_2024, rey_arias_2024"),
         ("robot", "panda", "section"),
         ("name", "  ", "not empty"),

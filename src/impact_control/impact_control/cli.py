@@ -98,6 +98,32 @@ def scenarios(
 
 
 @app.command()
+def study(
+    name: Annotated[str | None, typer.Argument(help="Name of a study; without one, they are listed.")] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
+    quick: Annotated[bool, typer.Option(help="A smaller version of the same, for a first look.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")] = 0,
+    output: OutputOption = Path("runs"),
+) -> None:
+    """Compute a result of the source documents again: tables, pictures, the published values beside ours."""
+    from impact_control.studies import available_studies, find_study, run_study
+    from impact_control.studies.terminal import studies_text, study_text
+
+    color = sys.stdout.isatty()
+    if listed or name is None:
+        typer.echo(studies_text(map(find_study, available_studies()), color=color), nl=False)
+        return
+    chosen = find_study(name)
+    line = ProgressLine(chosen.name)
+    try:
+        result, report = run_study(chosen, output, seed=seed, quick=quick, progress=line.part)
+    finally:
+        line.end()
+    typer.echo(study_text(chosen, result, color=color), nl=False)
+    typer.echo(f"Report: {report}")
+
+
+@app.command()
 def bench(
     seconds: Annotated[float, typer.Option(min=1.0, help="Length of each measurement over DDS.")] = 60.0,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Also write the figures as JSON.")] = None,
@@ -122,19 +148,21 @@ class ProgressLine:
 
     def progress(self, progress: Progress) -> None:
         """Show how far the task is."""
-        done = min(1.0, progress.task_time / max(progress.duration, 1e-9))
-        filled = round(24 * done)
         mode = progress.mode.name.lower()
         if self._live:
-            bar = "#" * filled + "." * (24 - filled)
+            done = progress.task_time / max(progress.duration, 1e-9)
             self._write(
-                f"{self._name}: [{bar}] {progress.task_time:5.2f} / {progress.duration:.2f} s  {mode:8s} "
+                f"{self._name}: [{_bar(done)}] {progress.task_time:5.2f} / {progress.duration:.2f} s  {mode:8s} "
                 f"error {progress.position_error * 1e3:5.1f} mm  impacts {progress.impacts}",
                 final=False,
             )
         elif mode != self._mode:
             self._write(f"{self._name}: {progress.task_time:5.2f} s  {mode}", final=True)
         self._mode = mode
+
+    def part(self, done: float, text: str) -> None:
+        """Show which part of the work, 0 to 1, is done, and what is being done; on a terminal only."""
+        self._write(f"{self._name}: [{_bar(done)}] {text}", final=False)
 
     def end(self) -> None:
         """Leave the line."""
@@ -145,6 +173,11 @@ class ProgressLine:
     def _write(self, text: str, *, final: bool) -> None:
         sys.stderr.write(f"\r\x1b[K{text}" if self._live else f"{text}\n" if final else "")
         sys.stderr.flush()
+
+
+def _bar(done: float) -> str:
+    filled = round(24 * min(1.0, done))
+    return "#" * filled + "." * (24 - filled)
 
 
 def main() -> None:

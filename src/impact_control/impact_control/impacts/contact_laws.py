@@ -1,15 +1,135 @@
-"""Force laws of compliant contact: normal force without adhesion, smooth friction, stiffness by Hertz."""
+"""Force laws of compliant contact: normal force as interchangeable laws, smooth friction.
+
+A normal force law maps the depth delta [m], positive inside the surface, and its rate ddelta [m/s], positive while
+going in, to the force on the body [N], positive away from the surface. All but Maxwell's have no memory and the form
+
+    f = k delta^eta g(ddelta),  g(0) = 1,
+
+so that k delta^eta is the elastic force and the rest damps. Compiled code takes such a law as `law.kind` and
+`law.parameters` and calls `normal_force`.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import IntEnum
+from typing import ClassVar, Protocol
 
 import numpy as np
 
 from impact_control.compiled import compiled
 from impact_control.errors import InvalidInputError
+from impact_control.impacts.restitution import (
+    exponential_restitution,
+    hunt_crossley_restitution,
+    maxwell_restitution,
+    relative_damping_for_restitution,
+)
+from impact_control.impacts.scalar_checks import require_not_negative, require_positive
 from impact_control.types import Vector
+
+
+class LawKind(IntEnum):
+    """Which law: the number by which compiled code knows it. MAXWELL has a memory, the others have none."""
+
+    LINEAR_SPRING = 0
+    NONLINEAR_VISCOELASTIC = 1
+    HUNT_CROSSLEY = 2
+    EXPONENTIAL_HUNT_CROSSLEY = 3
+    RESTITUTION_HUNT_CROSSLEY = 4
+    MAXWELL = 5
+
+
+# Plain integers, so that a kernel takes an IntEnum and an int alike.
+_LINEAR_SPRING = int(LawKind.LINEAR_SPRING)
+_NONLINEAR_VISCOELASTIC = int(LawKind.NONLINEAR_VISCOELASTIC)
+_HUNT_CROSSLEY = int(LawKind.HUNT_CROSSLEY)
+_EXPONENTIAL_HUNT_CROSSLEY = int(LawKind.EXPONENTIAL_HUNT_CROSSLEY)
+_RESTITUTION_HUNT_CROSSLEY = int(LawKind.RESTITUTION_HUNT_CROSSLEY)
+
+
+@compiled
+def _exponential_gain(relative_rate: float, release: float) -> float:
+    """Return K/k_c [-] of Proper 2021 (2.36) over d_c/k_c ddelta, with release = rho mu_N. Corrected, see Errata."""
+    if relative_rate >= -min(release, 1.0):
+        return 1.0 + relative_rate
+    remaining: float = 1.0 - release
+    # The linear branch has reached zero already: the limit of the other one for release -> 1.
+    if remaining <= 0.0:
+        return 0.0
+    return remaining * math.exp((relative_rate + release) / remaining)
+
+
+@compiled
+def _exponential_gain_slope(relative_rate: float, release: float) -> float:
+    """Return the derivative [-] of `_exponential_gain` by the relative rate."""
+    if relative_rate >= -min(release, 1.0):
+        return 1.0
+    remaining: float = 1.0 - release
+    if remaining <= 0.0:
+        return 0.0
+    return math.exp((relative_rate + release) / remaining)
+
+
+@compiled
+def _gain(kind: int, parameters: Vector, depth_rate: float) -> float:
+    """Return g(ddelta) [-], force over elastic force; NaN for a kind with memory or unknown."""
+    if kind == _LINEAR_SPRING:
+        return 1.0
+    damping_ratio: float = parameters[1] / parameters[0]
+    if kind in (_NONLINEAR_VISCOELASTIC, _HUNT_CROSSLEY):
+        return 1.0 + damping_ratio * depth_rate
+    if kind in (_EXPONENTIAL_HUNT_CROSSLEY, _RESTITUTION_HUNT_CROSSLEY):
+        return _exponential_gain(damping_ratio * depth_rate, damping_ratio * parameters[3])
+    return math.nan
+
+
+@compiled
+def _gain_slope(kind: int, parameters: Vector, depth_rate: float) -> float:
+    """Return dg/d(ddelta) [s/m]; NaN for a kind with memory or unknown."""
+    if kind == _LINEAR_SPRING:
+        return 0.0
+    damping_ratio: float = parameters[1] / parameters[0]
+    if kind in (_NONLINEAR_VISCOELASTIC, _HUNT_CROSSLEY):
+        return damping_ratio
+    if kind in (_EXPONENTIAL_HUNT_CROSSLEY, _RESTITUTION_HUNT_CROSSLEY):
+        return damping_ratio * _exponential_gain_slope(damping_ratio * depth_rate, damping_ratio * parameters[3])
+    return math.nan
+
+
+@compiled
+def normal_force(kind: int, parameters: Vector, depth: float, depth_rate: float) -> float:
+    """Return the normal force [N] of the law without memory given by its `kind` and `parameters`.
+
+    depth delta [m], positive inside the surface; depth_rate [m/s], positive while going in. 0 outside the surface.
+    parameters (4,): stiffness k [N/m^eta], damping d [N s/m^(eta+1)], exponent eta [-], release rate [m/s], which
+    is mu_N times the rate of the impact and 0 for laws without restitution. Nothing is checked here, the law
+    objects do that; a kind with memory or unknown gives NaN.
+    """
+    if depth <= 0.0:
+        return 0.0
+    force: float = parameters[0] * depth ** parameters[2] * _gain(kind, parameters, depth_rate)
+    return force
+
+
+@compiled
+def contact_stiffness(kind: int, parameters: Vector, depth: float, depth_rate: float) -> float:
+    """Return the derivative of `normal_force` by the depth [N/m]; 0 outside the surface. Arguments as there."""
+    if depth <= 0.0:
+        return 0.0
+    exponent: float = parameters[2]
+    slope: float = parameters[0] * exponent * depth ** (exponent - 1.0) * _gain(kind, parameters, depth_rate)
+    return slope
+
+
+@compiled
+def contact_damping(kind: int, parameters: Vector, depth: float, depth_rate: float) -> float:
+    """Return the derivative of `normal_force` by the rate [N s/m]; 0 outside the surface. Arguments as there."""
+    if depth <= 0.0:
+        return 0.0
+    slope: float = parameters[0] * depth ** parameters[2] * _gain_slope(kind, parameters, depth_rate)
+    return slope
 
 
 @compiled
@@ -26,10 +146,7 @@ def exponential_hunt_crossley_force(
     if depth <= 0.0:
         return 0.0
     elastic: float = stiffness * depth**exponent
-    relative_rate = damping / stiffness * depth_rate
-    if relative_rate >= 0.0:
-        return elastic * (1.0 + relative_rate)
-    return elastic * math.exp(relative_rate)
+    return elastic * _exponential_gain(damping / stiffness * depth_rate, 0.0)
 
 
 @compiled
@@ -46,26 +163,277 @@ def regularised_coulomb_gain(slip_speed: float, friction: float, velocity_scale:
     return friction * math.tanh(ratio) / slip_speed
 
 
-@dataclass(frozen=True)
-class ExponentialHuntCrossley:
-    """The law of `exponential_hunt_crossley_force` with its parameters.
+class NormalForceLaw(Protocol):
+    """What every normal force law offers.
 
-    stiffness k_c [N/m^eta] above 0, damping d_c [N s/m^(eta+1)] at least 0, exponent eta [-] above 0; 3/2 for
-    a sphere on a plane (Hertz). Raises InvalidInputError.
+    Only Maxwell's has a memory: its creep [m], the length its dashpot has given way, 0 at first contact. All laws
+    take a creep so that they can be exchanged; without memory it is a shift of the surface and stays 0.
     """
 
+    @property
+    def kind(self) -> LawKind:
+        """Return which law it is."""
+        ...
+
+    @property
+    def parameters(self) -> Vector:
+        """Return its parameters (4,) for compiled code; see `normal_force`."""
+        ...
+
+    def force(self, depth: float, depth_rate: float, creep: float = 0.0) -> float:
+        """Return the normal force [N] at depth [m], positive inside the surface, depth_rate [m/s], creep [m]."""
+        ...
+
+    def creep_rate(self, depth: float, creep: float) -> float:
+        """Return the rate of the creep [m/s] at depth [m] and creep [m]; 0 without memory."""
+        ...
+
+    def stored_energy(self, depth: float, creep: float = 0.0) -> float:
+        """Return the elastic energy [J] at depth [m] and creep [m]. Wang 2022 (26) for eta = 1."""
+        ...
+
+    def restitution(self, mass: float, speed: float) -> float:
+        """Return the speed after over the speed before [-] of a free mass [kg] that hits at speed [m/s]."""
+        ...
+
+
+class _LawWithoutMemory:
+    """What the laws without memory share: all of it follows from kind and parameters."""
+
+    kind: ClassVar[LawKind]
+
+    @property
+    def parameters(self) -> Vector:
+        """Return the parameters (4,) for compiled code; see `normal_force`."""
+        raise NotImplementedError
+
+    def force(self, depth: float, depth_rate: float, creep: float = 0.0) -> float:
+        """Return the normal force [N] at depth [m], positive inside the surface, and depth_rate [m/s]."""
+        return normal_force(int(self.kind), self.parameters, depth - creep, depth_rate)
+
+    def creep_rate(self, depth: float, creep: float) -> float:
+        """Return 0 [m/s]: the law has no memory."""
+        return 0.0
+
+    def stored_energy(self, depth: float, creep: float = 0.0) -> float:
+        """Return k delta^(eta+1) / (eta+1) [J], the work against the elastic force; Wang 2022 (26) for eta = 1."""
+        stiffness, _, exponent, _ = self.parameters.tolist()
+        return float(stiffness * max(depth - creep, 0.0) ** (exponent + 1.0) / (exponent + 1.0))
+
+
+@dataclass(frozen=True)
+class LinearSpring(_LawWithoutMemory):
+    """f = k delta: the virtual spring of Wang 2022 VII-A1 without loss. stiffness k [N/m], above 0.
+
+    Raises InvalidInputError.
+    """
+
+    kind: ClassVar[LawKind] = LawKind.LINEAR_SPRING
+    stiffness: float
+
+    def __post_init__(self) -> None:
+        require_positive("stiffness", self.stiffness)
+
+    @property
+    def parameters(self) -> Vector:
+        """Return [k, 0, 1, 0]."""
+        return np.array([self.stiffness, 0.0, 1.0, 0.0])
+
+    def restitution(self, mass: float, speed: float) -> float:
+        """Return 1: nothing is lost, whatever the mass [kg] and the speed [m/s]. Raises InvalidInputError."""
+        require_positive("mass", mass)
+        require_positive("speed", speed)
+        return 1.0
+
+
+@dataclass(frozen=True)
+class NonlinearViscoelastic(_LawWithoutMemory):
+    """f = k delta + c delta ddelta: spring beside a dashpot that grows with depth. Wang 2022 (23), delta = -x.
+
+    It is Hunt-Crossley's law with eta = 1. stiffness k [N/m], above 0; damping c [N s/m^2], at least 0. It pulls
+    when torn off faster than k/c. Raises InvalidInputError.
+    """
+
+    kind: ClassVar[LawKind] = LawKind.NONLINEAR_VISCOELASTIC
+    stiffness: float
+    damping: float
+
+    def __post_init__(self) -> None:
+        require_positive("stiffness", self.stiffness)
+        require_not_negative("damping", self.damping)
+
+    @property
+    def parameters(self) -> Vector:
+        """Return [k, c, 1, 0]."""
+        return np.array([self.stiffness, self.damping, 1.0, 0.0])
+
+    def restitution(self, mass: float, speed: float) -> float:
+        """Return `hunt_crossley_restitution` at speed [m/s], for any mass [kg]. Raises InvalidInputError.
+
+        Wang 2022 (25), k/(c v), is `vanishing_force_restitution`: its limit for large c v / k.
+        """
+        require_positive("mass", mass)
+        require_positive("speed", speed)
+        return hunt_crossley_restitution(self.damping * speed / self.stiffness)
+
+
+@dataclass(frozen=True)
+class HuntCrossley(_LawWithoutMemory):
+    """f = (k + d ddelta) delta^eta. Proper 2021 (2.35).
+
+    stiffness k [N/m^eta], above 0; damping d [N s/m^(eta+1)], at least 0; exponent eta [-], above 0. It pulls when
+    torn off faster than k/d. Raises InvalidInputError.
+    """
+
+    kind: ClassVar[LawKind] = LawKind.HUNT_CROSSLEY
     stiffness: float
     damping: float
     exponent: float
 
     def __post_init__(self) -> None:
-        _require_positive("stiffness", self.stiffness)
-        _require_not_negative("damping", self.damping)
-        _require_positive("exponent", self.exponent)
+        _require_shape(self.stiffness, self.damping, self.exponent)
 
-    def force(self, depth: float, depth_rate: float) -> float:
-        """Return the normal force [N] at depth [m], positive inside the surface, and depth_rate [m/s]."""
-        return exponential_hunt_crossley_force(depth, depth_rate, self.stiffness, self.damping, self.exponent)
+    @property
+    def parameters(self) -> Vector:
+        """Return [k, d, eta, 0]."""
+        return np.array([self.stiffness, self.damping, self.exponent, 0.0])
+
+    def restitution(self, mass: float, speed: float) -> float:
+        """Return `hunt_crossley_restitution` at speed [m/s], for any mass [kg]. Raises InvalidInputError."""
+        require_positive("mass", mass)
+        require_positive("speed", speed)
+        return hunt_crossley_restitution(self.damping * speed / self.stiffness)
+
+
+@dataclass(frozen=True)
+class ExponentialHuntCrossley(_LawWithoutMemory):
+    """The law of `exponential_hunt_crossley_force` with its parameters. It never pulls.
+
+    stiffness k_c [N/m^eta] above 0, damping d_c [N s/m^(eta+1)] at least 0, exponent eta [-] above 0; 3/2 for
+    a sphere on a plane (Hertz). Raises InvalidInputError.
+    """
+
+    kind: ClassVar[LawKind] = LawKind.EXPONENTIAL_HUNT_CROSSLEY
+    stiffness: float
+    damping: float
+    exponent: float
+
+    def __post_init__(self) -> None:
+        _require_shape(self.stiffness, self.damping, self.exponent)
+
+    @property
+    def parameters(self) -> Vector:
+        """Return [k, d, eta, 0]."""
+        return np.array([self.stiffness, self.damping, self.exponent, 0.0])
+
+    def restitution(self, mass: float, speed: float) -> float:
+        """Return `exponential_restitution` at speed [m/s], for any mass [kg]. Raises InvalidInputError."""
+        require_positive("mass", mass)
+        require_positive("speed", speed)
+        return exponential_restitution(self.damping * speed / self.stiffness)
+
+
+@dataclass(frozen=True)
+class RestitutionHuntCrossley(_LawWithoutMemory):
+    """Exponentially extended Hunt-Crossley law with restitution: Proper 2021 (2.36), (2.37). It never pulls.
+
+    The force is Hunt-Crossley's down to ddelta = -mu_N ddelta^-, and below decays exponentially with
+
+        k_c (1 - rho mu_N) exp(rho / (1 - rho mu_N) (ddelta + mu_N ddelta^-) / ddelta^-),  rho = d_c/k_c ddelta^-,
+
+    which corrects the printed sign of the first factor, see Errata. stiffness k_c [N/m^eta], above 0; damping d_c
+    [N s/m^(eta+1)], at least 0; exponent eta [-], above 0; restitution mu_N [-], from 0 to 1; impact_rate ddelta^-
+    [m/s], above 0, the rate at first contact; rho mu_N at most 1. A free mass that hits at impact_rate keeps mu_N if
+    the damping suits it: build that law by `with_exact_restitution`. Raises InvalidInputError.
+    """
+
+    kind: ClassVar[LawKind] = LawKind.RESTITUTION_HUNT_CROSSLEY
+    stiffness: float
+    damping: float
+    exponent: float
+    newton_restitution: float
+    impact_rate: float
+
+    def __post_init__(self) -> None:
+        _require_shape(self.stiffness, self.damping, self.exponent)
+        if not 0.0 <= self.newton_restitution <= 1.0:
+            raise InvalidInputError("newton_restitution", self.newton_restitution, "a number from 0 to 1")
+        require_positive("impact_rate", self.impact_rate)
+        # Rounding is let pass: exact damping for a small restitution is 1 / mu_N but for less than that.
+        if not self._release <= 1.0 + 1e-12:
+            most = self.stiffness / (self.impact_rate * self.newton_restitution)
+            raise InvalidInputError(
+                "damping", self.damping, f"at most stiffness / (impact_rate newton_restitution) = {most}"
+            )
+
+    @property
+    def _release(self) -> float:
+        """Return rho mu_N [-]."""
+        return self.damping / self.stiffness * self.impact_rate * self.newton_restitution
+
+    @classmethod
+    def with_exact_restitution(
+        cls, stiffness: float, exponent: float, newton_restitution: float, impact_rate: float
+    ) -> RestitutionHuntCrossley:
+        """Return the law by which a free mass that hits at impact_rate keeps exactly newton_restitution (0, 1].
+
+        Its damping is that of `relative_damping_for_restitution`. Units as above. Raises InvalidInputError.
+        """
+        require_positive("stiffness", stiffness)
+        require_positive("impact_rate", impact_rate)
+        relative_damping = relative_damping_for_restitution(newton_restitution)
+        return cls(stiffness, relative_damping * stiffness / impact_rate, exponent, newton_restitution, impact_rate)
+
+    @property
+    def parameters(self) -> Vector:
+        """Return [k, d, eta, mu_N ddelta^-]."""
+        return np.array([self.stiffness, self.damping, self.exponent, self.newton_restitution * self.impact_rate])
+
+    def restitution(self, mass: float, speed: float) -> float:
+        """Return `exponential_restitution` at speed [m/s], for any mass [kg]. Raises InvalidInputError."""
+        require_positive("mass", mass)
+        require_positive("speed", speed)
+        return exponential_restitution(self.damping * speed / self.stiffness, min(self._release, 1.0))
+
+
+@dataclass(frozen=True)
+class Maxwell:
+    """Spring and dashpot in series: f = k (delta - creep), d creep/dt = f / c. Wang 2022 VII-A2. It never pulls.
+
+    stiffness k [N/m], above 0; damping c [N s/m], above 0; infinite c would be the spring. The creep stays when the
+    contact opens. Raises InvalidInputError.
+    """
+
+    kind: ClassVar[LawKind] = LawKind.MAXWELL
+    stiffness: float
+    damping: float
+
+    def __post_init__(self) -> None:
+        require_positive("stiffness", self.stiffness)
+        require_positive("damping", self.damping)
+
+    @property
+    def parameters(self) -> Vector:
+        """Return [k, c, 1, 0]."""
+        return np.array([self.stiffness, self.damping, 1.0, 0.0])
+
+    def force(self, depth: float, depth_rate: float, creep: float = 0.0) -> float:
+        """Return the normal force [N] at depth [m] and creep [m]; depth_rate [m/s] acts through the creep only."""
+        return self.stiffness * max(depth - creep, 0.0)
+
+    def creep_rate(self, depth: float, creep: float) -> float:
+        """Return f / c [m/s] at depth [m] and creep [m]."""
+        return self.force(depth, 0.0, creep) / self.damping
+
+    def stored_energy(self, depth: float, creep: float = 0.0) -> float:
+        """Return k (delta - creep)^2 / 2 [J] at depth [m] and creep [m]. Wang 2022 (26)."""
+        return 0.5 * self.stiffness * max(depth - creep, 0.0) ** 2
+
+    def restitution(self, mass: float, speed: float) -> float:
+        """Return `maxwell_restitution` for the mass [kg], the same for any speed [m/s]. Raises InvalidInputError."""
+        require_positive("mass", mass)
+        require_positive("speed", speed)
+        return maxwell_restitution(math.sqrt(self.stiffness * mass) / (2.0 * self.damping))
 
 
 @dataclass(frozen=True)
@@ -80,8 +448,8 @@ class RegularisedCoulomb:
     velocity_scale: float
 
     def __post_init__(self) -> None:
-        _require_not_negative("friction", self.friction)
-        _require_positive("velocity_scale", self.velocity_scale)
+        require_not_negative("friction", self.friction)
+        require_positive("velocity_scale", self.velocity_scale)
 
     def force(self, normal_force: float, slip_velocity: Vector) -> Vector:
         """Return the friction force (3,) [N] at normal_force [N] and slip_velocity (3,) [m/s], same axes."""
@@ -90,42 +458,7 @@ class RegularisedCoulomb:
         return -gain * normal_force * slip_velocity
 
 
-@dataclass(frozen=True)
-class Material:
-    """Elastic material: young_modulus E [Pa], above 0; poisson_ratio nu [-], -1 < nu <= 0.5.
-
-    Raises InvalidInputError.
-    """
-
-    young_modulus: float
-    poisson_ratio: float
-
-    def __post_init__(self) -> None:
-        _require_positive("young_modulus", self.young_modulus)
-        if not -1.0 < self.poisson_ratio <= 0.5:
-            raise InvalidInputError("poisson_ratio", self.poisson_ratio, "a number above -1, at most 0.5")
-
-    @property
-    def plane_compliance(self) -> float:
-        """Return sigma = (1 - nu^2) / E [1/Pa]. Proper 2021 (2.40)."""
-        return (1.0 - self.poisson_ratio**2) / self.young_modulus
-
-
-def sphere_on_plane_stiffness(radius: float, material_a: Material, material_b: Material) -> float:
-    """Return the stiffness k_c [N/m^1.5] of a sphere on a plane, by Hertz. Proper 2021 (2.39).
-
-    k_c = 4 sqrt(r) / (3 (sigma_a + sigma_b)); radius r [m], above 0; which of the materials is the sphere's
-    does not matter. Raises InvalidInputError.
-    """
-    _require_positive("radius", radius)
-    return 4.0 * math.sqrt(radius) / (3.0 * (material_a.plane_compliance + material_b.plane_compliance))
-
-
-def _require_positive(name: str, value: float) -> None:
-    if not (math.isfinite(value) and value > 0.0):
-        raise InvalidInputError(name, value, "a finite number above 0")
-
-
-def _require_not_negative(name: str, value: float) -> None:
-    if not (math.isfinite(value) and value >= 0.0):
-        raise InvalidInputError(name, value, "a finite number of at least 0")
+def _require_shape(stiffness: float, damping: float, exponent: float) -> None:
+    require_positive("stiffness", stiffness)
+    require_not_negative("damping", damping)
+    require_positive("exponent", exponent)

@@ -1,7 +1,9 @@
-"""Velocity after a perfectly inelastic impact of a rigid robot at one point, with Coulomb friction.
+"""Velocity of a robot after an impact at one contact point, with friction and restitution.
 
 Rey Arias 2024 (9)-(16), written for any normal: with n the unit normal of the surface and u_T the unit vector
-of the slip before the impact, both in three dimensions, J_N = n^T J and J_mu = (n - mu u_T)^T J.
+of the slip before the impact, both in three dimensions, J_N = n^T J and J_mu = (n - mu u_T)^T J. The joints enter by
+the inertia M that the control mode gives them, see `robots.InertiaModel`; friction and restitution act at the contact,
+see `contact_map`.
 """
 
 from __future__ import annotations
@@ -11,129 +13,227 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from impact_control.compiled import compiled
 from impact_control.errors import InvalidInputError
+from impact_control.impacts.checks import ROUNDING, finite_array, float_array
+from impact_control.impacts.contact_map import (
+    OUTCOMES,
+    SOLVED,
+    ContactImpact,
+    FrictionLaw,
+    SlipOutcome,
+    checked_laws,
+    dot,
+    impulse_at_contact,
+    refusal,
+)
 from impact_control.types import Matrix, Vector
 
-_SMALLEST_SLIP_RATIO = 1e-9
-"""Slip below this part of the speed of the contact point is rounding: it has no direction."""
+# What `_joint_impact` finds beyond the statuses of `impulse_at_contact`.
+_NOT_FINITE, _NOT_SYMMETRIC, _NOT_POSITIVE_DEFINITE = range(10, 13)
 
-_SMALLEST_MOBILITY_RATIO = 1e-9
-"""J_N M^-1 J_mu^T below this part of J_N M^-1 J_N^T counts as zero."""
+_SMALLEST_PIVOT = 1e-14
+"""Pivot relative to its diagonal entry from which on a matrix is singular but for rounding."""
 
 
 @dataclass(frozen=True, eq=False)
-class ImpactPrediction:
-    """What an impact does, by `predict_post_impact_velocity`. Contact quantities in the axes of its Jacobian.
+class ImpactPrediction(ContactImpact):
+    """What an impact does to the joints, besides what it does at the contact.
 
     Attributes:
         velocity: of the joints after the impact, dq^+ (n,) [rad/s].
-        normal_impulse: Lambda_N [Ns], above 0.
-        impulse: on the robot (3,) [Ns], normal and friction.
-        contact_velocity_before, contact_velocity_after: of the contact point (3,) [m/s].
-        slip_direction: u_T (3,), unit vector of the tangential velocity before the impact; zero without slip.
-        slip_reversed: whether the contact point slips against slip_direction after the impact. The friction
-            of (10) keeps its direction throughout the impact, so that it can stop the slip and start one the
-            other way, which real friction does not do: with friction, read such a result as a contact that
-            sticks.
-        kinetic_energy_change: 1/2 dq^T M dq after less before [J]. At most 0 unless the slip is reversed.
     """
 
     velocity: Vector
-    normal_impulse: float
-    impulse: Vector
-    contact_velocity_before: Vector
-    contact_velocity_after: Vector
-    slip_direction: Vector
-    slip_reversed: bool
-    kinetic_energy_change: float
+
+    @property
+    def slip_reversed(self) -> bool:
+        """Return whether the contact point slips against slip_direction after the impact."""
+        return self.slip is SlipOutcome.REVERSES
+
+
+@dataclass(frozen=True, eq=False)
+class FlexibleJointPrediction:
+    """What an impact does to links and motors, both sides of flexible joints.
+
+    Attributes:
+        links: what it does to the links, velocity dq^+.
+        motor_velocity: dtheta^+ (n,) [rad/s], after the gear.
+    """
+
+    links: ImpactPrediction
+    motor_velocity: Vector
 
 
 def predict_post_impact_velocity(
-    inertia: Matrix, contact_jacobian: Matrix, normal: Vector, velocity: Vector, friction: float
+    inertia: Matrix,
+    contact_jacobian: Matrix,
+    normal: Vector,
+    velocity: Vector,
+    friction: float,
+    restitution: float = 0.0,
+    law: FrictionLaw = FrictionLaw.FIXED_DIRECTION,
 ) -> ImpactPrediction:
-    """Return what a perfectly inelastic impact at one contact point does. Rey Arias 2024 (15), (16).
+    """Return what an impact at one contact point does. By default inelastic, Rey Arias 2024 (15), (16).
 
     inertia: (n, n) [kg m^2], symmetric positive definite: M, M + B_theta or M + B_rho, see
-        robots.InertiaModel.
+        robots.InertiaModel. An arm without joint-space form (composite rigid body) has `predict_contact_impact`.
     contact_jacobian: J (3, n), rad/s -> m/s, linear velocity of the contact point in the axes of any fixed
         frame (mixed frame E[A]: the axes of the world frame A). For a sphere the contact point is not its
         centre: see robots.contact_point_jacobian.
     normal: n (3,), unit normal of the surface, from the surface to the robot, same axes.
     velocity: of the joints before the impact, dq^- (n,) [rad/s]; the contact point has to move into the
         surface.
-    friction: mu, Coulomb's coefficient, at least 0. The direction of the friction is that of the slip before
-        the impact (11); without slip there is no friction.
+    friction: mu, Coulomb's coefficient, at least 0.
+    restitution: e, from 0 to 1. J_N dq^+ = -e J_N dq^- with FIXED_DIRECTION (Proper 2021 (2.49) with the sign of
+        the Errata) and for any law without friction; with COULOMB of energy, see `coulomb_map`.
+    law: how friction acts. With FIXED_DIRECTION as printed: without slip there is no friction, and a slip may be
+        turned around.
 
-    Raises InvalidInputError; `friction` is also refused when the impact jams, J_N M^-1 J_mu^T <= 0: the
-    friction then drives the contact point into the surface faster than the normal impulse drives it out, and
-    (15) has no solution with a normal impulse above 0.
+    Raises InvalidInputError; `friction` is also refused when the impact jams with FIXED_DIRECTION,
+    J_N M^-1 J_mu^T <= 0: the friction then drives the contact point into the surface faster than the normal
+    impulse drives it out, and (15) has no solution with a normal impulse above 0. `mobility`, J M^-1 J^T: see
+    `predict_contact_impact`.
     """
     size = np.size(velocity)
-    M = _finite("inertia", inertia, (size, size))
-    J = _finite("contact_jacobian", contact_jacobian, (3, size))
-    n = _finite("normal", normal, (3,))
-    before = _finite("velocity", velocity, (size,))
-    if abs(float(np.linalg.norm(n)) - 1.0) > 1e-6:
-        raise InvalidInputError("normal", normal, f"a vector of length 1, not {np.linalg.norm(n):.9g}")
-    if not (math.isfinite(friction) and friction >= 0.0):
-        raise InvalidInputError("friction", friction, "a finite number of at least 0")
-    _require_positive_definite(M)
-
-    contact_before = J @ before
-    approach = float(n @ contact_before)
-    if approach >= 0.0:
-        allowed = f"the contact point moving into the surface; its speed along the normal is {approach:.6g} m/s"
-        raise InvalidInputError("velocity", velocity, allowed)
-    slip_direction = _slip_direction(contact_before, n)
-    impulse_direction = n - friction * slip_direction
-
-    joint_response = np.linalg.solve(M, J.T)
-    mobility = J @ joint_response
-    normal_mobility = float(n @ mobility @ n)
-    driven_out = float(n @ mobility @ impulse_direction)
-    if driven_out <= _SMALLEST_MOBILITY_RATIO * normal_mobility:
-        limit = normal_mobility / float(n @ mobility @ slip_direction)
-        raise InvalidInputError(
-            "friction", friction, f"below {limit:.6g}: from there on this impact jams, J_N M^-1 J_mu^T <= 0"
-        )
-    normal_impulse = -approach / driven_out
-    impulse = normal_impulse * impulse_direction
-    after = before + joint_response @ impulse
-    contact_after = J @ after
-    return ImpactPrediction(
-        velocity=after,
-        normal_impulse=normal_impulse,
-        impulse=impulse,
-        contact_velocity_before=contact_before,
-        contact_velocity_after=contact_after,
-        slip_direction=slip_direction,
-        slip_reversed=bool(slip_direction @ contact_after < 0.0),
-        # Work of the impulse at the mean of the contact velocities.
-        kinetic_energy_change=0.5 * float(impulse @ (contact_before + contact_after)),
+    M = float_array("inertia", inertia, (size, size))
+    J = float_array("contact_jacobian", contact_jacobian, (3, size))
+    n = float_array("normal", normal, (3,))
+    before = float_array("velocity", velocity, (size,))
+    mu, e, coulomb = checked_laws(friction, restitution, law)
+    after = np.empty(size)
+    mobility = np.empty((3, 3))
+    vectors = np.empty((4, 3))
+    status, normal_impulse, outcome, jammed, work = _joint_impact(
+        M, J, n, before, mu, e, coulomb, after, mobility, vectors
     )
-
-
-def _slip_direction(contact_velocity: Vector, normal: Vector) -> Vector:
-    """Return u_T (3,) of Rey Arias 2024 (11), or zero without slip."""
-    slip = contact_velocity - (normal @ contact_velocity) * normal
-    speed = float(np.linalg.norm(slip))
-    if speed <= _SMALLEST_SLIP_RATIO * float(np.linalg.norm(contact_velocity)):
-        return np.zeros(3)
-    direction: Vector = slip / speed
-    return direction
-
-
-def _finite(name: str, value: Matrix, shape: tuple[int, ...]) -> Matrix:
-    array = np.asarray(value, dtype=np.float64)
-    if array.shape != shape or not np.all(np.isfinite(array)):
-        raise InvalidInputError(name, value, f"finite numbers of shape {shape}")
-    return array
-
-
-def _require_positive_definite(inertia: Matrix) -> None:
-    if not np.allclose(inertia, inertia.T, rtol=0.0, atol=1e-9 * float(np.max(np.abs(inertia)))):
+    if status == SOLVED:
+        impulse, contact_before, contact_after, slip_direction = vectors
+        return ImpactPrediction(
+            normal_impulse,
+            impulse,
+            contact_before,
+            contact_after,
+            slip_direction,
+            OUTCOMES[outcome],
+            jammed,
+            work,
+            after,
+        )
+    if status == _NOT_FINITE:
+        for name, array in (("inertia", M), ("contact_jacobian", J), ("normal", n), ("velocity", before)):
+            if not np.all(np.isfinite(array)):
+                raise InvalidInputError(name, array, "finite numbers")
+    if status == _NOT_SYMMETRIC:
         raise InvalidInputError("inertia", inertia, "a symmetric matrix")
-    try:
-        np.linalg.cholesky(inertia)
-    except np.linalg.LinAlgError as error:
-        raise InvalidInputError("inertia", inertia, "a positive definite matrix") from error
+    if status == _NOT_POSITIVE_DEFINITE:
+        raise InvalidInputError("inertia", inertia, f"positive definite; the eigenvalues are {np.linalg.eigvalsh(M)}")
+    raise refusal(status, mobility, n, J @ before, mu, "velocity", velocity)
+
+
+def predict_flexible_joint_impact(
+    link_inertia: Matrix,
+    contact_jacobian: Matrix,
+    normal: Vector,
+    link_velocity: Vector,
+    motor_velocity: Vector,
+    friction: float,
+    restitution: float = 0.0,
+    law: FrictionLaw = FrictionLaw.FIXED_DIRECTION,
+) -> FlexibleJointPrediction:
+    """Return what an impact does to an arm with flexible joints at its instant. Proper 2021 (2.52)-(2.56).
+
+    link_inertia M (n, n) [kg m^2]: links only. motor_velocity: dtheta^- (n,) [rad/s]. Others as in
+    `predict_post_impact_velocity`, with dq^- of the links. The torque through spring and damper of a joint,
+    K (theta - q) + D (dtheta - dq), stays finite, so that it has no impulse: the links alone take the impact,
+    (2.55), and no motor feels it, dtheta^+ = dtheta^-, (2.56); what the torque loop makes of B_rho is of no matter.
+    Raises InvalidInputError.
+    """
+    links = predict_post_impact_velocity(
+        link_inertia, contact_jacobian, normal, link_velocity, friction, restitution, law
+    )
+    return FlexibleJointPrediction(links, finite_array("motor_velocity", motor_velocity, links.velocity.shape))
+
+
+@compiled
+def _joint_impact(
+    inertia: Matrix,
+    jacobian: Matrix,
+    normal: Vector,
+    velocity: Vector,
+    friction: float,
+    restitution: float,
+    coulomb: bool,
+    after: Vector,
+    mobility: Matrix,
+    vectors: Matrix,
+) -> tuple[int, float, int, bool, float]:
+    """Write the joint velocity after the impact, G = J M^-1 J^T and the `vectors` of `impulse_at_contact`.
+
+    Returns what `impulse_at_contact` returns. With M = L L^T and Y = L^-1 J^T: G = Y^T Y, dq^+ = dq^- + L^-T Y P.
+    """
+    if not (_finite(inertia) and _finite(jacobian) and _finite(normal) and _finite(velocity)):
+        return _NOT_FINITE, 0.0, 0, False, 0.0
+    if not _symmetric(inertia):
+        return _NOT_SYMMETRIC, 0.0, 0, False, 0.0
+    size = velocity.shape[0]
+    factor = np.zeros((size, size))
+    if not _cholesky(inertia, factor):
+        return _NOT_POSITIVE_DEFINITE, 0.0, 0, False, 0.0
+
+    responses = np.empty((3, size))  # Y^T
+    contact_velocity = np.empty(3)
+    for axis in range(3):
+        contact_velocity[axis] = dot(jacobian[axis], velocity)
+        for i in range(size):
+            done = dot(factor[i, :i], responses[axis, :i])
+            responses[axis, i] = (jacobian[axis, i] - done) / factor[i, i]
+    for i in range(3):
+        for j in range(3):
+            mobility[i, j] = dot(responses[i], responses[j])
+
+    result = impulse_at_contact(mobility, normal, contact_velocity, friction, restitution, coulomb, vectors)
+    if result[0] != SOLVED:
+        return result
+    for i in range(size - 1, -1, -1):
+        total = dot(responses[:, i], vectors[0])
+        for j in range(i + 1, size):
+            total -= factor[j, i] * after[j]
+        after[i] = total / factor[i, i]
+    for i in range(size):
+        after[i] += velocity[i]
+    return result
+
+
+@compiled
+def _finite(array: Matrix) -> bool:
+    """Return whether all entries are finite."""
+    for value in array.flat:  # noqa: SIM110, a generator does not compile
+        if not math.isfinite(value):
+            return False
+    return True
+
+
+@compiled
+def _symmetric(matrix: Matrix) -> bool:
+    """Return whether the matrix is symmetric but for rounding."""
+    largest = 0.0
+    difference = 0.0
+    for i in range(matrix.shape[0]):
+        for j in range(i + 1):
+            largest = max(largest, abs(matrix[i, j]))
+            difference = max(difference, abs(matrix[i, j] - matrix[j, i]))
+    return difference <= ROUNDING * largest
+
+
+@compiled
+def _cholesky(matrix: Matrix, factor: Matrix) -> bool:
+    """Write the lower factor L of M = L L^T; return whether there is one. LAPACK's call alone takes longer."""
+    for i in range(matrix.shape[0]):
+        for j in range(i):
+            factor[i, j] = (matrix[i, j] - dot(factor[i, :j], factor[j, :j])) / factor[j, j]
+        pivot = matrix[i, i] - dot(factor[i, :i], factor[i, :i])
+        if not pivot > _SMALLEST_PIVOT * matrix[i, i]:
+            return False
+        factor[i, i] = math.sqrt(pivot)
+    return True

@@ -13,40 +13,16 @@ from pathlib import Path
 
 import numpy as np
 
-from impact_control.classification import SingleImpactClassifier
-from impact_control.impacts import predict_post_impact_velocity
+from impact_control.benchmark import loop_figures, physics_figures
 from impact_control.nodes.environment import isolate
 from impact_control.nodes.session import GraphError
-from impact_control.pipeline import (
-    Pipeline,
-    classifier_parameters,
-    make_detector,
-    make_observer,
-    warm_up,
-)
-from impact_control.references import ImpactReference, build_reference
-from impact_control.robots import Dynamics, InertiaModel, RobotDescription, contact_point_jacobian, load_robot
-from impact_control.scenario import Scenario, load_scenario
-from impact_control.simulation import build_simulation
-from impact_control.types import Vector
+from impact_control.robots import load_robot
+from impact_control.scenario import load_scenario
 
-STEP_TARGET = 60e-6
 LATENCY_RATIO_TARGET = 1.5
 
 LOOK_BEFORE_END = 50_000
 """[ns] before the next sample, at which the answer to a sample has to be there."""
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One measured figure: median, 99 % and 99.9 % [us], target in words and whether it was met (None: no target)."""
-
-    name: str
-    median: float
-    high: float
-    highest: float
-    target: str = ""
-    met: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -64,7 +40,7 @@ class Latency:
 def run_bench(seconds: float, output: Path | None, tell: Callable[[str], None]) -> None:
     """Measure and print; also write JSON to `output`."""
     tell(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, numbers in microseconds\n")
-    figures = core_figures()
+    figures = [*loop_figures(), *physics_figures()]
     tell(f"{'':38s}{'median':>9s}{'99 %':>9s}{'99.9 %':>9s}   target")
     for figure in figures:
         mark = {True: "met", False: "MISSED", None: ""}[figure.met]
@@ -89,149 +65,6 @@ def run_bench(seconds: float, output: Path | None, tell: Callable[[str], None]) 
                 {"figures": [asdict(f) for f in figures], "latency": [asdict(way) for way in (echo, loop)]}, indent=2
             )
         )
-
-
-# ---------------------------------------------------------------------- without ROS
-
-
-def core_figures(scenario_name: str = "tabletop") -> list[Figure]:
-    """Measure the parts of a tick on the samples of a simulated run."""
-    scenario = load_scenario(scenario_name)
-    robot = load_robot(scenario.robot.model, scenario.robot.end_effector, scenario.robot.motor_inertia)
-    reference = build_reference(scenario, robot)
-    warm_up(scenario, robot)
-    samples = record_run(scenario, robot, reference)
-    return [
-        _control_step(scenario, robot, reference, samples),
-        _whole_tick(scenario, robot, reference, samples),
-        _detector(scenario, robot, samples),
-        _classifier(scenario, robot, reference, samples),
-        _impact_map(robot, reference),
-        _plant(scenario),
-    ]
-
-
-def record_run(
-    scenario: Scenario, robot: RobotDescription, reference: ImpactReference
-) -> list[tuple[float, Vector, Vector, Vector]]:
-    """Return time, position, velocity and torque of every sample of one simulated run without ROS."""
-    plant, sensors, gate = build_simulation(scenario)
-    pipeline = Pipeline(scenario, robot)
-    pipeline.reset()
-    pipeline.start(reference, scenario)
-    samples = []
-    period = scenario.control.period
-    while not pipeline.finished:
-        sample = sensors.measure(plant)
-        samples.append((len(samples) * period, sample.position, sample.velocity, sample.torque))
-        pipeline.tick(*samples[-1])
-        gate.offer(pipeline.torque)
-        plant.step(gate.select(plant.link_velocity, period))
-    return samples
-
-
-def _figure(name: str, durations: list[float], target: float | None = None) -> Figure:
-    median, high, highest = np.percentile(durations, [50, 99, 99.9]) * 1e6
-    words = "" if target is None else f"at most {target * 1e6:g} median"
-    return Figure(name, median, high, highest, words, None if target is None else bool(median <= target * 1e6))
-
-
-def _control_step(
-    scenario: Scenario,
-    robot: RobotDescription,
-    reference: ImpactReference,
-    samples: list[tuple[float, Vector, Vector, Vector]],
-) -> Figure:
-    """Dynamics and controller: what it takes from a state to a torque."""
-    pipeline = Pipeline(scenario, robot, detect=False, classify=False)
-    pipeline.reset()
-    pipeline.start(reference, scenario)
-    durations = []
-    for time_, q, dq, torque in samples:
-        if abs(time_ - reference.nominal_impact_time) < 0.5 * scenario.control.period:
-            pipeline.impact_detected(time_, q)
-        start = time.perf_counter()
-        pipeline.tick(time_, q, dq, torque)
-        durations.append(time.perf_counter() - start)
-    return _figure("control step: state to torque", durations, STEP_TARGET)
-
-
-def _whole_tick(
-    scenario: Scenario,
-    robot: RobotDescription,
-    reference: ImpactReference,
-    samples: list[tuple[float, Vector, Vector, Vector]],
-) -> Figure:
-    pipeline = Pipeline(scenario, robot)
-    pipeline.reset()
-    pipeline.start(reference, scenario)
-    durations = []
-    for sample in samples:
-        start = time.perf_counter()
-        pipeline.tick(*sample)
-        durations.append(time.perf_counter() - start)
-    return _figure("whole tick with detector, classifier", durations)
-
-
-def _detector(
-    scenario: Scenario, robot: RobotDescription, samples: list[tuple[float, Vector, Vector, Vector]]
-) -> Figure:
-    """Momentum terms, observer and detector."""
-    dynamics, observer, detector = Dynamics(robot), make_observer(scenario, robot), make_detector(scenario)
-    durations = []
-    for time_, q, dq, torque in samples:
-        dynamics.update(q, dq)
-        start = time.perf_counter()
-        dynamics.update_momentum_terms()
-        observer.update(
-            dynamics.mass_matrix, dq, torque, dynamics.coriolis_transposed_velocity, dynamics.gravity, time_
-        )
-        detector.update(observer.residual_rate, time_)
-        durations.append(time.perf_counter() - start)
-    return _figure("observer and detector", durations)
-
-
-def _classifier(
-    scenario: Scenario,
-    robot: RobotDescription,
-    reference: ImpactReference,
-    samples: list[tuple[float, Vector, Vector, Vector]],
-) -> Figure:
-    classifier = SingleImpactClassifier(classifier_parameters(scenario), len(robot.joint_names))
-    classifier.start(reference.nominal_impact_time, reference.impact_configuration)
-    row = reference.ante.new_sample()
-    durations = []
-    for time_, _, dq, _ in samples:
-        reference.ante.sample(time_, row)
-        start = time.perf_counter()
-        classifier.update(time_, dq, row.joint_velocity)
-        durations.append(time.perf_counter() - start)
-    return _figure("classifier", durations)
-
-
-def _impact_map(robot: RobotDescription, reference: ImpactReference) -> Figure:
-    dynamics = Dynamics(robot)
-    dynamics.update(reference.impact_configuration, reference.ante_impact_velocity)
-    geometry = reference.geometry
-    jacobian = contact_point_jacobian(dynamics.jacobian, geometry.contact_offset)
-    inertia = dynamics.inertia(InertiaModel.REDUCED_MOTORS)
-    durations = []
-    for _ in range(3000):
-        start = time.perf_counter()
-        predict_post_impact_velocity(inertia, jacobian, geometry.normal, reference.ante_impact_velocity, 0.1)
-        durations.append(time.perf_counter() - start)
-    return _figure("impact map, validated", durations)
-
-
-def _plant(scenario: Scenario) -> Figure:
-    plant, _, _ = build_simulation(scenario)
-    zeros = np.zeros_like(plant.link_position)
-    durations = []
-    for _ in range(2000):
-        start = time.perf_counter()
-        plant.step(zeros)
-        durations.append(time.perf_counter() - start)
-    return _figure("plant, 1 ms", durations)
 
 
 # ---------------------------------------------------------------------- over DDS

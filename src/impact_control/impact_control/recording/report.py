@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 from html import escape
-from io import BytesIO
 from pathlib import Path
-
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from impact_control.recording.analysis import RunAnalysis
 from impact_control.recording.comparison import PostImpactComparison
-from impact_control.recording.figures import FIGURES, FigureEntry
+from impact_control.recording.figures import FIGURES
 from impact_control.recording.figures.run_data import Envelope, RunData
+from impact_control.recording.page import document, figure_section, png
 from impact_control.recording.series import Recording, read_bag
 from impact_control.recording.style import styled
 from impact_control.recording.summary import Grid, Mark, RunSummary, summarise
@@ -21,45 +17,6 @@ from impact_control.recording.topics import METADATA_NAME, Topics
 
 REPORT_FILE = "report.html"
 FIGURES_DIRECTORY = "figures"
-_DOTS_PER_INCH = 150
-
-_STYLE = """
-:root { --ink: #1f2933; --soft: #616e7c; --line: #e4e7eb; --good: #00794f; --bad: #b3261e; }
-* { box-sizing: border-box; }
-body { font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif;
-  color: var(--ink); background: #fff; max-width: 62rem; margin: 0 auto; padding: 2.5rem 1.5rem 4rem; }
-h1 { font-size: 1.9rem; margin: 0 0 .2rem; }
-h2 { font-size: 1.25rem; margin: 2.8rem 0 .3rem; }
-p.origin { color: var(--soft); margin: 0 0 1.4rem; font-size: .9rem; overflow-wrap: anywhere; }
-p.verdict { border-left: .3rem solid; padding: .7rem 1rem; margin: 0 0 1.6rem; font-weight: 600; }
-p.verdict.good { color: var(--good); background: #edf8f3; }
-p.verdict.bad { color: var(--bad); background: #fdf0ee; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { border-bottom: 1px solid var(--line); }
-th { font-weight: 400; }
-table.facts th { text-align: left; color: var(--soft); width: 12rem; vertical-align: top; }
-table.facts th, table.facts td { padding: .32rem .6rem .32rem 0; }
-td.good { color: var(--good); font-weight: 600; }
-td.bad { color: var(--bad); font-weight: 600; }
-table.grid { font-size: .93rem; }
-table.grid caption { text-align: left; padding: 1.8rem 0 .3rem; font-weight: 600; }
-table.grid th, table.grid td { text-align: right; padding: .28rem .5rem; }
-table.grid th:first-child { text-align: left; padding-left: 0; }
-table.grid thead th { color: var(--soft); }
-figure { margin: .2rem 0 0; }
-figure img { width: 100%; height: auto; display: block; }
-figcaption { color: var(--soft); font-size: .92rem; margin: 0 0 .8rem; }
-details { margin-top: 3rem; }
-pre { font-size: .82rem; background: #f5f7fa; padding: 1rem; overflow-x: auto; }
-@media print {
-  @page { size: A4; margin: 1.6cm; }
-  body { font-size: 10.5pt; max-width: none; padding: 0; }
-  h2 { break-after: avoid; }
-  section, figure, table { break-inside: avoid; }
-  figure img { max-height: 23cm; width: auto; max-width: 100%; margin: 0 auto; }
-  details { display: none; }
-}
-"""
 
 
 def write_report(
@@ -95,20 +52,13 @@ def write_report(
         for entry in FIGURES:
             figure = entry.draw(run)
             if figure is not None:
-                picture = _png(figure)
+                picture = png(figure)
                 (images / f"{entry.name}.png").write_bytes(picture)
-                sections.append(_section(entry, picture))
+                sections.append(figure_section(entry.title, entry.caption, picture))
     summary = summarise(analysis, comparison)
     page = _page(summary, recording, sections)
     (output / REPORT_FILE).write_text(page, encoding="utf-8")
     return summary
-
-
-def _png(figure: Figure) -> bytes:
-    output = BytesIO()
-    FigureCanvasAgg(figure)
-    figure.savefig(output, format="png", dpi=_DOTS_PER_INCH)
-    return output.getvalue()
 
 
 def _page(summary: RunSummary, recording: Recording, sections: list[str]) -> str:
@@ -129,12 +79,7 @@ def _page(summary: RunSummary, recording: Recording, sections: list[str]) -> str
             source,
         ]
     )
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(summary.title)}</title>\n<style>{_STYLE}</style>\n</head>\n"
-        f"<body>\n{body}\n</body>\n</html>\n"
-    )
+    return document(summary.title, body)
 
 
 def _facts(summary: RunSummary) -> str:
@@ -157,12 +102,4 @@ def _grid(grid: Grid) -> str:
     return (
         f'<table class="grid">\n<caption>{escape(grid.title)}</caption>\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n" + "\n".join(lines) + "\n</tbody>\n</table>"
-    )
-
-
-def _section(entry: FigureEntry, picture: bytes) -> str:
-    data = base64.b64encode(picture).decode("ascii")
-    return (
-        f"<section>\n<h2>{escape(entry.title)}</h2>\n<figure>\n<figcaption>{escape(entry.caption)}</figcaption>\n"
-        f'<img src="data:image/png;base64,{data}" alt="{escape(entry.title)}">\n</figure>\n</section>'
     )

@@ -1,6 +1,6 @@
 """Robot arms: model, dynamics, limits, transmission, reflected inertia, inverse kinematics."""
 
-from impact_control.robots.contact_point import contact_point_jacobian
+from impact_control.robots.contact_point import contact_jacobians, contact_point_jacobian, lowest_points
 from impact_control.robots.description import (
     CONTACT_FRAME,
     EndEffector,
@@ -29,8 +29,10 @@ __all__ = [
     "TorqueLoop",
     "Transmission",
     "UnreachablePoseError",
+    "contact_jacobians",
     "contact_point_jacobian",
     "known_names",
     "load_robot",
+    "lowest_points",
     "reflected_motor_inertia",
 ]

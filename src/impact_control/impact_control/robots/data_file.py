@@ -68,11 +68,11 @@ class Section:
             raise self.error(name, value, allowed)
         return np.array(value, dtype=float)
 
-    def matrix(self, name: str, rows: int, columns: int) -> Matrix:
-        """Return the finite numbers at `name`, a list of rows, as (rows, columns)."""
-        allowed = f"{rows} lists of {columns} finite numbers each"
+    def matrix(self, name: str, rows: int | None, columns: int) -> Matrix:
+        """Return the finite numbers at `name`, a list of rows, as (rows, columns); rows None: one or more."""
+        allowed = f"{rows or 'one or more'} lists of {columns} finite numbers each"
         value = self._take(name, allowed)
-        if not (isinstance(value, list) and len(value) == rows):
+        if not (isinstance(value, list) and value and len(value) == (rows or len(value))):
             raise self.error(name, value, allowed)
         for row in value:
             if not (isinstance(row, list) and len(row) == columns and all(map(_is_number, row))):

@@ -148,18 +148,26 @@ class SensorNoise:
         _require_not_negative(self, *names)
 
 
+def _one_point() -> Matrix:
+    """Return the contact point of an end-effector that says nothing of it: the origin of E."""
+    return np.zeros((1, 3))
+
+
 @dataclass(frozen=True, eq=False)
 class EndEffector:
-    """Rigid body on the flange with a spherical contact surface. Raises InvalidInputError.
+    """Rigid body on the flange that touches with one or more small spheres. Raises InvalidInputError.
+
+    A sphere has one contact point, an edge n_c in a row, a plate at least four: Proper 2021 (2.25), (2.27).
 
     Attributes:
         name: its name.
-        radius: of the contact sphere around the contact frame E [m], at least 0 (0: a point).
+        radius: of the sphere around each contact point [m], at least 0 (0: the point itself touches).
         mass: [kg], above 0.
         com: centre of mass (3,) [m], in axes of the flange, from its origin.
         inertia: (3, 3) [kg m^2] about the centre of mass, axes of the flange.
         contact_frame_offset: origin of E (3,) [m], in axes of the flange, from its origin. E has the
             orientation of the flange.
+        contact_points: (n_c, 3) [m], in axes of E, from its origin; default one point at the origin.
     """
 
     name: str
@@ -168,6 +176,7 @@ class EndEffector:
     com: Vector
     inertia: Matrix
     contact_frame_offset: Vector
+    contact_points: Matrix = field(default_factory=_one_point)
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.radius) and self.radius >= 0.0):
@@ -176,6 +185,7 @@ class EndEffector:
             raise InvalidInputError("mass", self.mass, "a finite number above 0")
         _freeze(self, (3,), "com", "contact_frame_offset")
         _freeze(self, (3, 3), "inertia")
+        _freeze(self, (max(1, len(np.atleast_1d(self.contact_points))), 3), "contact_points")
         if not np.allclose(self.inertia, self.inertia.T, rtol=1e-9, atol=0.0):
             raise InvalidInputError("inertia", self.inertia, "a symmetric matrix")
         principal = np.linalg.eigvalsh(self.inertia)
@@ -216,19 +226,21 @@ class RobotDescription:
 
 def load_robot(
     name_or_path: str | Path = "panda",
-    end_effector: str | Path = "sphere",
-    motor_inertia: str = "van_steen_2024",
+    end_effector: str | Path | None = None,
+    motor_inertia: str | None = None,
 ) -> RobotDescription:
     """Return the robot of a data file with an end-effector mounted on its flange.
 
     name_or_path, end_effector: a name known to the package, or the path of a .yaml file of one's own.
     motor_inertia: which set of reduced motor inertias B_theta to take, a name in the robot's file.
+    Without end_effector or motor_inertia the default that the robot's file names is taken.
     Raises ScenarioError naming file, key, value and what is allowed.
     """
     robot_file = _find(DATA_DIRECTORY, "robot", name_or_path)
-    tool_file = _find(DATA_DIRECTORY / "end_effectors", "end_effector", end_effector)
-    tool = _read_end_effector(tool_file)
     data = read_data_file(robot_file)
+    default_tool, default_set = data.text("default_end_effector"), data.text("default_motor_inertia")
+    tool_file = _find(DATA_DIRECTORY / "end_effectors", "end_effector", end_effector or default_tool)
+    tool = _read_end_effector(tool_file)
     model, contact_frame_id = _build_model(data, robot_file.parent, tool)
     size = model.nv
     gravity = _group(data, "gravity")
@@ -247,7 +259,7 @@ def load_robot(
             torque=model.effortLimit,
             torque_rate=limits.vector("torque_rate", size),
         ),
-        transmission=_read_transmission(_group(data, "transmission"), size, motor_inertia),
+        transmission=_read_transmission(_group(data, "transmission"), size, motor_inertia or default_set),
         friction=friction.build(
             JointFriction,
             amplitude=friction.vector("amplitude", size),
@@ -321,6 +333,7 @@ def _read_transmission(data: Section, size: int, motor_inertia: str) -> Transmis
 def _read_end_effector(path: Path) -> EndEffector:
     data = read_data_file(path)
     data.text("source")
+    points = data.matrix("contact_points", None, 3) if "contact_points" in data.names() else _one_point()
     tool = data.build(
         EndEffector,
         name=data.text("name"),
@@ -329,6 +342,7 @@ def _read_end_effector(path: Path) -> EndEffector:
         com=data.vector("com", 3),
         inertia=data.matrix("inertia", 3, 3),
         contact_frame_offset=data.vector("contact_frame_offset", 3),
+        contact_points=points,
     )
     data.finish()
     return tool

@@ -1,4 +1,4 @@
-"""Find the joint positions that put the contact frame at a pose; the redundancy is taken up by joint 1."""
+"""Find the joint positions that put the contact frame at a pose; a redundancy is taken up by joint 1."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class UnreachablePoseError(ImpactControlError):
     Attributes:
         position_error: distance [m] that is left of the position.
         rotation_error: angle [rad] that is left of the orientation.
-        posture_error: what is left of joint 1 [rad].
+        posture_error: what is left of joint 1 [rad]; 0 when joint 1 was not asked for.
         configuration: where the search ended (n,) [rad].
     """
 
     def __init__(self, residual: Vector, configuration: Vector) -> None:
         self.position_error = float(np.linalg.norm(residual[:3]))
         self.rotation_error = float(np.linalg.norm(residual[3:6]))
-        self.posture_error = abs(float(residual[6]))
+        self.posture_error = abs(float(residual[6])) if residual.size > 6 else 0.0
         self.configuration = configuration
         super().__init__(
             f"pose not reached inside the joint limits: {self.position_error:.3g} m, "
@@ -39,13 +39,16 @@ class UnreachablePoseError(ImpactControlError):
         )
 
 
-def solve(robot: RobotDescription, position: Vector, rotation: Matrix, posture: float, initial_guess: Vector) -> Vector:
+def solve(
+    robot: RobotDescription, position: Vector, rotation: Matrix, posture: float | None, initial_guess: Vector
+) -> Vector:
     """Return q (n,) [rad] with the contact frame E at a pose and joint 1 at `posture`, inside the limits.
 
     position (3,) [m] of the origin of E and rotation (3, 3), axes of E as columns, in the world frame A;
-    posture [rad]; initial_guess (n,) [rad] selects the branch, and is moved into the limits first. Damped
-    Gauss-Newton on the 7 equations, to 1e-9 m and rad. A search from one guess: that it finds nothing does
-    not prove that there is nothing. Raises InvalidInputError, UnreachablePoseError.
+    posture [rad], None for an arm without redundancy; initial_guess (n,) [rad] selects the branch, and is
+    moved into the limits first. Damped Gauss-Newton on the 7 (6) equations, to 1e-9 m and rad. An arm of fewer
+    joints finds the poses it can reach: the planar arm those with E in its plane. A search from one guess: that
+    it finds nothing does not prove that there is nothing. Raises InvalidInputError, UnreachablePoseError.
     """
     goal, start = _validated(robot, position, rotation, posture, initial_guess)
     model, frame = robot.pinocchio_model, robot.contact_frame_id
@@ -56,10 +59,11 @@ def solve(robot: RobotDescription, position: Vector, rotation: Matrix, posture: 
         pin.framesForwardKinematics(model, data, configuration)
         placement = data.oMf[frame]
         turn = pin.log3(goal.rotation @ placement.rotation.T)
-        return np.concatenate((goal.translation - placement.translation, turn, [posture - configuration[0]]))
+        left_of_joint_1 = [] if posture is None else [posture - configuration[0]]
+        return np.concatenate((goal.translation - placement.translation, turn, left_of_joint_1))
 
-    jacobian = np.zeros((7, model.nv))
-    jacobian[6, 0] = 1.0
+    jacobian = np.zeros((6 if posture is None else 7, model.nv))
+    jacobian[6:, 0] = 1.0
     q = start
     residual = residual_at(q)
     damping = 1e-3
@@ -86,7 +90,7 @@ def solve(robot: RobotDescription, position: Vector, rotation: Matrix, posture: 
 
 
 def _validated(
-    robot: RobotDescription, position: Vector, rotation: Matrix, posture: float, initial_guess: Vector
+    robot: RobotDescription, position: Vector, rotation: Matrix, posture: float | None, initial_guess: Vector
 ) -> tuple[pin.SE3, Vector]:
     """Return the goal as SE3 and the initial guess inside the limits."""
     origin, axes = np.array(position, dtype=float), np.array(rotation, dtype=float)
@@ -99,6 +103,6 @@ def _validated(
     lower, upper = robot.limits.position_lower, robot.limits.position_upper
     if guess.shape != lower.shape or not np.all(np.isfinite(guess)):
         raise InvalidInputError("initial_guess", initial_guess, f"{lower.size} finite joint positions in rad")
-    if not (math.isfinite(posture) and lower[0] <= posture <= upper[0]):
+    if posture is not None and not (math.isfinite(posture) and lower[0] <= posture <= upper[0]):
         raise InvalidInputError("posture", posture, f"in the limits of joint 1, {lower[0]} to {upper[0]} rad")
     return pin.SE3(axes, origin), np.clip(guess, lower, upper)

@@ -12,16 +12,20 @@ from impact_control.types import Matrix
 
 
 class InertiaModel(IntEnum):
-    """What is added to the mass matrix M of the links; constants of impact_msgs/srv/PredictPostImpact."""
+    """What is added to the mass matrix M of the links; constants of impact_msgs/srv/PredictPostImpact.
+
+    Which one an impact meets depends on the control mode. A stiffly velocity-controlled arm has none of them: it
+    meets an impact as one rigid body, see impacts.CompositeRigidBody.
+    """
 
     LINKS = 0
-    """M: nothing. The motors stay behind the flexible joints."""
+    """M: nothing. The motors stay behind the flexible joints: the first instant of any impact, Proper 2021 (2.55)."""
 
     REDUCED_MOTORS = 1
     """M + B_theta: a torque-controlled arm, whose loop reduces the motor inertia. Rey Arias 2024 (8)."""
 
     MOTORS = 2
-    """M + B_rho: the motors with their full inertia after the gear."""
+    """M + B_rho: motors free of a torque loop, with their full inertia after the gear."""
 
 
 def reflected_motor_inertia(transmission: Transmission, model: InertiaModel) -> Matrix:

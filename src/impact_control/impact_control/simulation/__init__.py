@@ -1,17 +1,32 @@
-"""Simulated robots: flexible joints, compliant contact, low-level torque loop, sensors."""
+"""Simulated robots: flexible joints, compliant contact, low-level torque loop, sensors; scenes with free boxes."""
 
 from impact_control.simulation.build import build_simulation
 from impact_control.simulation.command_gate import CommandGate, CommandState
-from impact_control.simulation.plant import FlexibleJointPlant, PlantOptions, Surface
+from impact_control.simulation.objects import Arm, Box, Pusher, mounted_at
+from impact_control.simulation.options import Backlash, PlantOptions
+from impact_control.simulation.plant import FlexibleJointPlant
+from impact_control.simulation.scene import Scene, SimulatedArm, SimulatedBox, SimulatedPusher
 from impact_control.simulation.sensors import Measurement, Sensors
+from impact_control.simulation.surface import Surface, inclined_plane, tilted_plane
 
 __all__ = [
+    "Arm",
+    "Backlash",
+    "Box",
     "CommandGate",
     "CommandState",
     "FlexibleJointPlant",
     "Measurement",
     "PlantOptions",
+    "Pusher",
+    "Scene",
     "Sensors",
+    "SimulatedArm",
+    "SimulatedBox",
+    "SimulatedPusher",
     "Surface",
     "build_simulation",
+    "inclined_plane",
+    "mounted_at",
+    "tilted_plane",
 ]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from impact_control.impacts import ExponentialHuntCrossley
 from impact_control.references import initial_configuration
 from impact_control.robots import load_robot
 from impact_control.scenario import Scenario
 from impact_control.simulation.command_gate import CommandGate
-from impact_control.simulation.plant import FlexibleJointPlant, PlantOptions, Surface
+from impact_control.simulation.options import PlantOptions
+from impact_control.simulation.plant import FlexibleJointPlant
 from impact_control.simulation.sensors import Sensors
+from impact_control.simulation.surface import Surface
 
 
 def build_simulation(scenario: Scenario) -> tuple[FlexibleJointPlant, Sensors, CommandGate]:
@@ -23,15 +26,15 @@ def build_simulation(scenario: Scenario) -> tuple[FlexibleJointPlant, Sensors, C
         else Surface(
             point=real.point,
             normal=real.normal,
-            stiffness=real.contact.stiffness,
-            damping=real.contact.damping,
-            exponent=real.contact.exponent,
+            law=ExponentialHuntCrossley(real.contact.stiffness, real.contact.damping, real.contact.exponent),
             friction=real.friction,
         )
     )
     options = PlantOptions(
         sample_period=scenario.control.period,
         largest_step=settings.largest_step,
+        # As in the runs whose figures are published here.
+        predict_velocity=False,
         joint_friction=settings.joint_friction,
     )
     start = initial_configuration(scenario, robot)

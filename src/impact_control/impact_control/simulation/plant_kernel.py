@@ -1,262 +1,510 @@
-"""The stiff part of the plant: flexible joints, torque loop and contact, for frozen rigid-body coefficients.
+"""The stiff part of a scene: flexible joints, torque loops, free boxes and contacts, in one integration scheme.
 
-Over one refresh interval (a multiple of the period of the torque loop) the mass matrix, the nonlinear
-torques, the contact Jacobian and gravity are constants taken at the middle of the interval; what is
-stiff, the transmission, the torque filter and the contact, is integrated here by the classical
-Runge-Kutta scheme with a step that shrinks with the contact's own rate.
+Over one refresh interval (a multiple of the period of the torque loops) the rigid-body terms of the arms, mass
+matrix, nonlinear torques, gravity and Jacobian, are constants taken at the middle of the interval. What is stiff,
+transmissions, torque filters and contacts, and the boxes, whose equations are short, are integrated here by the
+classical Runge-Kutta scheme with a step that shrinks with the contacts' own rate.
 """
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from impact_control.compiled import compiled
-from impact_control.impacts.contact_laws import exponential_hunt_crossley_force, regularised_coulomb_gain
+from impact_control.simulation.contact_kernel import contact_rates, find_mobility, resolve_contact
+from impact_control.simulation.joint_kernel import (
+    BACKLASH,
+    FILTER_RATE,
+    MOTOR_INERTIA,
+    joint_friction,
+    time_to_backlash_edge,
+    torque_loop,
+    transmission,
+)
+from impact_control.simulation.scene_arrays import (
+    ACCELERATION,
+    ACTIVE,
+    ACTUATION,
+    ARM,
+    BASE,
+    BOX,
+    CLOSING,
+    COMMAND,
+    COMPENSATION,
+    CONTACT_FORCE,
+    EXTERNAL,
+    FIRST_BODY,
+    FIRST_TOUCH,
+    FORCE,
+    GAP,
+    INVERSE_MASS,
+    JACOBIAN,
+    JOINT_COUNT,
+    KIND,
+    LAW_EXPONENT,
+    LOAD,
+    LOAD_TORQUE,
+    MASS,
+    MIDDLE,
+    MIDDLE_POSITION,
+    MIDDLE_RATE,
+    MIDDLE_ROTATION,
+    MOBILITY,
+    MOMENTS,
+    NEAR,
+    NONLINEAR,
+    NORMAL_FORCE,
+    POSITION,
+    ROTATION,
+    SECOND_BODY,
+    SPIN,
+    TORQUE,
+    TOUCHED,
+    TRUTH_FIRST,
+    TRUTH_FORCE,
+    TRUTH_GAP,
+    TRUTH_NORMAL,
+    TRUTH_PEAK,
+    TRUTH_SUM,
+    VELOCITY,
+    WEIGHT,
+    Indices,
+)
 from impact_control.types import Matrix, Vector
 
-JOINT_ROWS = 9
-"""Rows of `joints` (9, n): K, D, B_rho, K_T, K_S of Rey Arias 2024 (1)-(4), phi_1, phi_2, phi_3 of the friction
-of Gaz et al. 2019, and the value of that friction's sigmoid at rest."""
+REACH = 0.005
+"""[m] A pair farther apart than this, and than it closes in two intervals, is left out for one interval."""
 
-SURFACE_SIZE = 12
-"""surface = [k_c, d_c, eta, mu, slip scale, normal (3), point (3), radius of the sphere]; k_c = 0: there is none."""
-
-MONITOR_SIZE = 8
-"""monitor = [force (3), normal force, peak normal force, first contact time, gap, number of steps]."""
+LANDING = 0.005
+"""Steps that end at an event overshoot it by this part of the largest step: the force starts from zero depth."""
 
 
 @compiled
-def contact_force(gap: float, velocity: Vector, surface: Vector, force: Vector) -> float:
-    """Force of the surface on the robot at the contact point; returns its normal component [N].
+def invert_mass_matrix(mass: Matrix, terms: Matrix, arm: int) -> None:
+    """Write the inverse of a symmetric positive definite matrix (n, n) to the rows INVERSE_MASS of an arm's terms.
 
-    Exponentially extended Hunt-Crossley along the normal, smoothed Coulomb friction along the surface: see
-    `impacts.contact_laws`. gap [m]; velocity (3,) of the contact point [m/s]; surface: see SURFACE_SIZE;
-    force (3,) [N] is overwritten. World frame A.
+    By the inverse of its Cholesky factor, M = L L^T, M^-1 = L^-T L^-1, in place: what is overwritten is not needed
+    any more.
     """
-    force[:3] = 0.0
-    if gap >= 0.0:
-        return 0.0
-    normal = surface[5:8]
-    rate = -(velocity[0] * normal[0] + velocity[1] * normal[1] + velocity[2] * normal[2])
-    normal_force = exponential_hunt_crossley_force(-gap, rate, surface[0], surface[1], surface[2])
-    slip_speed = 0.0
-    for i in range(3):
-        slip = velocity[i] + rate * normal[i]
-        slip_speed += slip * slip
-    gain = regularised_coulomb_gain(math.sqrt(slip_speed), surface[3], surface[4])
-    for i in range(3):
-        slip = velocity[i] + rate * normal[i]
-        force[i] = normal_force * (normal[i] - gain * slip)
-    return normal_force
+    size = mass.shape[0]
+    first = INVERSE_MASS
+    for j in range(size):
+        for i in range(j, size):
+            entry = mass[i, j]
+            for k in range(j):
+                entry -= terms[arm, first + i, k] * terms[arm, first + j, k]
+            terms[arm, first + i, j] = math.sqrt(entry) if i == j else entry / terms[arm, first + j, j]
+    for j in range(size):
+        terms[arm, first + j, j] = 1.0 / terms[arm, first + j, j]
+        for i in range(j + 1, size):
+            entry = 0.0
+            for k in range(j, i):
+                entry -= terms[arm, first + i, k] * terms[arm, first + k, j]
+            terms[arm, first + i, j] = entry / terms[arm, first + i, i]
+    for i in range(size):
+        for j in range(i + 1):
+            entry = 0.0
+            for k in range(i, size):
+                entry += terms[arm, first + k, i] * terms[arm, first + k, j]
+            terms[arm, first + i, j] = entry
+            terms[arm, first + j, i] = entry
 
 
 @compiled
-def _contact_point(
-    jacobian: Matrix, position: Vector, middle: Vector, surface: Vector, point_jacobian: Matrix
-) -> float:
-    """Write the contact point's Jacobian (3, n), return the gap at q = 0 of the plane linearised at `middle`.
+def predict_middle(
+    arm: int, interval: float, predict_velocity: bool, state: Vector, layout: Indices, terms: Matrix
+) -> None:
+    """Write configuration and velocity of an arm at the middle of the next interval [s] to its terms.
 
-    The lowest point of the sphere is at r = -radius n from the centre: J_v - [r]x J_w. Along the normal it
-    moves as the centre does, because n . (omega x n) = 0.
+    The middle makes the frozen terms and the linearised gaps second-order accurate. The velocity there is that of
+    now, or with predict_velocity what the acceleration at the end of the last interval makes of it.
     """
-    n = middle.shape[0]
-    x, y, z = -surface[11] * surface[5], -surface[11] * surface[6], -surface[11] * surface[7]
-    gap: float = -surface[11]
-    for i in range(3):
-        gap += surface[5 + i] * (position[i] - surface[8 + i])
+    base, n = layout[arm, BASE], layout[arm, JOINT_COUNT]
     for j in range(n):
-        a, b, c = jacobian[3, j], jacobian[4, j], jacobian[5, j]
-        point_jacobian[0, j] = jacobian[0, j] + b * z - c * y
-        point_jacobian[1, j] = jacobian[1, j] + c * x - a * z
-        point_jacobian[2, j] = jacobian[2, j] + a * y - b * x
-        for i in range(3):
-            gap -= surface[5 + i] * point_jacobian[i, j] * middle[j]
-    return gap
+        terms[arm, MIDDLE, j] = 0.5 * interval * state[base + n + j] + state[base + j]
+        terms[arm, MIDDLE_RATE, j] = state[base + n + j]
+        if predict_velocity:
+            terms[arm, MIDDLE_RATE, j] += 0.5 * interval * terms[arm, ACCELERATION, j]
 
 
 @compiled
-def _gap_and_closing(state: Matrix, point_jacobian: Matrix, surface: Vector, gap_offset: float) -> tuple[float, float]:
-    """Return the gap [m] and the speed at which it closes [m/s]."""
-    gap = gap_offset
-    closing = 0.0
-    for i in range(3):
-        for j in range(state.shape[1]):
-            along = surface[5 + i] * point_jacobian[i, j]
-            gap += along * state[0, j]
-            closing -= along * state[1, j]
-    return gap, closing
-
-
-@compiled
-def _derivative(
-    state: Matrix,
-    derivative: Matrix,
-    actuation: Vector,
-    inverse_mass: Matrix,
-    nonlinear: Vector,
-    point_jacobian: Matrix,
-    gap_offset: float,
-    joints: Matrix,
-    filter_rate: float,
-    surface: Vector,
-    torque: Vector,
-    velocity: Vector,
-    force: Vector,
-) -> float:
-    """Right-hand side of Rey Arias 2024 (1)-(3) with the torque filter; returns the normal force [N]."""
-    n = state.shape[1]
-    normal_force = 0.0
-    if surface[0] > 0.0:
-        gap = gap_offset
-        for i in range(3):
-            speed = 0.0
-            for j in range(n):
-                speed += point_jacobian[i, j] * state[1, j]
-                gap += surface[5 + i] * point_jacobian[i, j] * state[0, j]
-            velocity[i] = speed
-        normal_force = contact_force(gap, velocity, surface, force)
-    for j in range(n):
-        spring = joints[0, j] * (state[2, j] - state[0, j])
-        transmitted = spring + joints[1, j] * (state[3, j] - state[1, j])
-        friction = joints[5, j] * (1.0 / (1.0 + math.exp(-joints[6, j] * (state[1, j] + joints[7, j]))) - joints[8, j])
-        torque[j] = transmitted - nonlinear[j] - friction
-        if normal_force > 0.0:
-            for i in range(3):
-                torque[j] += point_jacobian[i, j] * force[i]
-        derivative[0, j] = state[1, j]
-        derivative[2, j] = state[3, j]
-        derivative[3, j] = (actuation[j] - transmitted) / joints[2, j]
-        derivative[4, j] = filter_rate * (spring - state[4, j])
-    for j in range(n):
-        acceleration = 0.0
-        for k in range(n):
-            acceleration += inverse_mass[j, k] * torque[k]
-        derivative[1, j] = acceleration
-    return normal_force
-
-
-@compiled
-def _contact_rate(gap: float, normal_force: float, surface: Vector, mobility: Vector) -> float:
-    """Bound of the contact's own rate [1/s] at penetration -gap: the faster of its two directions.
-
-    mobility (2,) [1/kg]: of the contact point along the normal, and the trace of it along the surface. Along the
-    normal damping and stiffness act, along the surface the smoothed friction.
-    """
-    depth = -gap
-    damping = surface[1] * depth ** surface[2]
-    stiffness = surface[2] / depth * normal_force
-    friction = surface[3] * normal_force / surface[4]
-    along_normal: float = damping * mobility[0] + math.sqrt(stiffness * mobility[0])
-    along_surface: float = friction * mobility[1]
-    return max(along_normal, along_surface)
-
-
-@compiled
-def advance_interval(
-    state: Matrix,
-    ticks: int,
-    tick_period: float,
-    largest_step: float,
-    step_safety: float,
-    start_time: float,
-    command: Vector,
+def freeze_arm(
+    arm: int,
     mass_matrix: Matrix,
     nonlinear: Vector,
     gravity: Vector,
     jacobian: Matrix,
     position: Vector,
-    middle: Vector,
-    joints: Matrix,
-    filter_rate: float,
-    surface: Vector,
-    scratch: Matrix,
-    monitor: Vector,
+    rotation: Matrix,
+    compensation: float,
+    terms: Matrix,
+    bodies: Matrix,
 ) -> None:
-    """Integrate `ticks` periods of the low-level torque loop; `state` is advanced in place.
+    """Take over the rigid-body terms of an arm for one interval; those of `robots.Dynamics` at row MIDDLE of terms.
 
-    state (5, n): link position [rad], link velocity, motor position, motor velocity, filtered torque [Nm].
-    command (n,): commanded torque [Nm] without gravity. mass_matrix (n, n), nonlinear (n,), gravity (n,),
-    jacobian (6, n), position (3,): terms of the links at the configuration `middle` (n,).
-    With u = command + gravity, the actuation torque (4b), u + K_T (u - tau) - K_S dtau, is computed from the
-    filtered torque and its derivative at the start of each tick and held (zero-order hold).
-    joints, surface, monitor: see JOINT_ROWS, SURFACE_SIZE, MONITOR_SIZE. scratch (23 + n, max(n, 3)).
+    compensation: 1 when the arm adds its gravity torque to the command, 0 when not. terms, bodies: see `SceneArrays`.
     """
-    n = state.shape[1]
-    touches = surface[0] > 0.0
-    slope, total, trial = scratch[0:5, :n], scratch[5:10, :n], scratch[10:15, :n]
-    actuation, torque, velocity, force, mobility = scratch[15], scratch[16], scratch[17], scratch[18], scratch[19]
-    point_jacobian, inverse_mass = scratch[20:23, :n], scratch[23 : 23 + n, :n]
-    inverse_mass[:, :] = np.linalg.inv(mass_matrix)
-    gap_offset = 0.0
-    mobility[:2] = 0.0
-    if touches:
-        gap_offset = _contact_point(jacobian, position, middle, surface, point_jacobian)
-        # J M^-1 J^T: how fast the contact point answers a force.
-        for i in range(3):
-            for h in range(3):
-                entry = 0.0
-                for j in range(n):
-                    for k in range(n):
-                        entry += point_jacobian[i, j] * inverse_mass[j, k] * point_jacobian[h, k]
-                mobility[0] += surface[5 + i] * entry * surface[5 + h]
-                if i == h:
-                    mobility[1] += entry
-        mobility[1] -= mobility[0]
-    time = start_time
-    for _ in range(ticks):
+    n = nonlinear.shape[0]
+    for j in range(n):
+        outside = terms[arm, EXTERNAL, j]
+        for i in range(6):
+            terms[arm, JACOBIAN + i, j] = jacobian[i, j]
+            outside += jacobian[i, j] * bodies[arm, LOAD + i]
+        terms[arm, NONLINEAR, j] = nonlinear[j] - outside
+        terms[arm, COMPENSATION, j] = compensation * gravity[j]
+    for i in range(3):
+        bodies[arm, MIDDLE_POSITION + i] = position[i]
+        for j in range(3):
+            bodies[arm, MIDDLE_ROTATION + 3 * i + j] = rotation[i, j]
+    invert_mass_matrix(mass_matrix, terms, arm)
+    for h in range(6):
+        for i in range(6):
+            bodies[arm, MOBILITY + 6 * h + i] = 0.0
         for j in range(n):
-            wanted = command[j] + gravity[j]
-            torque_rate = filter_rate * (joints[0, j] * (state[2, j] - state[0, j]) - state[4, j])
-            actuation[j] = wanted + joints[3, j] * (wanted - state[4, j]) - joints[4, j] * torque_rate
+            answer = 0.0
+            for k in range(n):
+                answer += jacobian[h, k] * terms[arm, INVERSE_MASS + k, j]
+            for i in range(6):
+                bodies[arm, MOBILITY + 6 * h + i] += answer * jacobian[i, j]
+
+
+@compiled
+def _place_arm(state: Vector, base: int, n: int, terms: Matrix, bodies: Matrix, arm: int) -> None:
+    """Write pose and twist of an end-effector, linearised at the middle of the interval."""
+    for i in range(3):
+        moved = 0.0
+        turned = 0.0
+        speed = 0.0
+        spin = 0.0
+        for j in range(n):
+            change = state[base + j] - terms[arm, MIDDLE, j]
+            rate = state[base + n + j]
+            moved += terms[arm, JACOBIAN + i, j] * change
+            turned += terms[arm, JACOBIAN + 3 + i, j] * change
+            speed += terms[arm, JACOBIAN + i, j] * rate
+            spin += terms[arm, JACOBIAN + 3 + i, j] * rate
+        bodies[arm, POSITION + i] = bodies[arm, MIDDLE_POSITION + i] + moved
+        bodies[arm, VELOCITY + i] = speed
+        bodies[arm, SPIN + i] = spin
+        bodies[arm, FORCE + i] = turned
+    x, y, z = bodies[arm, FORCE], bodies[arm, FORCE + 1], bodies[arm, FORCE + 2]
+    for j in range(3):
+        a = bodies[arm, MIDDLE_ROTATION + j]
+        b = bodies[arm, MIDDLE_ROTATION + 3 + j]
+        c = bodies[arm, MIDDLE_ROTATION + 6 + j]
+        bodies[arm, ROTATION + j] = a + y * c - z * b
+        bodies[arm, ROTATION + 3 + j] = b + z * a - x * c
+        bodies[arm, ROTATION + 6 + j] = c + x * b - y * a
+
+
+@compiled
+def _place_box(state: Vector, base: int, bodies: Matrix, body: int) -> None:
+    """Write pose and twist of a box; its quaternion need not have length 1."""
+    x, y, z, w = state[base + 3], state[base + 4], state[base + 5], state[base + 6]
+    s = 2.0 / (x * x + y * y + z * z + w * w)
+    bodies[body, ROTATION] = 1.0 - s * (y * y + z * z)
+    bodies[body, ROTATION + 1] = s * (x * y - z * w)
+    bodies[body, ROTATION + 2] = s * (x * z + y * w)
+    bodies[body, ROTATION + 3] = s * (x * y + z * w)
+    bodies[body, ROTATION + 4] = 1.0 - s * (x * x + z * z)
+    bodies[body, ROTATION + 5] = s * (y * z - x * w)
+    bodies[body, ROTATION + 6] = s * (x * z - y * w)
+    bodies[body, ROTATION + 7] = s * (y * z + x * w)
+    bodies[body, ROTATION + 8] = 1.0 - s * (x * x + y * y)
+    for i in range(3):
+        bodies[body, POSITION + i] = state[base + i]
+        bodies[body, VELOCITY + i] = state[base + 7 + i]
+        spin = 0.0
+        for j in range(3):
+            spin += bodies[body, ROTATION + 3 * i + j] * state[base + 10 + j]
+        bodies[body, SPIN + i] = spin
+
+
+@compiled
+def _place_bodies(state: Vector, layout: Indices, terms: Matrix, bodies: Matrix, everything: bool) -> None:
+    """Write where the bodies are and how they move, with no contact force; arms far from all others only if asked."""
+    for body in range(layout.shape[0]):
+        kind, base = layout[body, KIND], layout[body, BASE]
+        if kind == ARM:
+            if everything or bodies[body, NEAR] > 0.0:
+                _place_arm(state, base, layout[body, JOINT_COUNT], terms, bodies, body)
+        elif kind == BOX:
+            _place_box(state, base, bodies, body)
+        else:
+            for i in range(3):
+                bodies[body, POSITION + i] = state[base + i]
+                bodies[body, VELOCITY + i] = bodies[body, WEIGHT + i]
+        for i in range(FORCE, TOUCHED + 1):
+            bodies[body, i] = 0.0
+
+
+@compiled
+def _arm_derivative(
+    state: Vector,
+    slope: Vector,
+    torque: Vector,
+    base: int,
+    n: int,
+    joints: Matrix,
+    terms: Matrix,
+    bodies: Matrix,
+    arm: int,
+) -> None:
+    """Right-hand side of Rey Arias 2024 (1)-(3) with the torque filter. torque (n,): scratch."""
+    touched = bodies[arm, TOUCHED] > 0.0
+    for j in range(n):
+        velocity = state[base + n + j]
+        motor_velocity = state[base + 3 * n + j]
+        twist = state[base + 2 * n + j] - state[base + j]
+        spring, transmitted = transmission(joints, arm, j, twist, motor_velocity - velocity)
+        torque[j] = transmitted - terms[arm, NONLINEAR, j] - joint_friction(joints, arm, j, velocity)
+        if touched:
+            for i in range(6):
+                torque[j] += terms[arm, JACOBIAN + i, j] * bodies[arm, FORCE + i]
+        slope[base + j] = velocity
+        slope[base + 2 * n + j] = motor_velocity
+        slope[base + 3 * n + j] = (terms[arm, ACTUATION, j] - transmitted) / joints[arm, MOTOR_INERTIA, j]
+        slope[base + 4 * n + j] = joints[arm, FILTER_RATE, j] * (spring - state[base + 4 * n + j])
+    for j in range(n):
+        acceleration = 0.0
+        for k in range(n):
+            acceleration += terms[arm, INVERSE_MASS + j, k] * torque[k]
+        slope[base + n + j] = acceleration
+
+
+@compiled
+def _box_derivative(state: Vector, slope: Vector, base: int, bodies: Matrix, body: int) -> None:
+    """Newton's and Euler's equations of a box, the latter in its principal axes."""
+    x, y, z, w = state[base + 3], state[base + 4], state[base + 5], state[base + 6]
+    a, b, c = state[base + 10], state[base + 11], state[base + 12]
+    slope[base + 3] = 0.5 * (w * a + y * c - z * b)
+    slope[base + 4] = 0.5 * (w * b + z * a - x * c)
+    slope[base + 5] = 0.5 * (w * c + x * b - y * a)
+    slope[base + 6] = -0.5 * (x * a + y * b + z * c)
+    for i in range(3):
+        force = bodies[body, FORCE + i] + bodies[body, LOAD + i]
+        slope[base + i] = state[base + 7 + i]
+        slope[base + 7 + i] = force / bodies[body, MASS] + bodies[body, WEIGHT + i]
+        about = 0.0
+        for j in range(3):
+            about += bodies[body, ROTATION + 3 * j + i] * (bodies[body, TORQUE + j] + bodies[body, LOAD_TORQUE + j])
+        slope[base + 10 + i] = about
+    first, second, third = bodies[body, MOMENTS], bodies[body, MOMENTS + 1], bodies[body, MOMENTS + 2]
+    slope[base + 10] = (slope[base + 10] + (second - third) * b * c) / first
+    slope[base + 11] = (slope[base + 11] + (third - first) * c * a) / second
+    slope[base + 12] = (slope[base + 12] + (first - second) * a * b) / third
+
+
+@compiled
+def _derivative(
+    state: Vector,
+    slope: Vector,
+    torque: Vector,
+    layout: Indices,
+    joints: Matrix,
+    terms: Matrix,
+    bodies: Matrix,
+    pairs: Indices,
+    contacts: Matrix,
+) -> None:
+    """Write the rate of the state of the whole scene, and to bodies and contacts what goes with the state."""
+    _place_bodies(state, layout, terms, bodies, False)
+    for pair in range(pairs.shape[0]):
+        if contacts[pair, ACTIVE] > 0.0:
+            resolve_contact(bodies, pairs, contacts, pair)
+    for body in range(layout.shape[0]):
+        kind, base = layout[body, KIND], layout[body, BASE]
+        if kind == ARM:
+            _arm_derivative(state, slope, torque, base, layout[body, JOINT_COUNT], joints, terms, bodies, body)
+        elif kind == BOX:
+            _box_derivative(state, slope, base, bodies, body)
+        else:
+            for i in range(3):
+                slope[base + i] = bodies[body, WEIGHT + i]
+
+
+@compiled
+def _contact_step(
+    largest_step: float, step_safety: float, time: float, bodies: Matrix, pairs: Indices, contacts: Matrix
+) -> float:
+    """Return the largest step [s] that the contacts allow, and note first touches and peak forces.
+
+    The rates of all contacts together are at most their sum, the trace of what they do to the bodies.
+    """
+    step = largest_step
+    damping = 0.0
+    stiffness = 0.0
+    friction = 0.0
+    for body in range(bodies.shape[0]):
+        bodies[body, TRUTH_SUM] = 0.0
+    for pair in range(pairs.shape[0]):
+        if contacts[pair, ACTIVE] == 0.0:
+            continue
+        gap, closing = contacts[pair, GAP], contacts[pair, CLOSING]
+        if gap >= 0.0:
+            if closing > 0.0 and gap < closing * largest_step:
+                step = min(step, gap / closing + LANDING * largest_step)
+            continue
+        for side in (FIRST_BODY, SECOND_BODY):
+            if pairs[pair, side] >= 0:
+                bodies[pairs[pair, side], TRUTH_SUM] += contacts[pair, NORMAL_FORCE]
+        rates = contact_rates(pairs, contacts, pair)
+        damping += rates[0]
+        stiffness += rates[1]
+        friction += rates[2]
+        if closing > 0.0:
+            # The depth may not outrun the force that it calls up.
+            step = min(step, max(0.1 * -gap / closing, LANDING * largest_step))
+        elif -gap < -closing * largest_step and contacts[pair, LAW_EXPONENT] < 1.5:
+            # Land outside: the force of such a law ends with a kink.
+            step = min(step, gap / closing + LANDING * largest_step)
+        if math.isinf(contacts[pair, FIRST_TOUCH]):
+            contacts[pair, FIRST_TOUCH] = time + gap / closing if closing > 0.0 else time
+    for body in range(bodies.shape[0]):
+        bodies[body, TRUTH_PEAK] = max(bodies[body, TRUTH_PEAK], bodies[body, TRUTH_SUM])
+    rate = max(damping + math.sqrt(stiffness), friction)
+    if rate > 0.0:
+        step = min(step, step_safety / rate)
+    return step
+
+
+@compiled
+def _joint_step(step: float, overshoot: float, state: Vector, layout: Indices, joints: Matrix) -> float:
+    """Return the step [s], shortened so that it ends, but for the overshoot, where a backlash begins or ends."""
+    for arm in range(joints.shape[0]):
+        base, n = layout[arm, BASE], layout[arm, JOINT_COUNT]
+        for j in range(n):
+            if joints[arm, BACKLASH, j] > 0.0:
+                twist = state[base + 2 * n + j] - state[base + j]
+                twist_rate = state[base + 3 * n + j] - state[base + n + j]
+                step = min(step, time_to_backlash_edge(joints, arm, j, twist, twist_rate) + overshoot)
+    return step
+
+
+@compiled
+def _actuate(state: Vector, layout: Indices, joints: Matrix, terms: Matrix) -> None:
+    """Compute the actuation torques (4b) with u = command + gravity; they are held for one period of the loop."""
+    for arm in range(joints.shape[0]):
+        base, n = layout[arm, BASE], layout[arm, JOINT_COUNT]
+        for j in range(n):
+            twist = state[base + 2 * n + j] - state[base + j]
+            twist_rate = state[base + 3 * n + j] - state[base + n + j]
+            wanted = terms[arm, COMMAND, j] + terms[arm, COMPENSATION, j]
+            filtered = state[base + 4 * n + j]
+            terms[arm, ACTUATION, j] = torque_loop(joints, arm, j, wanted, twist, twist_rate, filtered)
+
+
+@compiled
+def _normalise(state: Vector, layout: Indices) -> None:
+    """Give the quaternions of the boxes length 1 again."""
+    for body in range(layout.shape[0]):
+        if layout[body, KIND] == BOX:
+            base = layout[body, BASE] + 3
+            square = 0.0
+            for i in range(4):
+                square += state[base + i] * state[base + i]
+            for i in range(4):
+                state[base + i] /= math.sqrt(square)
+
+
+@compiled
+def observe(
+    interval: float,
+    state: Vector,
+    layout: Indices,
+    terms: Matrix,
+    bodies: Matrix,
+    pairs: Indices,
+    contacts: Matrix,
+) -> None:
+    """Write what holds now to contacts and bodies, and which of them are near for one interval [s]."""
+    _place_bodies(state, layout, terms, bodies, True)
+    for body in range(bodies.shape[0]):
+        bodies[body, NEAR] = 0.0
+        for i in range(3):
+            bodies[body, TRUTH_FORCE + i] = 0.0
+        bodies[body, TRUTH_NORMAL] = 0.0
+        bodies[body, TRUTH_GAP] = math.inf
+        bodies[body, TRUTH_FIRST] = math.inf
+    for pair in range(pairs.shape[0]):
+        resolve_contact(bodies, pairs, contacts, pair)
+        near = contacts[pair, GAP] < REACH + 2.0 * interval * abs(contacts[pair, CLOSING])
+        contacts[pair, ACTIVE] = 1.0 if near else 0.0
+        if near:
+            find_mobility(layout, bodies, pairs, contacts, pair)
+        for side in (FIRST_BODY, SECOND_BODY):
+            body = pairs[pair, side]
+            if body >= 0:
+                if near:
+                    bodies[body, NEAR] = 1.0
+                sign = 1.0 if side == FIRST_BODY else -1.0
+                for i in range(3):
+                    bodies[body, TRUTH_FORCE + i] += sign * contacts[pair, CONTACT_FORCE + i]
+                bodies[body, TRUTH_NORMAL] += contacts[pair, NORMAL_FORCE]
+                bodies[body, TRUTH_GAP] = min(bodies[body, TRUTH_GAP], contacts[pair, GAP])
+                bodies[body, TRUTH_FIRST] = min(bodies[body, TRUTH_FIRST], contacts[pair, FIRST_TOUCH])
+
+
+@compiled
+def _note_acceleration(slope: Vector, layout: Indices, terms: Matrix, bodies: Matrix) -> None:
+    """Note the accelerations of the links at the end of an interval; zero after an impact, whose do not go on."""
+    for arm in range(terms.shape[0]):
+        base, n = layout[arm, BASE], layout[arm, JOINT_COUNT]
+        for j in range(n):
+            terms[arm, ACCELERATION, j] = slope[base + n + j] if bodies[arm, TRUTH_PEAK] == 0.0 else 0.0
+
+
+@compiled
+def advance_interval(
+    ticks: int,
+    tick_period: float,
+    largest_step: float,
+    step_safety: float,
+    start_time: float,
+    state: Vector,
+    work: Matrix,
+    layout: Indices,
+    joints: Matrix,
+    terms: Matrix,
+    bodies: Matrix,
+    pairs: Indices,
+    contacts: Matrix,
+) -> int:
+    """Integrate `ticks` periods [s] of the torque loops; the state is advanced in place. Returns the number of steps.
+
+    largest_step [s], step_safety: see `PlantOptions`; the arrays: see `SceneArrays`. The arms have to be frozen before
+    by `freeze_arm`.
+    """
+    size = state.shape[0]
+    slope, total, trial, torque = work[0], work[1], work[2], work[3]
+    observe(ticks * tick_period, state, layout, terms, bodies, pairs, contacts)
+    time = start_time
+    steps = 0
+    for _ in range(ticks):
+        _actuate(state, layout, joints, terms)
         remaining = tick_period
         while remaining > 1e-12:
-            normal_force = _derivative(
-                state, slope, actuation, inverse_mass, nonlinear, point_jacobian, gap_offset, joints, filter_rate,
-                surface, torque, velocity, force,
-            )  # fmt: skip
-            step = largest_step
-            if touches:
-                gap, closing = _gap_and_closing(state, point_jacobian, surface, gap_offset)
-                if gap < 0.0:
-                    step = min(step, step_safety / _contact_rate(gap, normal_force, surface, mobility))
-                    if closing > 0.0:
-                        # The depth may not outrun the force that it calls up.
-                        step = min(step, max(0.1 * -gap / closing, 0.005 * largest_step))
-                    if math.isnan(monitor[5]):
-                        monitor[5] = time + gap / closing if closing > 0.0 else time
-                elif closing > 0.0 and gap < closing * step:
-                    # Land just inside the surface: the force starts from zero depth.
-                    step = min(step, gap / closing + 0.005 * largest_step)
-                if normal_force > monitor[4]:
-                    monitor[4] = normal_force
-            step = min(step, remaining)
-            total[:] = slope
-            for stage in range(3):
+            for i in range(size):
+                trial[i] = state[i]
+                total[i] = 0.0
+            step = remaining
+            for stage in range(4):
+                _derivative(trial, slope, torque, layout, joints, terms, bodies, pairs, contacts)
+                if stage == 0:
+                    step = _contact_step(largest_step, step_safety, time, bodies, pairs, contacts)
+                    step = min(_joint_step(step, LANDING * largest_step, state, layout, joints), remaining)
                 reach = step if stage == 2 else 0.5 * step
-                for r in range(5):
-                    for j in range(n):
-                        trial[r, j] = state[r, j] + reach * slope[r, j]
-                _derivative(
-                    trial, slope, actuation, inverse_mass, nonlinear, point_jacobian, gap_offset, joints,
-                    filter_rate, surface, torque, velocity, force,
-                )  # fmt: skip
-                weight = 1.0 if stage == 2 else 2.0
-                for r in range(5):
-                    for j in range(n):
-                        total[r, j] += weight * slope[r, j]
-            for r in range(5):
-                for j in range(n):
-                    state[r, j] += step / 6.0 * total[r, j]
+                weight = 1.0 if stage == 0 or stage == 3 else 2.0
+                for i in range(size):
+                    total[i] += weight * slope[i]
+                    trial[i] = state[i] + reach * slope[i]
+            for i in range(size):
+                state[i] += step / 6.0 * total[i]
+            _normalise(state, layout)
             time += step
             remaining -= step
-            monitor[7] += 1.0
+            steps += 1
+    _note_acceleration(slope, layout, terms, bodies)
     # What holds at the end of the interval, for the record.
-    monitor[3] = _derivative(
-        state, slope, actuation, inverse_mass, nonlinear, point_jacobian, gap_offset, joints, filter_rate, surface,
-        torque, velocity, force,
-    )  # fmt: skip
-    if touches:
-        monitor[0:3] = force[0:3]
-        monitor[6] = _gap_and_closing(state, point_jacobian, surface, gap_offset)[0]
+    observe(ticks * tick_period, state, layout, terms, bodies, pairs, contacts)
+    return steps

@@ -8,7 +8,7 @@ import numpy as np
 
 from impact_control.errors import InvalidInputError
 from impact_control.robots import SensorNoise
-from impact_control.simulation.plant import FlexibleJointPlant
+from impact_control.simulation.scene import SimulatedArm
 from impact_control.types import Vector
 
 
@@ -22,7 +22,7 @@ class Measurement:
 
 
 class Sensors:
-    """Adds the measured noise of a Panda, Proper 2021 (3.5), to the state of a plant.
+    """Adds the measured noise of a Panda, Proper 2021 (3.5), to the state of an arm.
 
     Zero-mean Gaussian with three standard deviations equal to the published half-width, clipped at it
     (see Errata). The torque noise is not in (3.5): see the robot's data file.
@@ -35,9 +35,9 @@ class Sensors:
         self._half_widths = (noise.position * scale, noise.velocity * scale, noise.torque * scale)
         self._random = np.random.default_rng(seed)
 
-    def measure(self, plant: FlexibleJointPlant) -> Measurement:
-        """Sample the plant; all arrays are new."""
-        exact = (plant.link_position, plant.link_velocity, plant.joint_torque)
+    def measure(self, arm: SimulatedArm) -> Measurement:
+        """Sample an arm; all arrays are new."""
+        exact = (arm.link_position, arm.link_velocity, arm.joint_torque)
         standard = self._random.standard_normal((3, exact[0].size))
         np.clip(standard, -3.0, 3.0, out=standard)
         noisy = [

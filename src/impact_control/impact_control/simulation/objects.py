@@ -1,0 +1,128 @@
+"""What a scene is made of besides planes: arms where they stand, boxes that are free, effectors that are driven."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from itertools import product
+
+import numpy as np
+import pinocchio as pin
+
+from impact_control.errors import InvalidInputError
+from impact_control.impacts import NormalForceLaw
+from impact_control.robots import RobotDescription
+from impact_control.simulation.surface import require_contact, require_numbers
+from impact_control.types import Matrix, Vector
+
+UPRIGHT = (0.0, 0.0, 0.0, 1.0)
+"""Quaternion x, y, z, w of no rotation."""
+
+
+def _zeros() -> Vector:
+    return np.zeros(3)
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """An arm at rest at `configuration` (n,) [rad], holding itself against gravity. Raises InvalidInputError."""
+
+    robot: RobotDescription
+    configuration: Vector
+
+    def __post_init__(self) -> None:
+        n = len(self.robot.joint_names)
+        q = np.array(self.configuration, dtype=float)
+        if q.shape != (n,) or not np.all(np.isfinite(q)):
+            raise InvalidInputError("configuration", self.configuration, f"{n} finite joint positions in rad")
+        object.__setattr__(self, "configuration", q)
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """A free rigid box, homogeneous unless its inertia says otherwise. Raises InvalidInputError.
+
+    mass [kg]; size (3,) [m], of its edges along its axes; its centre of mass is the middle. law, friction,
+    slip_scale: of its faces, edges and corners against effectors, see `Surface`; against a plane those of the
+    plane hold. position (3,) [m] of the centre, orientation (4,) as quaternion x, y, z, w, velocity (3,) [m/s] of
+    the centre: world frame A. angular_velocity (3,) [rad/s]: axes of the box. inertia (3,) [kg m^2]: principal
+    moments about its axes, None: of a homogeneous box.
+    """
+
+    mass: float
+    size: Vector
+    law: NormalForceLaw
+    friction: float
+    position: Vector
+    orientation: Vector = field(default_factory=lambda: np.array(UPRIGHT))
+    velocity: Vector = field(default_factory=_zeros)
+    angular_velocity: Vector = field(default_factory=_zeros)
+    inertia: Vector | None = None
+    slip_scale: float = 2e-3
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.mass) and self.mass > 0.0):
+            raise InvalidInputError("box mass", self.mass, "a finite number above 0")
+        for name in ("size", "position", "velocity", "angular_velocity"):
+            object.__setattr__(self, name, require_numbers(f"box {name}", getattr(self, name), (3,)))
+        if np.any(self.size <= 0.0):
+            raise InvalidInputError("box size", self.size, "three lengths above 0")
+        orientation = require_numbers("box orientation", self.orientation, (4,))
+        if abs(float(np.linalg.norm(orientation)) - 1.0) > 1e-6:
+            raise InvalidInputError("box orientation", orientation, "a quaternion x, y, z, w of length 1")
+        object.__setattr__(self, "orientation", orientation)
+        squares = self.size**2
+        inertia = self.mass / 12.0 * (squares.sum() - squares) if self.inertia is None else self.inertia
+        moments = require_numbers("box inertia", inertia, (3,))
+        if np.any(moments <= 0.0) or 2.0 * moments.max() > (1.0 + 1e-9) * moments.sum():
+            raise InvalidInputError("box inertia", moments, "moments above 0, none above the sum of the others")
+        object.__setattr__(self, "inertia", moments)
+        require_contact("box", self.law, self.friction, self.slip_scale)
+
+    @property
+    def corners(self) -> Matrix:
+        """Return the corners (8, 3) [m] from the centre, axes of the box."""
+        signs = np.array(list(product((-1.0, 1.0), repeat=3)))
+        corners: Matrix = 0.5 * signs * self.size
+        return corners
+
+
+@dataclass(frozen=True, eq=False)
+class Pusher:
+    """An effector without an arm, which moves at a constant velocity whatever resists. Raises InvalidInputError.
+
+    position (3,) [m] and velocity (3,) [m/s], world frame A; it does not turn. radius [m] of the sphere around each
+    of its points (n_c, 3) [m], which are given from its position; default: one.
+    """
+
+    position: Vector
+    radius: float
+    velocity: Vector = field(default_factory=_zeros)
+    points: Matrix = field(default_factory=lambda: np.zeros((1, 3)))
+
+    def __post_init__(self) -> None:
+        for name in ("position", "velocity"):
+            object.__setattr__(self, name, require_numbers(f"pusher {name}", getattr(self, name), (3,)))
+        if not (math.isfinite(self.radius) and self.radius >= 0.0):
+            raise InvalidInputError("pusher radius", self.radius, "a finite number of at least 0")
+        count = max(1, len(np.atleast_1d(self.points)))
+        object.__setattr__(self, "points", require_numbers("pusher points", self.points, (count, 3)))
+
+
+def mounted_at(robot: RobotDescription, position: Vector, rotation: Matrix | None = None) -> RobotDescription:
+    """Return the robot with its base at position (3,) [m], rotation (3, 3): axes of the base as columns, frame A.
+
+    Gravity keeps its direction in A. The model given stays as it is. Raises InvalidInputError.
+    """
+    turn = require_numbers("rotation", np.eye(3) if rotation is None else rotation, (3, 3))
+    if not np.allclose(turn @ turn.T, np.eye(3), atol=1e-9) or np.linalg.det(turn) < 0.0:
+        raise InvalidInputError("rotation", turn, "a rotation matrix")
+    base = pin.SE3(turn, require_numbers("position", position, (3,)))
+    model = robot.pinocchio_model.copy()
+    for joint, parent in enumerate(model.parents):
+        if joint > 0 and parent == 0:
+            model.jointPlacements[joint] = base * model.jointPlacements[joint]
+    for frame in model.frames:
+        if frame.parentJoint == 0:
+            frame.placement = base * frame.placement
+    return replace(robot, pinocchio_model=model)

@@ -1,0 +1,371 @@
+"""What plants B and C share: an arm that touches a rigid plane, event by event.
+
+Between events the motion is smooth and integrated with an error of fourth order; an event is located to rounding,
+and dealt with exactly: an impact by the contact law at velocity level, a contact that leaves, starts or stops to slip
+by another mode of that contact. Event-driven and not time-stepping, because the velocities after an impact then
+converge with the step as the smooth motion does, while a time-stepping scheme (Moreau) is of first order; and because
+an impact comes out as one map with a time and impulses, to be laid beside the maps of `impacts`. Unlike the bilateral
+constraint of Proper 2021 (2.59), (2.60), a contact force never pulls, and a point leaves when it would.
+
+Restitution would let bounces pile up, infinitely many in finite time, and so would an edge that rocks from one end to
+the other. So a point that leaves the surface slower than `rest_speed` after an impact stays on it: what is left of
+its normal velocity is taken out, which only loses energy. A touch that begins and ends within one step is not seen;
+at an acceleration a its depth is at most a h^2 / 8.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from impact_control.errors import ImpactControlError, InvalidInputError
+from impact_control.impacts.contact_solver import contact_impulses
+from impact_control.impacts.multi_contact import impact_impulses
+from impact_control.robots import RobotDescription
+from impact_control.simulation.chain_dynamics import chain_terms, serial_chain, update_chain
+from impact_control.simulation.options import PlantOptions
+from impact_control.simulation.rigid_contact import (
+    OPEN,
+    SLIP,
+    SMALLEST_SLIP,
+    STICK,
+    ContactState,
+    Indices,
+    RigidSurface,
+    contact_geometry,
+    locate_contacts,
+)
+from impact_control.simulation.rigid_contact_kernel import (
+    JAMS,
+    LEAVES,
+    NO_EVENT,
+    RELATIVE_ACCELERATION,
+    STARTS,
+    STOPS,
+    TOUCHES,
+    TOUCHING,
+    Joints,
+    advance_smooth,
+    contact_problem,
+)
+from impact_control.simulation.scene_arrays import joint_parameters
+from impact_control.types import Matrix, Vector
+
+STOPPED = 2e-6
+"""Speed [m/s] below which a point whose slip turns back has stopped. In a plane it is zero then, but for rounding;
+in three dimensions the slip turns ever faster before it stops, faster than the shortest step can follow."""
+
+MOST_EVENTS = 2000
+"""Events in one sample after which the simulation gives up."""
+
+
+class SimulationStalledError(ImpactControlError):
+    """Events follow each other without end.
+
+    Attributes:
+        time: when [s].
+        events: how many there were in the sample.
+    """
+
+    def __init__(self, time: float, events: int) -> None:
+        self.time, self.events = time, events
+        super().__init__(f"the simulation stalls at {time:.9g} s: {events} contact events in one sample")
+
+
+@dataclass(frozen=True, eq=False)
+class RigidContactOptions:
+    """What can be switched off or refined. Raises InvalidInputError.
+
+    joints: sample period and what acts in the joints, as in plant A; of its steps nothing is used here. Without
+        flexible joints its torque loop, filter and backlash do not exist.
+    largest_step [s]: of the integration; None: what the plant documents.
+    rest_speed [m/s]: a point that leaves the surface slower after an impact stays on it.
+    """
+
+    joints: PlantOptions = field(default_factory=PlantOptions)
+    largest_step: float | None = None
+    rest_speed: float = 1e-4
+
+    def __post_init__(self) -> None:
+        for name in ("largest_step", "rest_speed"):
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and value > 0.0):
+                raise InvalidInputError(name, value, "a finite number above 0")
+
+
+@dataclass(frozen=True, eq=False)
+class Impact:
+    """One impact.
+
+    time [s]. impulse (n_c, 3) [Ns]: on the robot at each contact point, world frame A. velocity_before,
+    velocity_after (n,) [rad/s]: of the links. energy_change [J], at most 0 but for rounding.
+    """
+
+    time: float
+    impulse: Matrix
+    velocity_before: Vector
+    velocity_after: Vector
+    energy_change: float
+
+
+class RigidContactPlant:
+    """An arm sampled like a Franka that touches a rigid plane; base of the plants B and C.
+
+    State: `link_position`, `link_velocity` (n,) [rad, rad/s]. Ground truth: `contact_force` (3,) [N], on the robot
+    in A, `normal_forces`, `gaps` (n_c,) [N, m], at the end of the period, without the impulses; these are in
+    `impacts`. `first_contact_time` [s] (NaN before it), `time` [s].
+    """
+
+    def __init__(
+        self,
+        robot: RobotDescription,
+        configuration: Vector,
+        surface: RigidSurface | None,
+        options: RigidContactOptions | None,
+        flexible: bool,
+        largest_step: float,
+    ) -> None:
+        """Put the arm at rest at `configuration` (n,) [rad].
+
+        flexible: whether motors and transmissions stand between torque and links; otherwise the links carry the
+        reduced motor inertia. largest_step [s]: where the options leave it open. Raises InvalidInputError.
+        """
+        self.robot = robot
+        self.options = options or RigidContactOptions()
+        self._n = len(robot.joint_names)
+        self._period = self.options.joints.sample_period
+        ticks = self._period * robot.torque_loop.rate if flexible else 1.0
+        if abs(ticks - round(ticks)) > 1e-9 or round(ticks) < 1:
+            raise InvalidInputError("sample_period", self._period, f"a multiple of 1/{robot.torque_loop.rate:g} s")
+        step = self.options.largest_step or largest_step
+        self._steps = round(ticks) * math.ceil(self._period / (round(ticks) * step) - 1e-9)
+        self._joints = Joints(
+            flexible=flexible,
+            gravity_compensation=self.options.joints.gravity_compensation,
+            ticks=round(ticks),
+            rows=joint_parameters(robot, self.options.joints)[None],
+            added_inertia=np.zeros(self._n) if flexible else np.array(robot.transmission.reduced_motor_inertia),
+        )
+        self._chain = serial_chain(robot)
+        self._terms = chain_terms(self._n)
+        self._state: Matrix = np.zeros((5, self._n))
+        self._command = np.zeros(self._n)
+        self._actuation = np.zeros(self._n)
+        self._clock = np.zeros(2)
+        self.reset(configuration, surface)
+
+    def reset(self, configuration: Vector, surface: RigidSurface | None, velocity: Vector | None = None) -> None:
+        """Start again at `configuration` (n,) [rad] with another surface, or none; velocity (n,) [rad/s], else rest.
+
+        Points nearer to the surface than TOUCHING are on it. Raises InvalidInputError.
+        """
+        q = self._finite("configuration", configuration)
+        dq = np.zeros(self._n) if velocity is None else self._finite("velocity", velocity)
+        self.surface = surface
+        self._geometry = contact_geometry(surface, self.robot.end_effector)
+        count = len(self._geometry.points)
+        self._contacts = ContactState(np.zeros(count, dtype=np.int64), np.zeros((count, 2)), np.zeros(3 * count))
+        self._event = np.zeros(count, dtype=np.int64)
+        self._gap, self._velocity = np.full(count, math.inf), np.zeros(3 * count)
+        self._acceleration = np.zeros(3 * count)
+        # Plain tuples of arrays pass into compiled code several times faster than named ones.
+        self._constants = (tuple(self._chain), tuple(self._joints), tuple(self._geometry))
+        self.time = 0.0
+        self._clock[:] = 0.0
+        self.impacts: list[Impact] = []
+        self.first_contact_time = math.nan
+        self._place(q, dq)
+        update_chain(self._chain, q, dq, self._terms)
+        locate_contacts(self._geometry, self._terms, self._gap, self._velocity)
+        if count and self._gap.min() < -TOUCHING:
+            raise InvalidInputError("configuration", q, f"the end-effector {-self._gap.min():.4g} m inside the surface")
+        near = np.flatnonzero(self._gap <= TOUCHING)
+        if near.size:
+            self._touch(near)
+
+    def _place(self, q: Vector, dq: Vector) -> None:
+        """Set the state; the transmission carries gravity if the arm holds itself."""
+        update_chain(self._chain, q, dq, self._terms)
+        gravity = self._terms.gravity if self.options.joints.gravity_compensation else np.zeros(self._n)
+        self._state[:] = [q, dq, q + gravity / self.robot.transmission.stiffness, dq, gravity]
+
+    def _finite(self, name: str, value: Vector) -> Vector:
+        array = np.asarray(value, dtype=float)
+        if array.shape != (self._n,) or not np.all(np.isfinite(array)):
+            raise InvalidInputError(name, value, f"{self._n} finite numbers, one for each joint")
+        return array
+
+    @property
+    def link_position(self) -> Vector:
+        """q (n,) [rad]."""
+        row: Vector = self._state[0]
+        return row
+
+    @property
+    def link_velocity(self) -> Vector:
+        """dq (n,) [rad/s]."""
+        row: Vector = self._state[1]
+        return row
+
+    @property
+    def contact_force(self) -> Vector:
+        """Sum of the forces of the surface on the robot (3,) [N], frame A, at the end of the period; a new array."""
+        force: Vector = self._contacts.force.reshape(-1, 3).sum(axis=0) @ self._geometry.axes
+        return force
+
+    @property
+    def normal_forces(self) -> Vector:
+        """Normal force at each contact point (n_c,) [N] at the end of the period; with too many points, one choice."""
+        return self._contacts.force[::3]
+
+    @property
+    def normal_force(self) -> float:
+        """Sum of the normal forces [N] at the end of the period."""
+        return float(self.normal_forces.sum())
+
+    @property
+    def gaps(self) -> Vector:
+        """Distance of each contact point to the surface (n_c,) [m]."""
+        return self._gap
+
+    @property
+    def gap(self) -> float:
+        """Smallest distance to the surface [m]; infinity without a surface."""
+        return float(self._gap.min(initial=math.inf))
+
+    @property
+    def contact_modes(self) -> tuple[str, ...]:
+        """What each contact point does: "open", "stick" or "slip"."""
+        names = {OPEN: "open", STICK: "stick", SLIP: "slip"}
+        return tuple(names[int(mode)] for mode in self._contacts.mode)
+
+    def step(self, torque: Vector) -> None:
+        """Advance one sample period under the commanded torque (n,) [Nm], without gravity, held constant.
+
+        Raises SimulationStalledError, ContactSolverError.
+        """
+        self._command[:] = torque
+        self._clock[:] = 0.0
+        chain, joints, geometry = self._constants
+        contacts = tuple(self._contacts)
+        events = 0
+        while advance_smooth(
+            chain,
+            joints,
+            geometry,
+            contacts,
+            self._command,
+            self._actuation,
+            self._period,
+            self._steps,
+            self._clock,
+            self._state,
+            self._gap,
+            self._velocity,
+            self._acceleration,
+            self._event,
+        ):
+            events += 1
+            if events > MOST_EVENTS:
+                raise SimulationStalledError(self._now(), events)
+            self._resolve()
+        self.time += self._period
+
+    def _now(self) -> float:
+        """Return the time of an event within the sample [s]."""
+        return self.time + float(self._clock[0]) * self._period / self._steps + float(self._clock[1])
+
+    def _resolve(self) -> None:
+        """Deal with the events that ended the smooth motion."""
+        if np.any(self._event == TOUCHES):
+            near = (self._contacts.mode != OPEN) | (self._gap <= TOUCHING)
+            self._touch(np.flatnonzero(near))
+            return
+        sticks = self._contacts.mode == STICK
+        loose = np.flatnonzero((self._event == STARTS) | (sticks & (self._event == JAMS)))
+        if loose.size:
+            self._start_slip(loose)
+            return
+        for i in np.flatnonzero(self._event != NO_EVENT):
+            if self._event[i] == LEAVES:
+                self._open(i)
+            elif self._event[i] == STOPS:
+                slip = self._velocity[3 * i + 1 : 3 * i + 3]
+                self._close(i, slip if np.linalg.norm(slip) > STOPPED else np.zeros(2))
+            elif self._event[i] == JAMS:
+                # Painleve: friction presses the point in faster than the normal force can hold it off. It stops
+                # in no time: sticking takes out what is left of the slip.
+                self._contacts.mode[i] = STICK
+
+    def _start_slip(self, loose: Indices) -> None:
+        """Let the points slip that cannot be held, in the direction in which Coulomb's law lets them accelerate.
+
+        That is the contact law of an impact with accelerations in the place of velocities. Where it holds all points
+        after all, which can only be with more points than are independent, `loose` (indices) carry as much as they
+        can and leave the rest to the others.
+        """
+        state = self._contacts
+        closed = np.flatnonzero(state.mode != OPEN)
+        chain, joints, geometry = self._constants
+        _, delassus = contact_problem(chain, joints, geometry, self._state, closed)
+        force = state.force.reshape(-1, 3)[closed].ravel()
+        free = self._acceleration.reshape(-1, 3)[closed].ravel() - delassus @ force
+        sticks = state.mode[closed] == STICK
+        # What slips already keeps its friction.
+        moving = force * np.repeat(~sticks, 3)
+        moving[::3] = 0.0
+        free += delassus @ moving
+        friction = self._geometry.plane[4] * sticks
+        acceleration = (free + delassus @ contact_impulses(delassus, free, friction)).reshape(-1, 3)
+        smallest = RELATIVE_ACCELERATION * max(1.0, float(np.abs(free).max()))
+        leaves = acceleration[:, 0] > smallest
+        moves = sticks & ~leaves & (np.linalg.norm(acceleration[:, 1:], axis=1) > smallest)
+        for i in closed[leaves]:
+            self._open(i)
+        for i, a in zip(closed[moves], acceleration[moves], strict=True):
+            state.mode[i] = SLIP
+            state.direction[i] = a[1:] / np.linalg.norm(a[1:])
+        if not np.any(moves | leaves):
+            for i in loose:
+                against = state.force[3 * i + 1 : 3 * i + 3]
+                state.mode[i] = SLIP
+                state.direction[i] = -against / max(float(np.linalg.norm(against)), 1e-300)
+
+    def _open(self, i: np.int64) -> None:
+        self._contacts.mode[i] = OPEN
+        self._contacts.force[3 * i : 3 * i + 3] = 0.0
+
+    def _close(self, i: np.int64, slip: Vector) -> None:
+        """Set the mode of a point on the surface from its slip (2,) [m/s]."""
+        speed = float(np.linalg.norm(slip))
+        sticks = speed <= SMALLEST_SLIP and self._geometry.plane[4] > 0.0
+        self._contacts.mode[i] = STICK if sticks else SLIP
+        self._contacts.direction[i] = slip / speed if speed > SMALLEST_SLIP else 0.0
+
+    def _touch(self, near: Indices) -> None:
+        """Let the points `near` (indices) hit the surface; those that do not leave it fast enough stay on it."""
+        surface = self.surface
+        if surface is None:
+            return
+        if math.isnan(self.first_contact_time):
+            self.first_contact_time = self._now()
+        chain, joints, geometry = self._constants
+        response, delassus = contact_problem(chain, joints, geometry, self._state, near)
+        velocity = self._velocity.reshape(-1, 3)[near].ravel()
+        if np.any(velocity[::3] < 0.0):
+            ones = np.ones(near.size)
+            impulse, _, _ = impact_impulses(delassus, velocity, surface.friction * ones, surface.restitution * ones)
+            before = self._state[1].copy()
+            self._state[1] += impulse @ response
+            impulses = np.zeros((self._gap.size, 3))
+            impulses[near] = impulse.reshape(-1, 3) @ self._geometry.axes
+            work = float(impulse @ (velocity + 0.5 * delassus @ impulse))
+            self.impacts.append(Impact(self._now(), impulses, before, self._state[1].copy(), work))
+            velocity += delassus @ impulse
+        for i, (away, *slip) in zip(near, velocity.reshape(-1, 3), strict=True):
+            if away > self.options.rest_speed:
+                self._open(i)
+            else:
+                self._close(i, np.array(slip))

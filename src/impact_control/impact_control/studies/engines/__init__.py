@@ -1,0 +1,1 @@
+"""The impacts of `engine_comparison`, and the physics engines that they are given to."""

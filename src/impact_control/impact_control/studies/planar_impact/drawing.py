@@ -1,0 +1,122 @@
+"""Pictures of planar impacts: responses of flexible and rigid arms, errors over a sweep, errors over stiffness."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.figure import Figure
+
+from impact_control.recording.figures.panels import ROW, WIDTH
+from impact_control.recording.style import IMPACT, INK, INTERIM, LIMIT, NEUTRAL, POST, line
+from impact_control.robots import InertiaModel
+from impact_control.studies.planar_impact.jump import GrossJump
+from impact_control.studies.planar_impact.response import AfterImpact, FlexibleResponse
+from impact_control.types import Matrix, Vector
+
+MODEL_COLOURS = {InertiaModel.LINKS: LIMIT, InertiaModel.REDUCED_MOTORS: POST, InertiaModel.MOTORS: INTERIM}
+MODEL_SYMBOLS = {
+    InertiaModel.LINKS: r"$M$",
+    InertiaModel.REDUCED_MOTORS: r"$M + B_\theta$",
+    InertiaModel.MOTORS: r"$M + B_\rho$",
+}
+
+_SHOWN = (-20.0, 100.0)
+_TOP = 0.75
+"""[inch] for legend and titles."""
+
+
+def draw_responses(
+    responses: Mapping[AfterImpact, FlexibleResponse],
+    jumps: Mapping[AfterImpact, GrossJump],
+    rigid: Mapping[InertiaModel, tuple[Vector, Matrix]],
+) -> Figure:
+    """Joint velocities around the impact, a row a joint, a column for what the torque does after the impact.
+
+    rigid: time [s] and velocity (m, n) [rad/s] of the rigid arms under the controller that goes on; in the other
+    columns their velocity right after the impact is drawn on.
+    """
+    joints = next(iter(jumps.values())).ante.size
+    figure = Figure(figsize=(WIDTH, 1.35 * ROW * joints + _TOP + 0.5))
+    grid = figure.subplots(joints, len(responses), squeeze=False, sharex=True, sharey="row")
+    for column, (after, response) in enumerate(responses.items()):
+        jump = jumps[after]
+        shown = (response.time * 1e3 >= _SHOWN[0]) & (response.time * 1e3 <= _SHOWN[1])
+        for j in range(joints):
+            axes = grid[j, column]
+            axes.axvline(0.0, color=IMPACT, linewidth=0.9)
+            axes.plot(
+                1e3 * response.time[shown], np.degrees(response.link_velocity[shown, j]), color=INK, linewidth=1.0
+            )
+            axes.plot(0.0, np.degrees(jump.fitted[j]), "o", color=INK, markersize=6, zorder=4)
+            for model, (time, velocity) in rigid.items():
+                color = MODEL_COLOURS[model]
+                if after is AfterImpact.FOLLOW:
+                    axes.plot(time * 1e3, np.degrees(velocity[:, j]), color=color, linewidth=1.6)
+                else:
+                    level = np.degrees(jump.predictions[model].velocity[j])
+                    axes.plot([0.0, _SHOWN[1]], [level, level], color=color, linewidth=1.6, linestyle="--")
+            axes.set(xlim=_SHOWN, xticks=range(0, round(_SHOWN[1]), 20))
+            if column == 0:
+                axes.set_ylabel(f"joint {j + 1} [deg/s]")
+        grid[0, column].set_title(str(after))
+        grid[-1, column].set_xlabel("time after impact [ms]")
+    entries = [line("flexible joints", INK), line("cubic fit at the impact", INK, "")]
+    entries[1].set(marker="o", markersize=6)
+    entries += [line(f"rigid, {MODEL_SYMBOLS[model]}", MODEL_COLOURS[model]) for model in rigid]
+    _legend(figure, entries)
+    return figure
+
+
+def draw_sweep(
+    errors: Mapping[AfterImpact, Mapping[tuple[float, float], Mapping[InertiaModel, float]]], angle: float, speed: float
+) -> Figure:
+    """Mean absolute errors [deg/s] over the approach angle at `speed` [m/s] and over the speed at `angle` [deg].
+
+    errors: by what the torque does, then by (angle, speed), then by model.
+    """
+    figure = Figure(figsize=(WIDTH, 1.6 * ROW * len(errors) + _TOP + 0.5))
+    grid = figure.subplots(len(errors), 2, squeeze=False, sharex="col", sharey=True)
+    for row, (after, impacts) in enumerate(errors.items()):
+        for column, (fixed, unit) in enumerate(((speed, "m/s"), (angle, "deg"))):
+            axes = grid[row, column]
+            chosen = sorted(key for key in impacts if key[1 - column] == fixed)
+            for model, color in MODEL_COLOURS.items():
+                axes.plot(
+                    [key[column] for key in chosen],
+                    [impacts[key][model] for key in chosen],
+                    marker="o",
+                    markersize=4,
+                    color=color,
+                )
+            axes.set_yscale("log")
+            axes.set_title(f"{after}, at {fixed:g} {unit}")
+        grid[row, 0].set_ylabel("mean absolute error [deg/s]")
+    grid[-1, 0].set_xlabel("approach angle [deg]")
+    grid[-1, 1].set_xlabel("impact velocity [m/s]")
+    _legend(figure, [line(MODEL_SYMBOLS[model], color) for model, color in MODEL_COLOURS.items()])
+    return figure
+
+
+def draw_limit(scales: Sequence[float], errors: Mapping[str, Sequence[float]]) -> Figure:
+    """Error of M + B_theta in percent of the jump over the factor on the joint stiffness, a line a way to end."""
+    figure = Figure(figsize=(WIDTH, 2.4 * ROW + 0.9))
+    axes = figure.subplots()
+    entries = []
+    for (name, values), color in zip(errors.items(), (POST, LIMIT, NEUTRAL), strict=True):
+        axes.plot(scales, values, marker="o", markersize=5, color=color)
+        entries.append(line(name, color))
+    axes.set(xscale="log", yscale="log", xlabel="factor on the joint stiffness", ylabel="mean error [% of the jump]")
+    _legend(figure, entries, top=0.4)
+    return figure
+
+
+def _legend(figure: Figure, entries: Sequence[Artist], top: float = _TOP) -> None:
+    """One legend in the `top` [inch] above the panels, and margins that do not depend on their content."""
+    width, height = figure.get_size_inches()
+    figure.legend(handles=list(entries), loc="upper center", ncols=len(entries), bbox_to_anchor=(0.5, 1.0))
+    figure.subplots_adjust(
+        left=0.85 / width, right=1 - 0.15 / width, bottom=0.5 / height, top=1 - top / height, hspace=0.22, wspace=0.08
+    )
+    figure.align_ylabels()

@@ -1,0 +1,33 @@
+"""Finds the studies. Names come from the files; a module is imported only when its study is asked for."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from pathlib import Path
+
+from impact_control.errors import ImpactControlError, InvalidInputError
+from impact_control.studies.study import Study
+
+_FRAME = frozenset({"registry", "report", "runner", "study", "terminal"})
+
+
+def available_studies() -> tuple[str, ...]:
+    """Return the names of all studies, sorted."""
+    modules = pkgutil.iter_modules([str(Path(__file__).parent)])
+    return tuple(sorted(module.name for module in modules if not module.ispkg and module.name not in _FRAME))
+
+
+def find_study(name: str) -> Study:
+    """Return the study of this name; hyphens count as underscores.
+
+    Raises InvalidInputError for a name that is not known, MissingDependencyError when a package is not there.
+    """
+    known = available_studies()
+    module_name = name.replace("-", "_")
+    if module_name not in known:
+        raise InvalidInputError("study", name, f"one of {', '.join(known)}")
+    study = getattr(importlib.import_module(f"impact_control.studies.{module_name}"), "STUDY", None)
+    if not isinstance(study, Study) or study.name != module_name:
+        raise ImpactControlError(f"studies/{module_name}.py has to define STUDY, a Study with the name {module_name!r}")
+    return study

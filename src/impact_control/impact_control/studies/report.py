@@ -1,0 +1,92 @@
+"""The report of a study: one self-contained page with verdict, findings, tables and figures."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+
+from impact_control import __version__
+from impact_control.recording.page import document, figure_section, png
+from impact_control.recording.style import styled
+from impact_control.studies.study import Finding, Mark, Study, StudyResult, Table
+
+REPORT_FILE = "report.html"
+
+_STYLE = """
+ul.findings { padding-left: 1.2rem; margin: .4rem 0 0; }
+ul.findings li { margin: .2rem 0; }
+li.good::marker { content: "✓  "; color: var(--good); }
+li.bad::marker { content: "✗  "; color: var(--bad); }
+div.wide { overflow-x: auto; }
+p.note { color: var(--soft); font-size: .88rem; margin: .4rem 0 0; }
+table.grid .text { text-align: left; }
+table.grid thead th { vertical-align: bottom; white-space: pre-line; }
+table.dense { font-size: .78rem; }
+table.dense th, table.dense td { padding: .2rem .22rem; }
+@media print {
+  table.dense { font-size: 7pt; }
+  section.text { break-inside: auto; }
+}
+"""
+
+_DENSE = 10
+"""Columns from which a table is set in small type."""
+
+
+def write_report(study: Study, result: StudyResult, directory: Path, *, seed: int, quick: bool) -> Path:
+    """Write the pictures and `report.html` into an existing directory and return the path of the page."""
+    sections = []
+    with styled():
+        for entry in result.figures:
+            picture = png(entry.draw())
+            (directory / f"{entry.name}.png").write_bytes(picture)
+            sections.append(figure_section(entry.title, entry.caption, picture))
+    extent = ", quick version" if quick else ""
+    origin = f"{study.source}. Computed by version {__version__} with seed {seed}{extent}."
+    body = "\n".join(
+        [
+            f"<h1>{escape(study.title)}</h1>",
+            f'<p class="origin">{escape(origin)}</p>',
+            f'<p class="verdict {"good" if result.holds else "bad"}">{escape(result.verdict)}</p>',
+            f"<p>{escape(study.shows)}</p>",
+            _list("Findings", result.findings),
+            *(_table(table) for table in result.tables),
+            *sections,
+            _list("Assumptions", tuple(Finding(text) for text in result.assumptions)),
+        ]
+    )
+    path = directory / REPORT_FILE
+    path.write_text(document(study.title, body, _STYLE), encoding="utf-8")
+    return path
+
+
+def _list(title: str, findings: tuple[Finding, ...]) -> str:
+    if not findings:
+        return ""
+    lines = "\n".join(f'<li class="{finding.mark.value}">{escape(finding.text)}</li>' for finding in findings)
+    return f'<section class="text">\n<h2>{escape(title)}</h2>\n<ul class="findings">\n{lines}\n</ul>\n</section>'
+
+
+def _cell(element: str, text: str, kind: str) -> str:
+    attribute = f' class="{kind}"' if kind else ""
+    return f"<{element}{attribute}>{escape(text)}</{element}>"
+
+
+def _table(table: Table) -> str:
+    texts = ["text" if table.has_words(j) else "" for j in range(len(table.columns))]
+    head = "".join(_cell("th", column.broken_heading, text) for column, text in zip(table.columns, texts, strict=True))
+    lines = []
+    for i, row in enumerate(table.rows):
+        cells = []
+        for j, (column, cell) in enumerate(zip(table.columns, row, strict=True)):
+            mark = table.mark(i, j)
+            kind = mark.value if mark is not Mark.PLAIN else texts[j]
+            cells.append(_cell("td" if j else "th", column.text(cell), kind))
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    note = f'<p class="note">{escape(table.note)}</p>\n' if table.note else ""
+    rows = "\n".join(lines)
+    dense = " dense" if len(table.columns) > _DENSE else ""
+    return (
+        f'<section>\n<div class="wide">\n<table class="grid{dense}">\n<caption>{escape(table.title)}</caption>\n'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>\n</div>\n{note}</section>"
+    )

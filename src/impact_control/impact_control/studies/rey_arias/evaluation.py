@@ -1,0 +1,204 @@
+"""From recorded impacts to the errors of Rey Arias 2024, Tables III and IV, and to the friction coefficient."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from impact_control.errors import ImpactControlError
+from impact_control.identification import (
+    GROSS_VELOCITY_WINDOW,
+    FrictionEstimate,
+    ante_impact_velocity,
+    gross_post_impact_velocity,
+    identify_friction_coefficient,
+    offline_impact_time,
+)
+from impact_control.impacts import FrictionLaw, ImpactPrediction, predict_post_impact_velocity
+from impact_control.robots import Dynamics, InertiaModel, RobotDescription, contact_point_jacobian
+from impact_control.studies.rey_arias.experiments import UP, Trial
+from impact_control.studies.rey_arias.published import FRICTION_COEFFICIENT
+from impact_control.types import Matrix, Vector
+
+SEARCHED_JOINTS = range(6)
+"""In which the impact is looked for: 1 to 6, section IV."""
+
+
+@dataclass(frozen=True, eq=False)
+class ObservedImpact:
+    """An impact as it is seen in the samples of a trial.
+
+    Attributes:
+        time: of the impact [s], found offline.
+        delay: [s] from the contact to it, below 0 when it is found too early.
+        contact_jacobian: of the contact point (3, 7), axes of A, at the last sample before the impact.
+        inertia: M, M + B_theta and M + B_rho (7, 7) [kg m^2] there.
+        ante_velocity: last measured velocity before the impact (7,) [rad/s].
+        gross_velocity: virtual rigid-body velocity after it (7,) [rad/s].
+    """
+
+    time: float
+    delay: float
+    contact_jacobian: Matrix
+    inertia: dict[InertiaModel, Matrix]
+    ante_velocity: Vector
+    gross_velocity: Vector
+
+    @property
+    def rebound(self) -> float:
+        """Speed [m/s] at which the contact point leaves the plate with the gross velocity."""
+        return float(UP @ self.contact_jacobian @ self.gross_velocity)
+
+    @property
+    def approach(self) -> float:
+        """Speed [m/s] at which the contact point came to the plate."""
+        return -float(UP @ self.contact_jacobian @ self.ante_velocity)
+
+    def predict(
+        self,
+        model: InertiaModel,
+        friction: float,
+        restitution: float = 0.0,
+        law: FrictionLaw = FrictionLaw.FIXED_DIRECTION,
+    ) -> ImpactPrediction:
+        """Return the prediction of the rigid impact map; (16) without the last two arguments."""
+        J, dq = self.contact_jacobian, self.ante_velocity
+        return predict_post_impact_velocity(self.inertia[model], J, UP, dq, friction, restitution=restitution, law=law)
+
+
+def observe(robot: RobotDescription, trial: Trial, *, exact: bool = False) -> ObservedImpact:
+    """Find the impact of a trial and the velocities around it, in the measured or in the exact samples.
+
+    Raises ImpactControlError when the sphere did not meet the plate or the impact is not found.
+    """
+    position = trial.exact_position if exact else trial.position
+    velocity = trial.exact_velocity if exact else trial.velocity
+    found = offline_impact_time(trial.time, velocity, joints=SEARCHED_JOINTS)
+    if found is None or not np.isfinite(trial.contact_time):
+        raise ImpactControlError(f"no impact: contact at {trial.contact_time} s, found at {found} s")
+    before = int(np.flatnonzero(trial.time < found)[-1])
+    ante = ante_impact_velocity(trial.time, velocity, found)
+    dynamics = Dynamics(robot)
+    dynamics.update(position[before], ante)
+    return ObservedImpact(
+        time=found,
+        delay=found - trial.contact_time,
+        contact_jacobian=contact_point_jacobian(dynamics.jacobian, -robot.end_effector.radius * UP),
+        inertia={model: dynamics.inertia(model) for model in InertiaModel},
+        ante_velocity=ante,
+        gross_velocity=gross_post_impact_velocity(trial.time, position, found),
+    )
+
+
+def mean_restitution(impacts: Sequence[ObservedImpact]) -> float:
+    """Return the mean rebound over the mean approach of repetitions, in [0, 1].
+
+    Of the means, not the mean of ratios: cut off at 0 one by one, noise would make them too large.
+    """
+    rebound, approach = (sum(impact.rebound for impact in impacts), sum(impact.approach for impact in impacts))
+    return min(max(0.0, rebound / approach), 1.0)
+
+
+def mean_prediction_error(
+    impacts: Sequence[ObservedImpact], model: InertiaModel, friction: float, restitution: float = 0.0
+) -> Vector:
+    """Return the mean absolute error (17) of each joint (7,) [deg/s] over repetitions."""
+    predicted = np.array([impact.predict(model, friction, restitution).velocity for impact in impacts])
+    observed = np.array([impact.gross_velocity for impact in impacts])
+    mean: Vector = np.rad2deg(np.mean(np.abs(predicted - observed), axis=0))
+    return mean
+
+
+def identify_friction(
+    impacts: Sequence[ObservedImpact],
+    model: InertiaModel,
+    restitution: float = 0.0,
+    law: FrictionLaw = FrictionLaw.FIXED_DIRECTION,
+) -> FrictionEstimate:
+    """Return the friction coefficient with the smallest error over repetitions and joints; errors in deg/s."""
+
+    def velocities(friction: float) -> Matrix:
+        predictions = [impact.predict(model, friction, restitution, law) for impact in impacts]
+        return np.rad2deg([prediction.velocity for prediction in predictions])
+
+    return identify_friction_coefficient(velocities, np.rad2deg([impact.gross_velocity for impact in impacts]))
+
+
+@dataclass(frozen=True, eq=False)
+class TypeEvaluation:
+    """All repetitions of one type of experiment; velocities and errors in deg/s. With friction: the plant's.
+
+    Attributes:
+        impacts: observed in the measured samples.
+        ante, gross: mean velocities before and after the impact (7,).
+        restitution: observed, see `mean_restitution`.
+        error_reduced_motors, error_motors: with B_theta and B_rho, with friction (7,), Table III.
+        error_without_friction: with B_theta (7,), Table IV.
+        error_exact: with B_theta and friction in samples without noise (7,).
+        error_restitution: with B_theta, friction and the observed restitution (7,).
+        friction, friction_motors: identified with B_theta and B_rho by the map as printed.
+        friction_coulomb: with B_theta and Coulomb's law during the impact.
+        friction_restitution: with B_theta and the observed restitution.
+    """
+
+    impacts: tuple[ObservedImpact, ...]
+    ante: Vector
+    gross: Vector
+    restitution: float
+    error_reduced_motors: Vector
+    error_motors: Vector
+    error_without_friction: Vector
+    error_exact: Vector
+    error_restitution: Vector
+    friction: FrictionEstimate
+    friction_motors: FrictionEstimate
+    friction_coulomb: FrictionEstimate
+    friction_restitution: FrictionEstimate
+
+    @property
+    def slip_left(self) -> float:
+        """Predicted part of the slip before the impact that is left after it along its direction, mean."""
+        mu = FRICTION_COEFFICIENT
+        predictions = [impact.predict(InertiaModel.REDUCED_MOTORS, mu) for impact in self.impacts]
+        parts = [
+            float(p.slip_direction @ p.contact_velocity_after) / float(p.slip_direction @ p.contact_velocity_before)
+            for p in predictions
+        ]
+        return float(np.mean(parts))
+
+
+def evaluate_type(robot: RobotDescription, trials: Sequence[Trial]) -> TypeEvaluation:
+    """Compare the repetitions of one type of experiment with the predictions. Raises as `observe`."""
+    impacts = tuple(observe(robot, trial) for trial in trials)
+    exact = [observe(robot, trial, exact=True) for trial in trials]
+    restitution = mean_restitution(impacts)
+    reduced, motors, mu = InertiaModel.REDUCED_MOTORS, InertiaModel.MOTORS, FRICTION_COEFFICIENT
+    return TypeEvaluation(
+        impacts=impacts,
+        ante=np.rad2deg(np.mean([impact.ante_velocity for impact in impacts], axis=0)),
+        gross=np.rad2deg(np.mean([impact.gross_velocity for impact in impacts], axis=0)),
+        restitution=restitution,
+        error_reduced_motors=mean_prediction_error(impacts, reduced, mu),
+        error_motors=mean_prediction_error(impacts, motors, mu),
+        error_without_friction=mean_prediction_error(impacts, reduced, 0.0),
+        error_exact=mean_prediction_error(exact, reduced, mu),
+        error_restitution=mean_prediction_error(impacts, reduced, mu, restitution),
+        friction=identify_friction(impacts, reduced),
+        friction_motors=identify_friction(impacts, motors),
+        friction_coulomb=identify_friction(impacts, reduced, law=FrictionLaw.COULOMB),
+        friction_restitution=identify_friction(impacts, reduced, restitution),
+    )
+
+
+def error_of_noise(position_deviation: float, period: float) -> float:
+    """Return the mean absolute error of a fitted post-impact velocity [deg/s] by position noise alone.
+
+    The velocity is linear in the positions: its deviation is that of one sample [rad] times the norm of the
+    weights, which are the answers to unit positions; sampled every `period` [s]. The mean of |x| of a normal
+    distribution is sqrt(2 / pi) deviations.
+    """
+    time = np.asarray(np.arange(round(GROSS_VELOCITY_WINDOW / period) + 1) * period, dtype=np.float64)
+    weights = gross_post_impact_velocity(time, np.eye(time.size), 0.0)
+    return float(np.rad2deg(np.sqrt(2.0 / np.pi) * position_deviation * np.linalg.norm(weights)))

@@ -1,0 +1,42 @@
+"""Runs a study and writes what came out: one directory with the report, tables as CSV, and pictures."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from impact_control.errors import InvalidInputError
+from impact_control.studies.study import Progress, Study, StudyResult, Table
+
+
+def run_study(
+    study: Study, output: Path, *, seed: int = 0, quick: bool = False, progress: Progress | None = None
+) -> tuple[StudyResult, Path]:
+    """Run a study and return its result and the path of its report.
+
+    Files go to `output`/`study.name`: report.html, a CSV file for each table, a PNG file for each figure; those
+    of an earlier run are replaced. seed: at least 0. Raises InvalidInputError, and what the study raises.
+    """
+    # Late, so that listing the studies does not load the drawing library.
+    from impact_control.studies.report import write_report
+
+    if seed < 0:
+        raise InvalidInputError("seed", seed, "at least 0")
+    result = study.run(seed, quick, progress or _silent)
+    directory = output / study.name
+    directory.mkdir(parents=True, exist_ok=True)
+    for table in result.tables:
+        write_csv(table, directory / f"{table.name}.csv")
+    return result, write_report(study, result, directory, seed=seed, quick=quick)
+
+
+def write_csv(table: Table, path: Path) -> None:
+    """Write a table with all digits; empty cells where there is nothing."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(column.heading for column in table.columns)
+        writer.writerows(table.rows)
+
+
+def _silent(_done: float, _text: str) -> None:
+    """Show nothing."""

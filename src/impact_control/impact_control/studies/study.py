@@ -1,0 +1,148 @@
+"""What a study is: a question with its source, and an answer of tables, figures, findings and a verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from impact_control.errors import InvalidInputError
+from impact_control.recording.summary import Mark
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Cell", "Column", "Finding", "Mark", "Progress", "Study", "StudyFigure", "StudyResult", "Table"]
+
+Cell = str | int | float | None
+"""What may stand in a table; None where there is nothing."""
+
+Progress = Callable[[float, str], None]
+"""Called with the part that is done, 0 to 1, and what is being done."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """Head of a column.
+
+    Attributes:
+        name: with a line break where the terminal is to break it.
+        unit: "" for none.
+        decimals: its numbers are shown with, None for five digits.
+    """
+
+    name: str
+    unit: str = ""
+    decimals: int | None = None
+
+    @property
+    def heading(self) -> str:
+        """Name and unit in one line."""
+        name = " ".join(self.name.split())
+        return f"{name} [{self.unit}]" if self.unit else name
+
+    @property
+    def broken_heading(self) -> str:
+        """Name as it is and unit, each on lines of its own."""
+        return f"{self.name}\n[{self.unit}]" if self.unit else self.name
+
+    def text(self, cell: Cell) -> str:
+        """A cell as it is shown."""
+        if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+            return "-"
+        if not isinstance(cell, float):
+            return str(cell)
+        return f"{cell:.5g}" if self.decimals is None else f"{cell:.{self.decimals}f}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Numbers with their units. Raises InvalidInputError when a row is not as long as the head.
+
+    Attributes:
+        name: of the CSV file.
+        title: above the table.
+        columns: the head.
+        rows: cells; numbers are kept whole in the CSV file and rounded where they are shown.
+        marks: cells (row, column) that are to be read as good or bad.
+        note: below the table.
+    """
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    marks: Mapping[tuple[int, int], Mark] = field(default_factory=dict)
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise InvalidInputError(f"row of table {self.name}", row, f"{len(self.columns)} cells")
+
+    def has_words(self, column: int) -> bool:
+        """Whether there are texts only in a column, which are then aligned to the left."""
+        return all(isinstance(row[column], str) for row in self.rows)
+
+    def mark(self, row: int, column: int) -> Mark:
+        """How a cell is to be read."""
+        return self.marks.get((row, column), Mark.PLAIN)
+
+
+@dataclass(frozen=True)
+class StudyFigure:
+    """A picture: name of its file, heading, what it shows, and the function that draws it in the common style."""
+
+    name: str
+    title: str
+    caption: str
+    draw: Callable[[], Figure]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sentence built from the numbers of the study, and whether it is what the source says."""
+
+    text: str
+    mark: Mark = Mark.PLAIN
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """What came out.
+
+    Attributes:
+        tables, figures: in the order in which they are shown.
+        findings: one sentence each, built from numbers.
+        assumptions: what the source leaves open, and what was taken instead, one sentence each.
+        verdict: the answer in one sentence.
+        holds: whether what the source claims holds here.
+    """
+
+    tables: tuple[Table, ...]
+    figures: tuple[StudyFigure, ...]
+    findings: tuple[Finding, ...]
+    verdict: str
+    holds: bool
+    assumptions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Study:
+    """One result of the source documents.
+
+    Attributes:
+        name: that of its module; for the command line.
+        title: heading.
+        source: document with its figure, table or section.
+        shows: what is computed and compared, in a sentence or two.
+        run: (seed, quick, progress) -> result. The same seed gives the same result; quick is a smaller
+            version of the same, for a first look.
+    """
+
+    name: str
+    title: str
+    source: str
+    shows: str
+    run: Callable[[int, bool, Progress], StudyResult]

@@ -1,0 +1,81 @@
+"""Pictures of the three plants: joint velocities and gaps around the impact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.figure import Figure
+
+from impact_control.recording.figures.panels import ROW, WIDTH
+from impact_control.recording.style import ANTE, IMPACT, INK, INTERIM, LIMIT, POST, line
+from impact_control.studies.three_plants.measures import Responses
+from impact_control.studies.three_plants.response import OBSERVED, PlantModel, Scenario
+
+_SHOWN = (-10.0, 110.0)
+_GAPS_SHOWN = (-10.0, 1e3 * OBSERVED - 50.0)
+_HIGHEST_GAP = 1050.0
+"""[um]"""
+
+_COLOURS = {PlantModel.A: LIMIT, PlantModel.B: ANTE, PlantModel.C: INK}
+_WIDTHS = {PlantModel.A: 1.6, PlantModel.B: 0.9, PlantModel.C: 1.2}
+_NAMES = {
+    PlantModel.A: "A: flexible joints, compliant contact",
+    PlantModel.B: "B: flexible joints, rigid contact",
+    PlantModel.C: "C: rigid joints, rigid contact",
+}
+_POINT_COLOURS = (POST, INTERIM)
+
+
+def draw_velocities(cases: Mapping[Scenario, Responses]) -> Figure:
+    """Joint velocities of the three plants, a row a joint, a column a scenario."""
+    figure = Figure(figsize=(WIDTH, 4.0 * ROW + 1.2))
+    grid = figure.subplots(3, len(cases), squeeze=False, sharex=True)
+    for column, (scenario, responses) in enumerate(cases.items()):
+        grid[0, column].set_title(scenario.name)
+        grid[-1, column].set_xlabel("after contact [ms]")
+        for j in range(3):
+            axes = grid[j, column]
+            axes.axvline(0.0, color=IMPACT, linewidth=0.9)
+            for model, response in responses.items():
+                time = 1e3 * response.time
+                shown = (time >= _SHOWN[0]) & (time <= _SHOWN[1])
+                velocity = np.degrees(response.velocity[shown, j])
+                axes.plot(time[shown], velocity, color=_COLOURS[model], linewidth=_WIDTHS[model])
+            axes.set(xlim=_SHOWN, xticks=(0, 50, 100))
+            if column == 0:
+                axes.set_ylabel(f"joint {j + 1} [deg/s]")
+    _finish(figure, [line(_NAMES[model], _COLOURS[model], "-", _WIDTHS[model]) for model in PlantModel])
+    return figure
+
+
+def draw_gaps(cases: Mapping[Scenario, Responses]) -> Figure:
+    """Gaps of the contact points, a row a plant, a column a scenario; the phases of the torque behind them."""
+    figure = Figure(figsize=(WIDTH, 3.6 * ROW + 1.2))
+    grid = figure.subplots(3, len(cases), squeeze=False, sharex=True, sharey=True)
+    for column, (scenario, responses) in enumerate(cases.items()):
+        grid[0, column].set_title(scenario.name)
+        grid[-1, column].set_xlabel("after contact [ms]")
+        for row, (model, response) in enumerate(responses.items()):
+            axes = grid[row, column]
+            time = 1e3 * response.time
+            shown = (time >= _GAPS_SHOWN[0]) & (time <= _GAPS_SHOWN[1])
+            axes.axvline(1e3 * response.post_time, color=IMPACT, linewidth=0.9, linestyle=":")
+            for point, color in zip(range(response.gaps.shape[1]), _POINT_COLOURS, strict=False):
+                axes.plot(time[shown], 1e6 * response.gaps[shown, point], color=color)
+            axes.set(xlim=_GAPS_SHOWN, ylim=(-50.0, _HIGHEST_GAP), xticks=(0, 100, 200))
+            if column == 0:
+                axes.set_ylabel(f"plant {model}: gap [um]")
+    entries = [line(f"point {point}", color) for point, color in enumerate(_POINT_COLOURS, 1)]
+    _finish(figure, [*entries, line("post phase begins", IMPACT, ":")])
+    return figure
+
+
+def _finish(figure: Figure, entries: Sequence[Artist]) -> None:
+    width, height = figure.get_size_inches()
+    figure.legend(handles=entries, loc="upper center", ncols=len(entries), bbox_to_anchor=(0.5, 1.0))
+    figure.subplots_adjust(
+        left=0.8 / width, right=1 - 0.15 / width, bottom=0.5 / height, top=1 - 0.75 / height, hspace=0.15, wspace=0.28
+    )
+    figure.align_ylabels()

@@ -1,0 +1,173 @@
+"""The three plants under the same course, sampled alike."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from impact_control.errors import ImpactControlError
+from impact_control.impacts import ExponentialHuntCrossley
+from impact_control.robots import RobotDescription, load_robot
+from impact_control.robots.inverse_kinematics import solve
+from impact_control.simulation import FlexibleJointPlant, PlantOptions, Surface
+from impact_control.simulation.flexible_joint_rigid_contact import FlexibleJointRigidContactPlant
+from impact_control.simulation.rigid_contact import RigidSurface
+from impact_control.simulation.rigid_contact_plant import Impact, RigidContactOptions
+from impact_control.simulation.rigid_joint_rigid_contact import RigidJointRigidContactPlant
+from impact_control.studies.three_plants.course import ELBOW_UP, STIFFNESS, Course, tilted_surface
+from impact_control.types import Matrix, Vector
+
+SAMPLE = 0.25e-3
+"""[s] A period of the torque loop: bounces shorter than this are not seen."""
+
+CONTROL_SAMPLES = 4
+"""Samples between two torques: 1 kHz."""
+
+OBSERVED = 0.3
+"""[s] after the first contact."""
+
+CONTACT_STIFFNESS, CONTACT_DAMPING, CONTACT_EXPONENT = 1.9657e9, 1.9657e13, 1.5
+"""k_c, d_c of Proper 2021, Table 3.1; eta of a sphere on a plane."""
+
+
+class PlantModel(StrEnum):
+    """Models of Proper 2021, 3.1."""
+
+    A = "A"
+    """Flexible joints, compliant contact."""
+
+    B = "B"
+    """Flexible joints, rigid contact."""
+
+    C = "C"
+    """Rigid joints, rigid contact."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One kind of impact: its name, end-effector, and the tilt of the surface [deg] that nobody expects."""
+
+    name: str
+    end_effector: str
+    tilt: float
+
+
+SCENARIOS = (
+    Scenario("single, expected", "planar_sphere", 0.0),
+    Scenario("single, tilted", "planar_sphere", 5.0),
+    Scenario("simultaneous, expected", "planar_edge", 0.0),
+    Scenario("simultaneous, tilted", "planar_edge", 5.0),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Response:
+    """Samples of one plant around the impact.
+
+    time (m,) [s] after first contact; position, velocity (m, n) [rad, rad/s] of the links; gaps (m, n_c) [m];
+    closed (m, n_c); normal (3,): of the surface, frame A; phases (m,): of the torque; touches (n_c,) [s] after
+    first contact: first touch of each point, infinite if there was none; impacts: of the rigid contact, their times
+    from the start; start_time [s]: of the first contact, from the start.
+    """
+
+    robot: RobotDescription
+    model: PlantModel
+    normal: Vector
+    time: Vector
+    position: Matrix
+    velocity: Matrix
+    gaps: Matrix
+    closed: NDArray[np.bool_]
+    phases: tuple[str, ...]
+    touches: Vector
+    impacts: tuple[Impact, ...]
+    start_time: float
+
+    @property
+    def at_impact(self) -> tuple[Vector, Vector]:
+        """q^- (n,) [rad] and dq^- (n,) [rad/s] at first contact, from the last sample before it."""
+        last = int(np.flatnonzero(self.time < 0.0)[-1])
+        return self.position[last] - self.time[last] * self.velocity[last], self.velocity[last]
+
+    @property
+    def post_time(self) -> float:
+        """When the torque of the post phase starts [s] after first contact; NaN if it does not."""
+        return float(self.time[self.phases.index("post")]) if "post" in self.phases else math.nan
+
+
+_Plant = FlexibleJointPlant | FlexibleJointRigidContactPlant | RigidJointRigidContactPlant
+
+
+def respond(scenario: Scenario, model: PlantModel, stiffness: float = STIFFNESS) -> Response:
+    """Simulate one plant from rest to OBSERVED after the first contact; stiffness [1/s^2]: see `Course`.
+
+    Raises ImpactControlError without contact.
+    """
+    robot = load_robot("planar_rrr", scenario.end_effector)
+    course = Course(robot, stiffness)
+    point, normal = tilted_surface(scenario.tilt)
+    start = solve(robot, course.approach.at(0.0)[0], course.approach.rotation, None, ELBOW_UP)
+    plant = _plant(robot, model, start, point, normal)
+    rows: list[tuple[NDArray[Any], ...]] = []
+    phases: list[str] = []
+    torque, phase = np.zeros_like(start), "ante"
+    while not plant.time > plant.first_contact_time + OBSERVED:
+        if math.isnan(plant.first_contact_time) and plant.time > 2.0 * course.approach.impact_time:
+            expected = course.approach.impact_time
+            raise ImpactControlError(f"no contact until {plant.time:.3f} s, expected at {expected:.3f} s")
+        q, dq = plant.link_position.copy(), plant.link_velocity.copy()
+        if len(rows) % CONTROL_SAMPLES == 0:
+            phase = course.phase(plant.time, _touches(plant))
+            torque = course.torque(phase, plant.time, q, dq)
+        rows.append((np.array([plant.time]), q, dq, plant.gaps.copy(), _closed(plant)))
+        phases.append(phase)
+        plant.step(torque)
+    time, position, velocity, gaps, closed = map(np.array, zip(*rows, strict=True))
+    first = plant.first_contact_time
+    impacts = () if isinstance(plant, FlexibleJointPlant) else tuple(plant.impacts)
+    touches = _touches(plant) - first
+    return Response(
+        robot,
+        model,
+        normal,
+        time[:, 0] - first,
+        position,
+        velocity,
+        gaps,
+        closed,
+        tuple(phases),
+        touches,
+        impacts,
+        first,
+    )
+
+
+def _plant(robot: RobotDescription, model: PlantModel, start: Vector, point: Vector, normal: Vector) -> _Plant:
+    options = PlantOptions(sample_period=SAMPLE, refresh_ticks=1, joint_friction=False)
+    if model is PlantModel.A:
+        law = ExponentialHuntCrossley(CONTACT_STIFFNESS, CONTACT_DAMPING, CONTACT_EXPONENT)
+        return FlexibleJointPlant(robot, start, Surface(point, normal, law, friction=0.0), options)
+    kind = FlexibleJointRigidContactPlant if model is PlantModel.B else RigidJointRigidContactPlant
+    return kind(robot, start, RigidSurface(point, normal), RigidContactOptions(joints=options))
+
+
+def _touches(plant: _Plant) -> Vector:
+    """Return the time of the first touch of each point (n_c,) [s], infinite before it."""
+    if isinstance(plant, FlexibleJointPlant):
+        return plant.first_contact_times.copy()
+    touches = np.full(plant.gaps.size, math.inf)
+    for impact in reversed(plant.impacts):
+        touches[np.any(impact.impulse != 0.0, axis=1)] = impact.time
+    return touches
+
+
+def _closed(plant: _Plant) -> NDArray[np.bool_]:
+    """Return which points touch the surface (n_c,)."""
+    if isinstance(plant, FlexibleJointPlant):
+        return np.asarray(plant.gaps <= 0.0)
+    return np.array([mode != "open" for mode in plant.contact_modes])

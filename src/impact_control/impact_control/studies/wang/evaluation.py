@@ -1,0 +1,147 @@
+"""The experiments of section VI, and which option predicts what was measured in them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from impact_control.impacts.inverse_inertia import ContactMotion, ContactVelocityTable, contact_velocity_table
+from impact_control.robots import RobotDescription
+from impact_control.studies.wang.measurement import Impulses, measure
+from impact_control.studies.wang.options import Approach, InertiaOption, contact_jacobians_of, predicted_impulses
+from impact_control.studies.wang.trials import ControlMode, Trial, run_trial
+from impact_control.types import Vector
+
+
+class Reading(Enum):
+    """Which moment the impulse is measured at."""
+
+    FITTED = "stop of the fitted law"
+    EXACT = "stop of the contact point"
+
+    def of(self, impulses: Impulses) -> float:
+        """Return the impulse [Ns] to this moment."""
+        return impulses.fitted if self is Reading.FITTED else impulses.compression
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """The repetitions of one configuration, reference speed [m/s] and mode.
+
+    Attributes:
+        approach, mode, speed: which.
+        first: the first trial.
+        impulses: one for each repetition.
+        velocity: mean joint velocity before the impacts (n,) [rad/s].
+        predictions: impulse [Ns] by every option at the mean configuration and velocity, as in Fig. 9.
+    """
+
+    approach: Approach
+    mode: ControlMode
+    speed: float
+    first: Trial
+    impulses: tuple[Impulses, ...]
+    velocity: Vector
+    predictions: Mapping[InertiaOption, float]
+
+    def measured(self, reading: Reading) -> Vector:
+        """Return the impulses (r,) [Ns] of the repetitions."""
+        return np.array([reading.of(impulses) for impulses in self.impulses])
+
+    def error(self, option: InertiaOption, reading: Reading) -> float:
+        """Return the prediction over the mean of what was measured, less 1 [-]."""
+        return float(self.predictions[option] / np.mean(self.measured(reading)) - 1.0)
+
+    def nearest(self, options: Iterable[InertiaOption], reading: Reading) -> InertiaOption:
+        """Return the option with the smallest error."""
+        return min(options, key=lambda option: abs(self.error(option, reading)))
+
+
+def run_case(
+    robot: RobotDescription, approach: Approach, mode: ControlMode, speed: float, seeds: Sequence[tuple[int, ...]]
+) -> Case:
+    """Simulate and measure one impact for each seed."""
+    trials = [run_trial(robot, approach, mode, speed, seed=seed) for seed in seeds]
+    velocity: Vector = np.mean([trial.velocity for trial in trials], axis=0)
+    position: Vector = np.mean([trial.position for trial in trials], axis=0)
+    return Case(
+        approach=approach,
+        mode=mode,
+        speed=speed,
+        first=trials[0],
+        impulses=tuple(measure(trial) for trial in trials),
+        velocity=velocity,
+        predictions=predicted_impulses(robot, position, velocity, approach.normal),
+    )
+
+
+def winners(cases: Sequence[Case], options: Iterable[InertiaOption], reading: Reading) -> Counter[InertiaOption]:
+    """Return how often each option is the nearest."""
+    candidates = tuple(options)
+    return Counter(case.nearest(candidates, reading) for case in cases)
+
+
+def mean_error(cases: Sequence[Case], option: InertiaOption, reading: Reading) -> float:
+    """Return the mean of the absolute errors [-]."""
+    return float(np.mean([abs(case.error(option, reading)) for case in cases]))
+
+
+def best(cases: Sequence[Case], options: Iterable[InertiaOption], reading: Reading) -> InertiaOption:
+    """Return the option with the smallest mean error."""
+    return min(options, key=lambda option: mean_error(cases, option, reading))
+
+
+def ratio_table(robot: RobotDescription, cases: Sequence[Case]) -> ContactVelocityTable:
+    """Return our Table I from the mean joint velocities of cases ordered by configuration and speed."""
+    by_approach: dict[int, list[Case]] = {}
+    for case in cases:
+        by_approach.setdefault(id(case.approach), []).append(case)
+    motions = []
+    for group in by_approach.values():
+        approach = group[0].approach
+        contact, average = contact_jacobians_of(robot, approach.position, approach.normal)
+        motions.append(ContactMotion(contact, average, approach.normal, np.array([case.velocity for case in group])))
+    return contact_velocity_table(motions)
+
+
+@dataclass(frozen=True, eq=False)
+class Limit:
+    """One noise-free impact: approach, mode, wall stiffness [N/m], restitution of the materials [-], what came out.
+
+    masses: effective mass [kg] by every option, the prediction over the speed.
+    """
+
+    approach: Approach
+    mode: ControlMode
+    stiffness: float
+    restitution: float
+    impulses: Impulses
+    detection: float
+    masses: Mapping[InertiaOption, float]
+
+    def mass(self, reading: Reading) -> float:
+        """Return the measured impulse over the speed [kg]."""
+        return reading.of(self.impulses) / self.impulses.speed
+
+    def nearest(self, options: Iterable[InertiaOption], reading: Reading) -> InertiaOption:
+        """Return the option whose mass is nearest to the measured one."""
+        return min(options, key=lambda option: abs(self.masses[option] - self.mass(reading)))
+
+
+def crossing(limits: Sequence[Limit], option: InertiaOption, reading: Reading) -> float | None:
+    """Return the wall stiffness [N/m] at which the measured mass is that of the option, None if it is nowhere.
+
+    limits: of one approach and mode, by ascending stiffness; straight between them over the logarithm of it. The
+    largest, if there are several.
+    """
+    excess = [limit.mass(reading) - limit.masses[option] for limit in limits]
+    for i in range(len(limits) - 2, -1, -1):
+        if excess[i] * excess[i + 1] <= 0.0 and excess[i] != excess[i + 1]:
+            part = excess[i] / (excess[i] - excess[i + 1])
+            low, high = np.log(limits[i].stiffness), np.log(limits[i + 1].stiffness)
+            return float(np.exp(low + part * (high - low)))
+    return None

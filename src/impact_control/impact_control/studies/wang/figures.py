@@ -1,0 +1,160 @@
+"""Pictures of the study: Fig. 9 with ours, the forces, and what the wall decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from impact_control.recording.figures.panels import ROW, WIDTH
+from impact_control.recording.style import ANTE, IMPACT, INK, INTERIM, LIMIT, NEUTRAL, POST, LineStyle, line
+from impact_control.studies.wang.evaluation import Case, Limit, Reading
+from impact_control.studies.wang.measurement import Impulses
+from impact_control.studies.wang.options import InertiaOption
+from impact_control.studies.wang.trials import ControlMode, Trial
+
+OPTION_STYLES: dict[InertiaOption, tuple[str, LineStyle]] = {
+    InertiaOption.ALGEBRAIC: (INTERIM, "--"),
+    InertiaOption.GENERALIZED_MOMENTUM: (LIMIT, "-"),
+    InertiaOption.COMPOSITE: (IMPACT, "-"),
+    InertiaOption.JOINT_MOTION: ("#56b4e9", ":"),
+    InertiaOption.REDUCED_MOTORS: (POST, "-"),
+    InertiaOption.MOTORS: (NEUTRAL, "-."),
+}
+
+MODE_COLOURS = {
+    ControlMode.TORQUE_HELD: POST,
+    ControlMode.TORQUE_TASK: "#56b4e9",
+    ControlMode.VELOCITY_INTERFACE: INTERIM,
+    ControlMode.VELOCITY_DRIVE: ANTE,
+    ControlMode.MOTORS_LOCKED: INK,
+}
+
+_SHOWN = (-2.0, 30.0)
+_LEGEND_ROW = 0.24
+
+
+def draw_impulses(cases: Sequence[Case]) -> Figure:
+    """Measured impulses over the speed with the predictions: a row for each mode, a column for each configuration."""
+    grid: dict[ControlMode, dict[str, list[Case]]] = {}
+    for case in cases:
+        grid.setdefault(case.mode, {}).setdefault(case.approach.configuration.name, []).append(case)
+    columns = len(next(iter(grid.values())))
+    figure = Figure(figsize=(WIDTH, 2.0 * ROW * len(grid) + 1.4))
+    panels = figure.subplots(len(grid), columns, squeeze=False, sharex=True, sharey=True)
+    for row, (mode, by_configuration) in zip(panels, grid.items(), strict=True):
+        for axes, (name, group) in zip(row, by_configuration.items(), strict=True):
+            for option, (color, style) in OPTION_STYLES.items():
+                axes.plot(
+                    [np.mean([impulses.speed for impulses in case.impulses]) for case in group],
+                    [case.predictions[option] for case in group],
+                    color=color,
+                    linestyle=style,
+                )
+            for case in group:
+                speeds = [impulses.speed for impulses in case.impulses]
+                axes.plot(speeds, case.measured(Reading.FITTED), "^", color=INK, markersize=4.5, markeredgewidth=0)
+                axes.plot(speeds, case.measured(Reading.EXACT), "o", color=INK, markersize=4, markerfacecolor="none")
+            axes.set_title(f"{mode.value}, configuration {name}" if columns < 3 else f"{mode.value}, {name}")
+        row[0].set_ylabel("impulse [Ns]")
+    for axes in panels[-1]:
+        axes.set_xlabel("speed before the impact [m/s]")
+    marks = [line(f"measured to the {reading.value}", INK, "") for reading in (Reading.FITTED, Reading.EXACT)]
+    marks[0].set(marker="^", markersize=5, markeredgewidth=0)
+    marks[1].set(marker="o", markersize=5, markerfacecolor="none")
+    _finish(figure, [*marks, *_option_entries()])
+    return figure
+
+
+def draw_forces(shown: Sequence[tuple[str, ControlMode, Trial, Impulses]]) -> Figure:
+    """Normal force over time, a panel for each configuration; shown: its name, mode, trial and what was measured."""
+    names = list(dict.fromkeys(name for name, *_ in shown))
+    figure = Figure(figsize=(WIDTH, 2.2 * ROW + 1.0))
+    panels = dict(zip(names, figure.subplots(1, len(names), squeeze=False, sharey=True)[0], strict=True))
+    for name, mode, trial, impulses in shown:
+        axes = panels[name]
+        color = MODE_COLOURS[mode]
+        inside = (1e3 * trial.time >= _SHOWN[0]) & (1e3 * trial.time <= _SHOWN[1])
+        axes.plot(1e3 * trial.time[inside], trial.exact_force[inside], color=color, linestyle=_mode_style(mode))
+        for moment, marker in ((impulses.fitted_time, "^"), (impulses.compression_time, "o")):
+            force = np.interp(moment, trial.time, trial.exact_force)
+            axes.plot(1e3 * moment, force, marker, color=color, markersize=5, markerfacecolor="none")
+    for name, axes in panels.items():
+        axes.set_title(f"configuration {name}")
+        axes.set_xlabel("time after the touch [ms]")
+    panels[names[0]].set_ylabel("normal force [N]")
+    modes = dict.fromkeys(mode for _, mode, *_ in shown)
+    marks = [line(reading.value, INK, "") for reading in (Reading.FITTED, Reading.EXACT)]
+    marks[0].set(marker="^", markersize=5, markerfacecolor="none")
+    marks[1].set(marker="o", markersize=5, markerfacecolor="none")
+    _finish(figure, [*(line(mode.value, MODE_COLOURS[mode], _mode_style(mode)) for mode in modes), *marks])
+    return figure
+
+
+def draw_walls(sweeps: Sequence[Sequence[Limit]]) -> Figure:
+    """Measured mass over the wall stiffness, with the masses of the options; a column for each configuration."""
+    names = list(dict.fromkeys(sweep[0].approach.configuration.name for sweep in sweeps))
+    figure = Figure(figsize=(WIDTH, 3.6 * ROW + 1.4))
+    panels = figure.subplots(2, len(names), squeeze=False, sharex=True, sharey=True)
+    for sweep in sweeps:
+        column = names.index(sweep[0].approach.configuration.name)
+        for row, reading in enumerate((Reading.FITTED, Reading.EXACT)):
+            panels[row, column].plot(
+                [limit.stiffness for limit in sweep],
+                [limit.mass(reading) for limit in sweep],
+                color=MODE_COLOURS[sweep[0].mode],
+                linestyle=_mode_style(sweep[0].mode),
+                marker="o",
+                markersize=3.5,
+            )
+    for row, reading in enumerate((Reading.FITTED, Reading.EXACT)):
+        for axes, name in zip(panels[row], names, strict=True):
+            limits = next(sweep for sweep in sweeps if sweep[0].approach.configuration.name == name)
+            _mark_options(axes, limits[0])
+            axes.set_title(f"{reading.value}, {name}")
+            axes.set_xscale("log")
+    largest = max(max(sweep[0].masses.values()) for sweep in sweeps)
+    panels[0, 0].set_ylim(0.0, 1.8 * largest)
+    for row_panels in panels:
+        row_panels[0].set_ylabel("impulse over speed [kg]")
+    for axes in panels[-1]:
+        axes.set_xlabel("stiffness of the wall [N/m]")
+    modes = dict.fromkeys(sweep[0].mode for sweep in sweeps)
+    entries = [line(mode.value, MODE_COLOURS[mode], _mode_style(mode)) for mode in modes]
+    for entry in entries:
+        entry.set(marker="o", markersize=4)
+    _finish(figure, [*entries, *_option_entries()])
+    return figure
+
+
+def _mark_options(axes: Axes, limit: Limit) -> None:
+    for option, (color, style) in OPTION_STYLES.items():
+        axes.axhline(limit.masses[option], color=color, linestyle=style, linewidth=0.9, zorder=1)
+
+
+def _mode_style(mode: ControlMode) -> LineStyle:
+    """Dashed for the limit, which lies on the mode it is the limit of."""
+    return "--" if mode is ControlMode.MOTORS_LOCKED else "-"
+
+
+def _option_entries() -> list[Artist]:
+    return [line(option.value, color, style) for option, (color, style) in OPTION_STYLES.items()]
+
+
+def _finish(figure: Figure, entries: Sequence[Artist]) -> None:
+    """Put the legend above the panels, with margins in inches."""
+    width, height = figure.get_size_inches()
+    columns = 4
+    rows = -(-len(entries) // columns)
+    figure.legend(handles=list(entries), loc="upper center", ncols=columns, bbox_to_anchor=(0.5, 1.0))
+    figure.subplots_adjust(
+        left=0.65 / width,
+        right=1.0 - 0.15 / width,
+        bottom=0.5 / height,
+        top=1.0 - (0.45 + _LEGEND_ROW * rows) / height,
+        hspace=0.28,
+        wspace=0.1,
+    )

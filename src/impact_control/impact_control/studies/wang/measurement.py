@@ -1,0 +1,144 @@
+"""What is measured of an impact: the impulse at the end of compression, found in two ways, and the whole impulse.
+
+The end of compression is where the contact point stops, Wang 2022 appendix A. The simulation knows when that is. A
+force sensor does not: the source fits (23) to the force and takes the moment where the fitted law has come to a stop
+(Fig. 7). Both are computed here, each as the integral of the force from the touch to that moment.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from impact_control.identification.contact_parameters import ContactModel, ForceProfile, fit_contact_model
+from impact_control.impacts.normal_impact import simulate_normal_impact
+from impact_control.impacts.restitution import vanishing_force_restitution
+from impact_control.studies.wang.trials import FORCE_NOISE, Trial
+from impact_control.types import Vector
+
+NO_FORCE = 4.0 * FORCE_NOISE
+"""[N] A smaller force counts as none."""
+
+RISE = 0.03
+"""[-] Part of the peak by which the force has to rise again to count as another push."""
+
+BEFORE = 3e-3
+"""[s] before the touch that the fit sees."""
+
+
+@dataclass(frozen=True)
+class Impulses:
+    """What was measured of one impact.
+
+    Attributes:
+        speed: [m/s] before it, into the wall.
+        compression: [Ns] from the touch to the moment at which the contact point stops; NaN if it does not.
+        compression_time: [s] that takes.
+        fitted: [Ns] the same up to the end of compression of (23) fitted to the first push.
+        fitted_time: [s] that takes.
+        fitted_mass: [kg] of the free mass in that fit.
+        fitted_restitution: [-] of that fit, speed after over speed before.
+        printed_restitution: [-] of that fit by (25), k / (c v), what the source calls its restitution.
+        misfit: [-] root of the mean square of what the fit leaves, over the peak force.
+        push: [Ns] from the touch to the end of the first push.
+        push_time: [s] that takes.
+        separates: whether the contact opens at its end; else another push begins there.
+        whole: [Ns] from the touch to the end of the record.
+        peak: [N] largest force of the first push.
+        peak_time: [s] when that is.
+    """
+
+    speed: float
+    compression: float
+    compression_time: float
+    fitted: float
+    fitted_time: float
+    fitted_mass: float
+    fitted_restitution: float
+    printed_restitution: float
+    misfit: float
+    push: float
+    push_time: float
+    separates: bool
+    whole: float
+    peak: float
+    peak_time: float
+
+
+def measure(trial: Trial) -> Impulses:
+    """Return what is measured of a trial. Raises InvalidInputError when no law fits: one with negative damping."""
+    end, separates = end_of_push(trial.time, trial.force)
+    pushing = (trial.time > 0.0) & (trial.time <= trial.time[end])
+    peak = int(np.flatnonzero(pushing)[np.argmax(trial.force[pushing])])
+    stop = end_of_compression(trial.time, trial.penetration_rate)
+    seen = slice(int(np.searchsorted(trial.time, -BEFORE)), end + 1)
+    fit = fit_contact_model(
+        ContactModel.NONLINEAR_VISCOELASTIC,
+        [ForceProfile(trial.time[seen], trial.force[seen], trial.speed)],
+    )
+    law = fit.law()
+    fitted_stop = fit.onsets[0].value + simulate_normal_impact(law, fit.mass.value, trial.speed).compression_end
+    return Impulses(
+        speed=trial.speed,
+        compression=impulse_until(trial.time, trial.exact_force, stop),
+        compression_time=stop,
+        fitted=impulse_until(trial.time, trial.force, fitted_stop),
+        fitted_time=fitted_stop,
+        fitted_mass=fit.mass.value,
+        fitted_restitution=fit.restitutions[0].value,
+        printed_restitution=vanishing_force_restitution(law.parameters[1] * trial.speed / law.parameters[0]),
+        misfit=fit.residual_rms / float(trial.force[peak]),
+        push=impulse_until(trial.time, trial.force, float(trial.time[end])),
+        push_time=float(trial.time[end]),
+        separates=separates,
+        whole=impulse_until(trial.time, trial.force, float(trial.time[-1])),
+        peak=float(trial.force[peak]),
+        peak_time=float(trial.time[peak]),
+    )
+
+
+def end_of_compression(time: Vector, penetration_rate: Vector) -> float:
+    """Return the first time [s] after 0 at which the rate (m,) [m/s] falls to zero; NaN if it does not."""
+    stops = np.flatnonzero((time[1:] > 0.0) & (penetration_rate[1:] <= 0.0))
+    if not stops.size:
+        return math.nan
+    i = int(stops[0])
+    # The cubic through the four samples around it: the rate is not straight between samples 0.25 ms apart.
+    around = slice(max(i - 1, 0), i + 3)
+    roots = CubicSpline(time[around], penetration_rate[around]).roots(extrapolate=False)
+    inside = [float(root) for root in roots if time[i] <= root <= time[i + 1]]
+    return inside[0] if inside else float(time[i + 1])
+
+
+def end_of_push(time: Vector, force: Vector) -> tuple[int, bool]:
+    """Return the sample at which the first push after time 0 ends, and whether the contact opens there.
+
+    It ends where the force is gone, or at the smallest force before it rises again by RISE of the peak.
+    """
+    first = int(np.searchsorted(time, 0.0, side="right"))
+    risen = first + int(np.argmax(force[first:] > NO_FORCE))
+    gone = np.flatnonzero(force[risen:] <= NO_FORCE)
+    opened = risen + int(gone[0]) if gone.size else force.size - 1
+    threshold = RISE * float(np.max(force[first : opened + 1]))
+    highest = lowest = risen
+    for i in range(risen, opened + 1):
+        fallen = force[highest] - force[lowest] > threshold
+        if not fallen and force[i] > force[highest]:
+            highest = lowest = i
+        elif force[i] < force[lowest]:
+            lowest = i
+        elif fallen and force[i] - force[lowest] > threshold:
+            return lowest, False
+    return opened, bool(gone.size)
+
+
+def impulse_until(time: Vector, force: Vector, end: float) -> float:
+    """Return the integral of the force (m,) [N] from time 0, where it is 0, to `end` [s]: [Ns], NaN for NaN."""
+    if math.isnan(end):
+        return math.nan
+    after = time > 0.0
+    spline = CubicSpline(np.concatenate(([0.0], time[after])), np.concatenate(([0.0], force[after])))
+    return float(spline.integrate(0.0, end))

@@ -1,0 +1,274 @@
+"""Wang's Fig. 9 and Table I: predictions, measurement of an impulse, control modes, and the study on one case."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from impact_control.impacts import NonlinearViscoelastic
+from impact_control.impacts.normal_impact import sample_normal_impact, simulate_normal_impact
+from impact_control.robots import Dynamics, InertiaModel, contact_point_jacobian, load_robot
+from impact_control.studies import run_study, wang_impulse
+from impact_control.studies.wang import published
+from impact_control.studies.wang.evaluation import Limit, Reading, best, crossing, mean_error, ratio_table, run_case
+from impact_control.studies.wang.measurement import end_of_compression, end_of_push, impulse_until, measure
+from impact_control.studies.wang.options import (
+    CONFIGURATIONS,
+    OPTIONS_OF_WANG,
+    InertiaOption,
+    contact_jacobians_of,
+    predicted_impulses,
+    prepare_approach,
+)
+from impact_control.studies.wang.trials import DRIVE_PERIOD, FORCE_NOISE, ControlMode, Trial, run_trial, wall
+
+ROBOT = load_robot()
+APPROACHES = [prepare_approach(ROBOT, configuration) for configuration in CONFIGURATIONS]
+SPEED = 0.12
+
+configurations = pytest.mark.parametrize("approach", APPROACHES, ids=lambda approach: approach.configuration.name)
+
+
+def predictions_at(approach, speed=1.0):
+    return predicted_impulses(ROBOT, approach.position, speed * approach.velocity_per_speed, approach.normal)
+
+
+def stopping_impulse(inertia, jacobian, normal, velocity):
+    """The impulse that makes the normal velocity zero, from momentum and constraint in one linear system."""
+    row = normal @ jacobian
+    size = row.size
+    system = np.block([[inertia, -row[:, None]], [row[None, :], np.zeros((1, 1))]])
+    return np.linalg.solve(system, np.concatenate((inertia @ velocity, [0.0])))[size]
+
+
+def free_mass_trial(law, mass, speed, noise=0.0):
+    """What the sensors would record of a free mass that hits a law: samples of 4 kHz that do not begin at the touch."""
+    impact = simulate_normal_impact(law, mass, speed)
+    time = -0.0051 + DRIVE_PERIOD * np.arange(200)
+    exact = np.maximum(sample_normal_impact(law, mass, speed, time), 0.0)
+    rate = np.interp(time, impact.time, impact.depth_rate, left=speed)
+    force = exact + noise * np.random.default_rng(1).standard_normal(time.size)
+    nothing = np.zeros(7)
+    return impact, Trial(time, force, exact, rate, nothing, nothing, speed, math.nan)
+
+
+def test_the_printed_table_divides():
+    # Rounded to half of 1e-4 m/s, on at least 0.04 m/s.
+    np.testing.assert_allclose(published.APPROXIMATION / published.EXACT, published.RATIO, atol=1.5e-3)
+
+
+@configurations
+def test_the_arm_goes_straight_into_a_wall_that_its_sphere_touches(approach):
+    dynamics = Dynamics(ROBOT)
+    dynamics.update(approach.position, approach.velocity_per_speed)
+    np.testing.assert_allclose(dynamics.twist, [*-approach.normal, 0.0, 0.0, 0.0], atol=1e-9)
+    assert approach.normal[2] == 0.0
+    assert np.linalg.norm(approach.point - dynamics.position) == pytest.approx(ROBOT.end_effector.radius)
+    tool = dynamics.rotation[:, 2]
+    assert approach.normal @ tool == pytest.approx(-np.hypot(tool[0], tool[1]))
+
+
+@configurations
+def test_the_configurations_are_what_they_are_chosen_for(approach):
+    contact, average = contact_jacobians_of(ROBOT, approach.position, approach.normal)
+    velocity = approach.velocity_per_speed
+    ratio = (approach.normal @ average @ velocity) / (approach.normal @ contact @ velocity)
+    row = APPROACHES.index(approach)
+    assert ratio == pytest.approx(published.RATIO[row].mean(), abs=0.01)
+    impulses = predictions_at(approach)
+    assert (
+        impulses[InertiaOption.ALGEBRAIC]
+        > impulses[InertiaOption.COMPOSITE]
+        > impulses[InertiaOption.GENERALIZED_MOMENTUM]
+    )
+
+
+@configurations
+def test_joint_space_options_stop_the_contact_by_an_independent_solution(approach):
+    dynamics = Dynamics(ROBOT)
+    dynamics.update(approach.position, np.zeros(7))
+    jacobian = contact_point_jacobian(dynamics.jacobian, approach.point - dynamics.position)
+    impulses = predictions_at(approach, SPEED)
+    for option, model in (
+        (InertiaOption.GENERALIZED_MOMENTUM, InertiaModel.LINKS),
+        (InertiaOption.REDUCED_MOTORS, InertiaModel.REDUCED_MOTORS),
+        (InertiaOption.MOTORS, InertiaModel.MOTORS),
+    ):
+        expected = stopping_impulse(
+            dynamics.inertia(model), jacobian, approach.normal, SPEED * approach.velocity_per_speed
+        )
+        assert impulses[option] == pytest.approx(expected, rel=1e-9)
+
+
+@configurations
+def test_predictions_are_proportional_to_the_speed_and_ordered_by_the_inertia(approach):
+    slow, fast = predictions_at(approach, 0.08), predictions_at(approach, 0.16)
+    for option in InertiaOption:
+        assert fast[option] == pytest.approx(2.0 * slow[option])
+    motors = [InertiaOption.GENERALIZED_MOMENTUM, InertiaOption.REDUCED_MOTORS, InertiaOption.MOTORS]
+    assert sorted(motors, key=slow.get) == motors
+
+
+def test_end_of_compression_between_samples():
+    time = np.arange(-0.001, 0.02, DRIVE_PERIOD)
+    assert end_of_compression(time, np.cos(400.0 * time)) == pytest.approx(0.5 * np.pi / 400.0, rel=1e-5)
+    assert math.isnan(end_of_compression(time, np.ones_like(time)))
+
+
+def test_impulse_is_the_integral_from_the_touch():
+    # The touch lies between samples; 3.3 ms is none.
+    time = -0.0011 + DRIVE_PERIOD * np.arange(60)
+    force = np.where(time > 0.0, 200.0 * np.sin(300.0 * time), 0.0)
+    expected = 200.0 / 300.0 * (1.0 - np.cos(300.0 * 0.0033))
+    assert impulse_until(time, force, 0.0033) == pytest.approx(expected, rel=1e-4)
+    assert math.isnan(impulse_until(time, force, math.nan))
+
+
+def test_first_push_ends_where_the_force_is_gone_or_rises_again():
+    random = np.random.default_rng(3)
+    time = -0.002 + DRIVE_PERIOD * np.arange(160)
+    noise = np.clip(FORCE_NOISE * random.standard_normal(time.size), -3.0 * FORCE_NOISE, 3.0 * FORCE_NOISE)
+    hump = np.where((time > 0.0) & (time < 0.01), 200.0 * np.sin(np.pi * time / 0.01), 0.0)
+    again = np.where((time > 0.02) & (time < 0.03), 300.0 * np.sin(np.pi * (time - 0.02) / 0.01), 0.0)
+    end, separates = end_of_push(time, hump + again + noise)
+    assert separates
+    assert time[end] == pytest.approx(0.01, abs=DRIVE_PERIOD)
+    # 100 N + 50 N cos has its first smallest value 10 ms after the largest, at the touch plus 2 ms.
+    waves = np.where(
+        time > 0.002, 100.0 + 50.0 * np.cos(np.pi * (time - 0.002) / 0.01), 75.0 * np.maximum(time, 0) / 1e-3
+    )
+    end, separates = end_of_push(time, waves + noise)
+    assert not separates
+    assert time[end] == pytest.approx(0.012, abs=1.5e-3)
+    constant = np.where(time > 0.0, 100.0, 0.0)
+    assert end_of_push(time, constant) == (time.size - 1, False)
+
+
+@pytest.mark.parametrize("stiffness", [1e5, 1e6])
+@pytest.mark.parametrize("damping_over_stiffness", [2.0, 8.0])
+def test_both_readings_find_the_momentum_of_a_free_mass(stiffness, damping_over_stiffness):
+    mass = 5.0
+    law = NonlinearViscoelastic(stiffness, damping_over_stiffness * stiffness)
+    impact, trial = free_mass_trial(law, mass, SPEED)
+    impulses = measure(trial)
+    assert impulses.compression == pytest.approx(mass * SPEED, rel=3e-3)
+    assert impulses.fitted == pytest.approx(mass * SPEED, rel=6e-3)
+    assert impulses.fitted_mass == pytest.approx(mass, rel=6e-3)
+    assert impulses.compression_time == pytest.approx(impact.compression_end, rel=3e-3)
+    assert impulses.fitted_restitution == pytest.approx(impact.restitution, abs=0.02)
+    assert impulses.printed_restitution == pytest.approx(1.0 / (damping_over_stiffness * SPEED), rel=0.05)
+    assert impulses.misfit < 1e-2
+
+
+def test_noise_of_the_force_sensor_hardly_moves_the_fit():
+    law = NonlinearViscoelastic(1e6, 8e6)
+    impulses = measure(free_mass_trial(law, 5.0, SPEED, FORCE_NOISE)[1])
+    assert impulses.fitted == pytest.approx(5.0 * SPEED, rel=0.01)
+
+
+def limits_of(masses, option_mass):
+    _, trial = free_mass_trial(NonlinearViscoelastic(1e6, 4e6), 5.0, SPEED)
+    impulses = measure(trial)
+    approach = APPROACHES[0]
+    return [
+        Limit(
+            approach,
+            ControlMode.TORQUE_HELD,
+            stiffness,
+            0.6,
+            replace(impulses, compression=mass * impulses.speed),
+            math.nan,
+            dict.fromkeys(InertiaOption, option_mass),
+        )
+        for stiffness, mass in masses.items()
+    ]
+
+
+def test_crossing_is_taken_over_the_logarithm_of_the_stiffness():
+    limits = limits_of({1e5: 9.0, 1e7: 5.0}, 7.0)
+    assert crossing(limits, InertiaOption.COMPOSITE, Reading.EXACT) == pytest.approx(1e6)
+    assert crossing(limits_of({1e5: 9.0, 1e7: 8.0}, 7.0), InertiaOption.COMPOSITE, Reading.EXACT) is None
+    twice = limits_of({1e5: 8.0, 1e6: 6.0, 1e7: 8.0}, 7.0)
+    assert crossing(twice, InertiaOption.COMPOSITE, Reading.EXACT) == pytest.approx(10.0**6.5)
+
+
+@configurations
+def test_a_stiff_wall_sees_the_links_alone_whatever_the_motors_do(approach):
+    links = predictions_at(approach)[InertiaOption.GENERALIZED_MOMENTUM]
+    for mode in (ControlMode.TORQUE_HELD, ControlMode.VELOCITY_DRIVE, ControlMode.MOTORS_LOCKED):
+        excess = []
+        for stiffness in (1e6, 1e7):
+            trial = run_trial(ROBOT, approach, mode, SPEED, surface=wall(approach, stiffness))
+            stop = end_of_compression(trial.time, trial.penetration_rate)
+            excess.append(impulse_until(trial.time, trial.exact_force, stop) / trial.speed / links - 1.0)
+        assert 0.0 < excess[1] < 0.1
+        assert excess[1] < 0.5 * excess[0]
+
+
+@configurations
+def test_a_soft_wall_sees_the_reduced_motors_under_torque_control(approach):
+    expected = predictions_at(approach)[InertiaOption.REDUCED_MOTORS]
+    impulses = measure(run_trial(ROBOT, approach, ControlMode.TORQUE_HELD, SPEED, surface=wall(approach, 2e5)))
+    assert impulses.fitted / impulses.speed == pytest.approx(expected, rel=0.03)
+    assert impulses.compression / impulses.speed == pytest.approx(expected, rel=0.03)
+
+
+def test_the_velocity_loop_comes_near_to_motors_that_nothing_slows_down():
+    drive, locked = (
+        measure(run_trial(ROBOT, APPROACHES[0], mode, SPEED))
+        for mode in (ControlMode.VELOCITY_DRIVE, ControlMode.MOTORS_LOCKED)
+    )
+    assert drive.speed == pytest.approx(SPEED, rel=2e-3)
+    assert drive.compression / drive.speed == pytest.approx(locked.compression / locked.speed, rel=0.03)
+    assert drive.push > measure(run_trial(ROBOT, APPROACHES[0], ControlMode.TORQUE_HELD, SPEED)).push
+
+
+def test_an_impact_is_detected_and_pulls_the_arm_back():
+    trial = run_trial(ROBOT, APPROACHES[0], ControlMode.VELOCITY_DRIVE, SPEED)
+    assert 0.0 < trial.detection < 5e-3
+    assert math.isnan(run_trial(ROBOT, APPROACHES[0], ControlMode.TORQUE_HELD, SPEED).detection)
+
+
+def test_a_seed_repeats_a_trial_and_another_does_not():
+    first, again, other = (
+        run_trial(ROBOT, APPROACHES[1], ControlMode.VELOCITY_DRIVE, SPEED, seed=seed)
+        for seed in ((4, 1), (4, 1), (4, 2))
+    )
+    np.testing.assert_array_equal(first.force, again.force)
+    assert not np.array_equal(first.exact_force[first.time > 0.0][:20], other.exact_force[other.time > 0.0][:20])
+    assert first.speed != other.speed
+    assert first.speed == pytest.approx(SPEED, rel=0.05)
+
+
+def test_a_case_gives_errors_ratio_and_the_nearest_option():
+    case = run_case(ROBOT, APPROACHES[0], ControlMode.TORQUE_HELD, SPEED, [(0, 0), (0, 1)])
+    for reading in Reading:
+        errors = {option: mean_error([case], option, reading) for option in InertiaOption}
+        assert best([case], InertiaOption, reading) is min(errors, key=errors.get)
+        predicted = case.predictions[InertiaOption.ALGEBRAIC]
+        assert errors[InertiaOption.ALGEBRAIC] == pytest.approx(predicted / case.measured(reading).mean() - 1.0)
+    assert best([case], OPTIONS_OF_WANG, Reading.FITTED) in OPTIONS_OF_WANG
+    table = ratio_table(ROBOT, [case])
+    np.testing.assert_allclose(table.exact, [[SPEED]], rtol=0.05)
+    np.testing.assert_allclose(table.ratio, published.RATIO[:1].mean(), atol=0.02)
+
+
+def test_the_study_runs_from_one_case_of_each_mode_to_its_report(monkeypatch, tmp_path):
+    monkeypatch.setattr(wang_impulse, "CONFIGURATIONS", CONFIGURATIONS[:1])
+    monkeypatch.setattr(wang_impulse, "_QUICK_REPETITIONS", 1)
+    monkeypatch.setattr(wang_impulse, "WALLS", (2e5, 2e5, 1e6, 1e6, 1e7))
+    monkeypatch.setattr(wang_impulse.published, "SPEEDS", (0.08, 0.12))
+    progress = []
+    result, report = run_study(
+        wang_impulse.STUDY, tmp_path, seed=1, quick=True, progress=lambda done, text: progress.append(done)
+    )
+    assert report.is_file()
+    assert progress == sorted(progress)
+    assert progress[-1] == 1.0
+    assert [len(table.rows) for table in result.tables] == [4, 2, 6, 5, 6, 4]
+    assert sorted(path.stem for path in report.parent.glob("*.png")) == ["forces", "impulses", "walls"]
+    assert all(math.isfinite(cell) for row in result.tables[1].rows for cell in row if isinstance(cell, float))
+    assert "M + B_theta" in result.verdict
