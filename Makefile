@@ -32,7 +32,12 @@ demo: setup ## run one impact task with the simulated arm and report on it (SCEN
 
 .PHONY: test
 test: lint ## lint, check types, run all tests
-	@$(RUN)python -m pytest
+	@$(RUN)python -m pytest tests/unit --numprocesses auto --dist loadfile
+	@$(RUN)python -m pytest tests/node tests/scenario
+
+.PHONY: fuzz
+fuzz: $(STAMPS)/test ## run the unit tests on new random examples
+	@$(RUN)python -m pytest tests/unit --numprocesses auto --dist loadfile --hypothesis-profile new_examples
 
 .PHONY: verify
 verify: $(STAMPS)/test ## run every scenario 20 times in lockstep and 10 times in real time

@@ -6,6 +6,12 @@ import os
 import random
 
 import pytest
+from hypothesis import settings
+
+# A change is judged by the same examples everywhere; `make fuzz` looks for new ones.
+settings.register_profile("same_examples", derandomize=True)
+settings.register_profile("new_examples", derandomize=False, print_blob=True)
+settings.load_profile("same_examples")
 
 
 def pytest_addoption(parser):

@@ -325,6 +325,8 @@ def test_three_balls_in_a_row():
 def test_a_body_that_cannot_be_moved_is_the_environment(seed):
     random = np.random.default_rng(seed)
     bodies, contacts = plate_on_the_ground(random, 0.5, 0.0)
+    # With more than three points the share of each, and with it the friction, is not determined.
+    contacts = contacts[:3]
     rock = free_object(1e12, 1e12 * np.eye(3), np.zeros(6))
     on_rock = [
         Contact(c.body, c.jacobian, c.normal, c.friction, c.restitution, "rock", point_of_free_object([0.0, 0.0, 0.0]))

@@ -49,10 +49,10 @@ class SceneArrays(NamedTuple):
     joints (a, 13, n): constants, see `joint_kernel`.
 
     terms (a, 14 + n, n), of each arm in rows: COMMAND and EXTERNAL torque [Nm], given from outside; MIDDLE and
-    MIDDLE_RATE, configuration [rad] and velocity [rad/s] at the middle of the interval; ACCELERATION at the
-    end of the last interval [rad/s^2]; at MIDDLE the NONLINEAR torques less what acts from outside [Nm], COMPENSATION,
-    the gravity torque that the arm adds to its command [Nm], JACOBIAN of E (6, n) and INVERSE_MASS (n, n);
-    ACTUATION of the motors [Nm].
+    MIDDLE_RATE, configuration [rad] and velocity [rad/s] at the middle of the interval; ACCELERATION at the end of
+    the last interval [rad/s^2]; at MIDDLE the NONLINEAR torques less what acts from outside [Nm], COMPENSATION, the
+    gravity torque that the arm adds to its command [Nm], JACOBIAN of E (6, n) and INVERSE_MASS (n, n); ACTUATION of
+    the motors [Nm].
 
     bodies (b, 98), of each body in columns: POSITION (3) of the reference point, which is the origin of E or the
     centre [m], ROTATION (9), axes of the body as columns, VELOCITY (3) [m/s], SPIN (3) [rad/s]; FORCE (3) [N] of the
