@@ -427,14 +427,14 @@ def required(pipeline: Pipeline | None) -> Pipeline:
     return pipeline
 
 
-def _main(name: str, **parts: bool) -> int:
+def _main(name: str, cores: slice = slice(None), **parts: bool) -> int:
     make = functools.partial(LoopNode, name, **parts)
-    return runtime.run(make, runtime.spin_until_stopped, priority=runtime.LOOP_PRIORITY)
+    return runtime.run(make, runtime.spin_until_stopped, priority=runtime.LOOP_PRIORITY, cores=cores)
 
 
 def main() -> int:
     """Entry point: everything in one process."""
-    return _main("impact_loop")
+    return _main("impact_loop", runtime.LOOP_CORES)
 
 
 def main_detector() -> int:

@@ -20,6 +20,10 @@ ROBOT_PRIORITY = 45
 LOOP_PRIORITY = 40
 """SCHED_FIFO priorities: the simulated robot keeps the clock, the loop answers it."""
 
+LOOP_CORES = slice(-1, None)
+ROBOT_CORES = slice(None, -1)
+"""Of the cores a process may run on: one for the loop, whose caches stay warm there, the others for the robot side."""
+
 
 class StopRequest:
     """Set by SIGINT or SIGTERM; asked by the loops."""
@@ -37,13 +41,16 @@ def run(
     spin: Callable[[Node, EventsExecutor, StopRequest], None],
     *,
     priority: int | None = None,
+    cores: slice = slice(None),
 ) -> int:
     """Start rclpy, make the node, call `spin` until it returns, shut down. Returns the exit code.
 
-    priority: of SCHED_FIFO, for nodes with a clock to keep; None for the others.
+    priority: of SCHED_FIFO, for nodes with a clock to keep; None for the others. cores: which of the cores the process
+    may run on it keeps to when it has its priority.
     """
     if priority is not None and prefer_real_time(priority):
         keep_cores_awake()
+        keep_to_cores(cores)
     stop = StopRequest()
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -89,6 +96,13 @@ def keep_cores_awake() -> None:
     """
     with contextlib.suppress(OSError):
         os.write(os.open("/dev/cpu_dma_latency", os.O_WRONLY | os.O_CLOEXEC), struct.pack("=i", 0))
+
+
+def keep_to_cores(cores: slice) -> None:
+    """Stay on these of the cores that are allowed, if that leaves any. Before rclpy makes its threads."""
+    kept = sorted(os.sched_getaffinity(0))[cores]
+    if kept:
+        os.sched_setaffinity(0, kept)
 
 
 def still_heap() -> None:

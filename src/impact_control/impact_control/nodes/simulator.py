@@ -325,7 +325,7 @@ def main() -> int:
     def spin(node: SimulatorNode, executor: EventsExecutor, stop: runtime.StopRequest) -> None:
         node.spin(executor, stop)
 
-    return runtime.run(SimulatorNode, spin, priority=runtime.ROBOT_PRIORITY)
+    return runtime.run(SimulatorNode, spin, priority=runtime.ROBOT_PRIORITY, cores=runtime.ROBOT_CORES)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,179 @@
+"""Time from a joint state to the command that answers it, over DDS, of the loop node and of a bare ping-pong.
+
+Both run at once and are asked in turn, a few seconds each, so that whatever else the machine does meets both.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import numpy as np
+import rclpy
+from lifecycle_msgs.msg import Transition
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from impact_control.graph import Duty, NodeSpec
+from impact_control.nodes import qos, runtime, topics
+from impact_control.nodes.calls import Caller
+from impact_control.nodes.inbox import Inbox
+from impact_control.nodes.messages import to_stamp
+from impact_control.nodes.processes import Processes
+from impact_control.nodes.session import GraphError
+from impact_control.references import initial_configuration
+from impact_control.robots import load_robot
+from impact_control.scenario import load_scenario
+
+SCENARIO = "tabletop"
+
+PING_PONG = NodeSpec("ping_pong", "bench_echo", Duty.LOOP)
+LOOP = NodeSpec("impact_loop", "loop", Duty.LOOP, {"scenario": SCENARIO, "state_patience": 0.0})
+
+TURN = 5.0
+"""[s] each is asked before it is the other's turn."""
+
+LOOK_BEFORE_END = 50_000
+"""[ns] before the next sample, at which the answer to a sample has to be there."""
+
+LATE_START = 100_000
+"""[ns] behind its time, from which a sample is not sent: the sender was held up, which says nothing of the answer."""
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Answer times [us] over DDS and samples without answer, of `cycles` samples at 1 kHz."""
+
+    name: str
+    median: float
+    high: float
+    highest: float
+    missed: int
+    cycles: int
+
+
+@dataclass
+class _Peer:
+    """Who answers: its topics, in a namespace of its own, and what was measured [s]."""
+
+    name: str
+    publisher: rclpy.publisher.Publisher
+    inbox: Inbox
+    answers: list[float] = field(default_factory=list)
+    cycles: int = 0
+
+    def __post_init__(self) -> None:
+        self.commands = self.inbox.subscribe(Float64MultiArray, f"{self.name}/{topics.COMMANDS}", qos.COMMAND)
+
+    def present(self) -> bool:
+        return bool(self.publisher.get_subscription_count() and self.commands.publishers)
+
+    def result(self) -> Latency:
+        median, high, highest = np.percentile(self.answers, [50, 99, 99.9]) * 1e6
+        missed = self.cycles - len(self.answers)
+        return Latency(self.name, float(median), float(high), float(highest), missed, self.cycles)
+
+
+def measure_latency(seconds: float) -> tuple[Latency, Latency]:
+    """Return what the ping-pong, which answers with an empty command at once, and the loop node needed.
+
+    seconds: for each; the loop holds its pose meanwhile. Raises GraphError when a process ends too early.
+    """
+    # A fresh process: rclpy of the sender must not be that of this one.
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_measure, args=(seconds, sender))
+    process.start()
+    sender.close()
+    try:
+        result: tuple[Latency, Latency] = receiver.recv()
+    except EOFError as error:
+        raise GraphError("the measurement of the latency ended without a result, see above") from error
+    finally:
+        process.join()
+    return result
+
+
+def _measure(seconds: float, sender: Connection) -> None:
+    if runtime.prefer_real_time(runtime.ROBOT_PRIORITY):
+        runtime.keep_cores_awake()
+    rclpy.init()
+    node = rclpy.create_node("bench")
+    inbox = Inbox(node)
+    processes: list[Processes] = []
+    try:
+        peers = [_start(spec, node, inbox, processes) for spec in (PING_PONG, LOOP)]
+        runtime.keep_to_cores(runtime.ROBOT_CORES)
+        sender.send(tuple(_ask_in_turn(peers, seconds)))
+    finally:
+        for one in processes:
+            one.stop_all()
+        inbox.close()
+        node.destroy_node()
+        rclpy.try_shutdown()
+
+
+def _start(spec: NodeSpec, node: Node, inbox: Inbox, processes: list[Processes]) -> _Peer:
+    """Start one who answers and wait until it is there."""
+    processes.append(Processes(Path(os.environ["ROS_LOG_DIR"]), spec.name))
+    publisher = node.create_publisher(JointState, f"{spec.name}/{topics.JOINT_STATES}", qos.STREAM)
+    peer = _Peer(spec.name, publisher, inbox)
+    executor = runtime.EventsExecutor()
+    executor.add_node(node)
+    caller = Caller(node, lambda limit: executor.spin_once(timeout_sec=limit))
+    processes[-1].start(spec)
+    if spec is LOOP:
+        name = f"{spec.name}/{spec.name}"
+        caller.await_node(name)
+        for transition in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
+            caller.change(name, transition)
+    caller.wait(peer.present, 30.0, spec.name)
+    executor.remove_node(node)
+    return peer
+
+
+def _ask_in_turn(peers: list[_Peer], seconds: float) -> list[Latency]:
+    scenario = load_scenario(SCENARIO)
+    q = initial_configuration(scenario, load_robot()).tolist()
+    still = [0.0] * len(q)
+    message = JointState(name=list(load_robot().joint_names), position=q, velocity=still, effort=still)
+    period = round(scenario.control.period * 1e9)
+    wanted = round(seconds / scenario.control.period)
+    turn = min(wanted, round(TURN / scenario.control.period))
+    runtime.still_heap()
+    while peers[-1].cycles < wanted:
+        for peer in peers:
+            _ask(peer, message, period, min(turn, wanted - peer.cycles))
+    return [peer.result() for peer in peers]
+
+
+def _ask(peer: _Peer, message: JointState, period: int, count: int) -> None:
+    """Send `count` samples, `period` [ns] apart, and note when each answer came."""
+    due = time.monotonic_ns() + 100_000_000
+    while count:
+        due += period
+        _sleep_until(due)
+        if time.monotonic_ns() - due > LATE_START:
+            due = time.monotonic_ns()
+            continue
+        for _ in peer.commands.drain():
+            pass  # too late for its own sample
+        sent = time.time_ns()
+        to_stamp(sent, message.header.stamp)
+        peer.publisher.publish(message)
+        # Looking for the answer meanwhile would take the core from who computes it; DDS notes when it came.
+        _sleep_until(due + period - LOOK_BEFORE_END)
+        peer.answers += [(received - sent) * 1e-9 for _, received, _ in peer.commands.drain()]
+        peer.cycles += 1
+        count -= 1
+
+
+def _sleep_until(due: int) -> None:
+    """Sleep until `due` [ns] of the monotonic clock."""
+    while (left := due - time.monotonic_ns()) > 0:
+        time.sleep(left * 1e-9)

@@ -1,0 +1,16 @@
+"""The benchmark over DDS asks the loop node and the ping-pong, and gets answers from both."""
+
+import pytest
+
+from impact_control.nodes.latency import measure_latency
+
+pytestmark = pytest.mark.node
+
+
+def test_both_answer_most_samples():
+    ping_pong, loop = measure_latency(0.5)
+    assert (ping_pong.name, loop.name) == ("ping_pong", "impact_loop")
+    for way in (ping_pong, loop):
+        assert way.cycles == 500
+        assert way.missed < 250
+        assert 0.0 < way.median <= way.high <= way.highest
