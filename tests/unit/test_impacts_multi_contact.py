@@ -403,6 +403,7 @@ def good_case():
         ({}, {"normal": np.array([math.nan, 0.0, 0.0])}, "normal of contact 0"),
         ({}, {"jacobian": np.full((3, 3), math.nan)}, "jacobian of contact 0"),
         ({}, {"jacobian": np.eye(4)}, "jacobian of contact 0"),
+        ({}, {"jacobian": np.zeros((3, 3))}, "jacobian of contact 0"),
         ({}, {"friction": -0.1}, "friction of contact 0"),
         ({}, {"friction": math.nan}, "friction of contact 0"),
         ({}, {"restitution": 1.1}, "restitution of contact 0"),

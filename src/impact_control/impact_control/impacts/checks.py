@@ -1,4 +1,4 @@
-"""Checks of what the impact maps are given. All raise InvalidInputError with the value and what is allowed."""
+"""Checks of vectors and matrices. All raise InvalidInputError with the value and what is allowed."""
 
 from __future__ import annotations
 
@@ -28,17 +28,6 @@ def finite_array(name: str, value: object, shape: tuple[int, ...]) -> Matrix:
     if not np.all(np.isfinite(array)):
         raise InvalidInputError(name, value, f"finite numbers of shape {shape}")
     return array
-
-
-def number_between(name: str, value: float, low: float, high: float) -> float:
-    """Return a float from low to high, both allowed unless infinite."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(name, value, f"a number from {low:g} to {high:g}") from error
-    if not low <= number <= high or abs(number) == np.inf:
-        raise InvalidInputError(name, value, f"a finite number from {low:g} to {high:g}")
-    return number
 
 
 def unit_vector(name: str, value: object) -> Vector:

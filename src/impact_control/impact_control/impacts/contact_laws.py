@@ -26,7 +26,7 @@ from impact_control.impacts.restitution import (
     maxwell_restitution,
     relative_damping_for_restitution,
 )
-from impact_control.impacts.scalar_checks import require_not_negative, require_positive
+from impact_control.impacts.scalar_checks import require_between, require_not_negative, require_positive
 from impact_control.types import Vector
 
 
@@ -278,7 +278,26 @@ class NonlinearViscoelastic(_LawWithoutMemory):
 
 
 @dataclass(frozen=True)
-class HuntCrossley(_LawWithoutMemory):
+class _WithExponent(_LawWithoutMemory):
+    """Laws with stiffness k [N/m^eta], above 0, damping d [N s/m^(eta+1)], at least 0, exponent eta [-], above 0."""
+
+    stiffness: float
+    damping: float
+    exponent: float
+
+    def __post_init__(self) -> None:
+        require_positive("stiffness", self.stiffness)
+        require_not_negative("damping", self.damping)
+        require_positive("exponent", self.exponent)
+
+    @property
+    def parameters(self) -> Vector:
+        """Return [k, d, eta, 0]."""
+        return np.array([self.stiffness, self.damping, self.exponent, 0.0])
+
+
+@dataclass(frozen=True)
+class HuntCrossley(_WithExponent):
     """f = (k + d ddelta) delta^eta. Proper 2021 (2.35).
 
     stiffness k [N/m^eta], above 0; damping d [N s/m^(eta+1)], at least 0; exponent eta [-], above 0. It pulls when
@@ -286,17 +305,6 @@ class HuntCrossley(_LawWithoutMemory):
     """
 
     kind: ClassVar[LawKind] = LawKind.HUNT_CROSSLEY
-    stiffness: float
-    damping: float
-    exponent: float
-
-    def __post_init__(self) -> None:
-        _require_shape(self.stiffness, self.damping, self.exponent)
-
-    @property
-    def parameters(self) -> Vector:
-        """Return [k, d, eta, 0]."""
-        return np.array([self.stiffness, self.damping, self.exponent, 0.0])
 
     def restitution(self, mass: float, speed: float) -> float:
         """Return `hunt_crossley_restitution` at speed [m/s], for any mass [kg]. Raises InvalidInputError."""
@@ -306,7 +314,7 @@ class HuntCrossley(_LawWithoutMemory):
 
 
 @dataclass(frozen=True)
-class ExponentialHuntCrossley(_LawWithoutMemory):
+class ExponentialHuntCrossley(_WithExponent):
     """The law of `exponential_hunt_crossley_force` with its parameters. It never pulls.
 
     stiffness k_c [N/m^eta] above 0, damping d_c [N s/m^(eta+1)] at least 0, exponent eta [-] above 0; 3/2 for
@@ -314,17 +322,6 @@ class ExponentialHuntCrossley(_LawWithoutMemory):
     """
 
     kind: ClassVar[LawKind] = LawKind.EXPONENTIAL_HUNT_CROSSLEY
-    stiffness: float
-    damping: float
-    exponent: float
-
-    def __post_init__(self) -> None:
-        _require_shape(self.stiffness, self.damping, self.exponent)
-
-    @property
-    def parameters(self) -> Vector:
-        """Return [k, d, eta, 0]."""
-        return np.array([self.stiffness, self.damping, self.exponent, 0.0])
 
     def restitution(self, mass: float, speed: float) -> float:
         """Return `exponential_restitution` at speed [m/s], for any mass [kg]. Raises InvalidInputError."""
@@ -334,7 +331,7 @@ class ExponentialHuntCrossley(_LawWithoutMemory):
 
 
 @dataclass(frozen=True)
-class RestitutionHuntCrossley(_LawWithoutMemory):
+class RestitutionHuntCrossley(_WithExponent):
     """Exponentially extended Hunt-Crossley law with restitution: Proper 2021 (2.36), (2.37). It never pulls.
 
     The force is Hunt-Crossley's down to ddelta = -mu_N ddelta^-, and below decays exponentially with
@@ -348,16 +345,12 @@ class RestitutionHuntCrossley(_LawWithoutMemory):
     """
 
     kind: ClassVar[LawKind] = LawKind.RESTITUTION_HUNT_CROSSLEY
-    stiffness: float
-    damping: float
-    exponent: float
     newton_restitution: float
     impact_rate: float
 
     def __post_init__(self) -> None:
-        _require_shape(self.stiffness, self.damping, self.exponent)
-        if not 0.0 <= self.newton_restitution <= 1.0:
-            raise InvalidInputError("newton_restitution", self.newton_restitution, "a number from 0 to 1")
+        super().__post_init__()
+        require_between("newton_restitution", self.newton_restitution, 0.0, 1.0)
         require_positive("impact_rate", self.impact_rate)
         # Rounding is let pass: exact damping for a small restitution is 1 / mu_N but for less than that.
         if not self._release <= 1.0 + 1e-12:
@@ -456,9 +449,3 @@ class RegularisedCoulomb:
         speed = float(np.linalg.norm(slip_velocity))
         gain = regularised_coulomb_gain(speed, self.friction, self.velocity_scale)
         return -gain * normal_force * slip_velocity
-
-
-def _require_shape(stiffness: float, damping: float, exponent: float) -> None:
-    require_positive("stiffness", stiffness)
-    require_not_negative("damping", damping)
-    require_positive("exponent", exponent)

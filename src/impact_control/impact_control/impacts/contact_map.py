@@ -14,8 +14,10 @@ import numpy as np
 
 from impact_control.compiled import compiled
 from impact_control.errors import InvalidInputError
-from impact_control.impacts.checks import ROUNDING, finite_array, number_between, symmetric, unit_vector
+from impact_control.impacts.checks import ROUNDING, finite_array, symmetric, unit_vector
 from impact_control.impacts.coulomb_map import REVERSES, SLIPS, SMALLEST_SLIP_RATIO, STICKS, UNSOLVED, coulomb_impulse
+from impact_control.impacts.dense import dot
+from impact_control.impacts.scalar_checks import require_between, require_not_negative
 from impact_control.types import Matrix, Vector
 
 _SMALLEST_DRIVE_RATIO = 1e-9
@@ -118,8 +120,8 @@ def predict_contact_impact(
 
 def checked_laws(friction: float, restitution: float, law: FrictionLaw) -> tuple[float, float, bool]:
     """Return mu, e and whether the law is Coulomb's. Raises InvalidInputError."""
-    mu = number_between("friction", friction, 0.0, math.inf)
-    e = number_between("restitution", restitution, 0.0, 1.0)
+    mu = require_not_negative("friction", friction)
+    e = require_between("restitution", restitution, 0.0, 1.0)
     if law is not FrictionLaw.COULOMB and law is not FrictionLaw.FIXED_DIRECTION:
         raise InvalidInputError("law", law, "a FrictionLaw")
     return mu, e, law is FrictionLaw.COULOMB
@@ -155,15 +157,6 @@ def _require_mobility(inverse_inertia: Matrix, velocity: Vector) -> None:
 
 
 @compiled
-def dot(a: Vector, b: Vector) -> float:
-    """Return the scalar product of two short vectors; a loop, for kernels."""
-    total = 0.0
-    for i in range(a.shape[0]):
-        total += a[i] * b[i]
-    return total
-
-
-@compiled
 def impulse_at_contact(
     mobility: Matrix,
     normal: Vector,
@@ -182,7 +175,7 @@ def impulse_at_contact(
     if not abs(math.sqrt(dot(normal, normal)) - 1.0) <= 1e-6:
         return NOT_UNIT, 0.0, SLIPS, False, 0.0
     axes = np.empty((3, 3))
-    slips = _contact_axes(normal, velocity, axes)
+    slips = contact_axes(normal, velocity, axes)
     # In contact axes: the normal, the slip, and across it.
     responses = np.empty((3, 3))
     local_mobility = np.empty((3, 3))
@@ -224,7 +217,7 @@ def impulse_at_contact(
 
 
 @compiled
-def _contact_axes(normal: Vector, velocity: Vector, axes: Matrix) -> bool:
+def contact_axes(normal: Vector, velocity: Vector, axes: Matrix) -> bool:
     """Write the normal, the direction of the slip and the one across it to the rows; return whether it slips.
 
     Without slip any tangents will do: they start from the world axis that is furthest from the normal.

@@ -39,6 +39,10 @@ import numpy as np
 
 from impact_control.compiled import compiled
 from impact_control.errors import ImpactControlError, InvalidInputError
+from impact_control.impacts.checks import finite_array
+from impact_control.impacts.dense import apply_affine, factorise, solve_in_place, solve_lower, solve_upper
+from impact_control.impacts.scalar_checks import require_positive
+from impact_control.impacts.unilateral_contact import cone_projection, contact_law_residual, into_cones, linearise
 from impact_control.types import Matrix, Vector
 
 RELATIVE_TOLERANCE = 1e-9
@@ -72,33 +76,6 @@ class ContactSolverError(ImpactControlError):
             f"contact impulses not found: residual {residual:.3g} m/s after {iterations} iterations; "
             f"allowed: at most {tolerance:.3g} m/s"
         )
-
-
-@compiled
-def contact_law_residual(velocity: Vector, impulse: Vector, friction: Vector, mobility: Vector) -> float:
-    """Return how far velocity v (3 m,) [m/s] and impulse p (3 m,) [Ns] are from the contact law [m/s], 0 if it holds.
-
-    friction mu (m,); mobility (m,) [1/kg] turns impulses into velocities. The largest entry of
-    mobility * (p - projection of p - v / mobility): the normal part projected on the numbers of at least 0, the
-    tangential part on the disk of radius mu p_N.
-    """
-    largest = 0.0
-    for i in range(friction.size):
-        a = 3 * i
-        inverse = 1.0 / mobility[i]
-        pushed = max(0.0, impulse[a] - inverse * velocity[a])
-        first, second = impulse[a + 1] - inverse * velocity[a + 1], impulse[a + 2] - inverse * velocity[a + 2]
-        length, radius = math.hypot(first, second), friction[i] * impulse[a]
-        shrink = radius / length if length > radius else 1.0
-        for part in (
-            impulse[a] - pushed,
-            impulse[a + 1] - shrink * first,
-            impulse[a + 2] - shrink * second,
-        ):
-            # Written so that a part that is not a number comes through.
-            if not abs(mobility[i] * part) <= largest:
-                largest = abs(mobility[i] * part)
-    return largest
 
 
 @compiled
@@ -156,8 +133,8 @@ def _search(
     size = impulse.size
     velocity, error, x, y, z = np.empty(size), np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     matrix = np.empty((size, size))
-    _into_cones(impulse, friction)
-    _apply(delassus, impulse, free_velocity, velocity)
+    into_cones(impulse, friction)
+    apply_affine(delassus, impulse, free_velocity, velocity)
     best = contact_law_residual(velocity, impulse, friction, mobility)
     if best <= tolerance:
         return best, 0
@@ -179,19 +156,20 @@ def _search(
                 scale = math.sqrt(mobility[row // 3] * mobility[column // 3])
                 matrix[row, column] = delassus[row, column] / scale
             matrix[row, row] += penalty
-        _factorise(matrix)
+        factorise(matrix)
         for _ in range(_STEPS_BETWEEN_NEWTON):
             for i in range(friction.size):
                 a = 3 * i
                 for row in range(a, a + 3):
                     x[row] = penalty * z[row] - y[row] - free_velocity[row] / math.sqrt(mobility[i])
                 x[a] -= friction[i] * math.hypot(y[a + 1], y[a + 2])
-            _solve_factorised(matrix, x)
+            solve_lower(matrix, x)
+            solve_upper(matrix, x)
             for i in range(friction.size):
                 a = 3 * i
                 for row in range(a, a + 3):
                     x[row] += y[row] / penalty
-                z[a], z[a + 1], z[a + 2] = _cone_projection(x[a], x[a + 1], x[a + 2], friction[i])
+                z[a], z[a + 1], z[a + 2] = cone_projection(x[a], x[a + 1], x[a + 2], friction[i])
                 for row in range(a, a + 3):
                     y[row] = penalty * (x[row] - z[row])
         made += _STEPS_BETWEEN_NEWTON
@@ -221,9 +199,9 @@ def _newton(
     for i in range(friction.size):
         regularisation += _REGULARISATION / friction.size * mobility[i]
     for _ in range(_NEWTON_STEPS):
-        _apply(delassus, candidate, free_velocity, velocity)
+        apply_affine(delassus, candidate, free_velocity, velocity)
         for i in range(friction.size):
-            _linearise(
+            linearise(
                 delassus,
                 velocity,
                 candidate,
@@ -234,13 +212,13 @@ def _newton(
                 error,
                 jacobian,
             )
-        if not _solve_in_place(jacobian, error):
+        if not solve_in_place(jacobian, error):
             return best
         for row in range(error.size):
             candidate[row] -= error[row]
             error[row] = candidate[row]
-        _into_cones(error, friction)
-        _apply(delassus, error, free_velocity, velocity)
+        into_cones(error, friction)
+        apply_affine(delassus, error, free_velocity, velocity)
         residual = contact_law_residual(velocity, error, friction, mobility)
         if residual < best:
             best = residual
@@ -248,84 +226,6 @@ def _newton(
             if best <= tolerance:
                 return best
     return best
-
-
-@compiled
-def _linearise(
-    delassus: Matrix,
-    velocity: Vector,
-    impulse: Vector,
-    friction: float,
-    inverse_mobility: float,
-    regularisation: float,
-    a: int,
-    error: Vector,
-    jacobian: Matrix,
-) -> None:
-    """Write the rows a, a+1, a+2 of one contact of the law as F(p) = 0, and of dF/dp.
-
-    With x = p - v / mobility: F = p where x_N <= 0 (open); F_N = p_N - x_N otherwise, and F_T = p_T less the
-    projection of x_T on the disk of radius mu x_N: p_T - x_T inside of it (stick), p_T - mu x_N x_T / |x_T| outside.
-    The regularisation [1/kg] takes the place of W where W has none: it gives the shortest step.
-    """
-    x_n = impulse[a] - velocity[a] * inverse_mobility
-    x_1, x_2 = impulse[a + 1] - velocity[a + 1] * inverse_mobility, impulse[a + 2] - velocity[a + 2] * inverse_mobility
-    if x_n <= 0.0:
-        for row in range(a, a + 3):
-            error[row] = impulse[row]
-            for column in range(impulse.size):
-                jacobian[row, column] = 0.0
-            jacobian[row, row] = 1.0
-        return
-    for row in range(a, a + 3):
-        error[row] = velocity[row] * inverse_mobility
-        for column in range(impulse.size):
-            jacobian[row, column] = delassus[row, column] * inverse_mobility
-        jacobian[row, row] += regularisation * inverse_mobility
-    length, radius = math.hypot(x_1, x_2), friction * x_n
-    if length <= radius:
-        return
-    d_1, d_2, ratio = x_1 / length, x_2 / length, radius / length
-    error[a + 1] = impulse[a + 1] - radius * d_1
-    error[a + 2] = impulse[a + 2] - radius * d_2
-    for column in range(impulse.size):
-        dx_n, dx_1, dx_2 = -jacobian[a, column], -jacobian[a + 1, column], -jacobian[a + 2, column]
-        if column == a:
-            dx_n += 1.0
-        elif column == a + 1:
-            dx_1 += 1.0
-        elif column == a + 2:
-            dx_2 += 1.0
-        along = d_1 * dx_1 + d_2 * dx_2
-        jacobian[a + 1, column] = -friction * d_1 * dx_n - ratio * (dx_1 - d_1 * along)
-        jacobian[a + 2, column] = -friction * d_2 * dx_n - ratio * (dx_2 - d_2 * along)
-    jacobian[a + 1, a + 1] += 1.0
-    jacobian[a + 2, a + 2] += 1.0
-
-
-@compiled
-def _cone_projection(normal: float, first: float, second: float, friction: float) -> tuple[float, float, float]:
-    """Return the point of the cone |x_T| <= mu x_N nearest to (normal, first, second)."""
-    length = math.hypot(first, second)
-    if length <= friction * normal:
-        return normal, first, second
-    if friction * length <= -normal:
-        return 0.0, 0.0, 0.0
-    along = (normal + friction * length) / (1.0 + friction * friction)
-    shrink = friction * along / length
-    return along, shrink * first, shrink * second
-
-
-@compiled
-def _into_cones(impulse: Vector, friction: Vector) -> None:
-    """Cut negative normal impulses off, and the friction that is then too large."""
-    for i in range(friction.size):
-        a = 3 * i
-        impulse[a] = max(impulse[a], 0.0)
-        length, radius = math.hypot(impulse[a + 1], impulse[a + 2]), friction[i] * impulse[a]
-        if length > radius:
-            impulse[a + 1] *= radius / length
-            impulse[a + 2] *= radius / length
 
 
 @compiled
@@ -338,71 +238,9 @@ def _stopping_impulse(delassus: Matrix, free_velocity: Vector, impulse: Vector) 
         impulse[row] = -free_velocity[row]
     for row in range(impulse.size):
         factor[row, row] += _REGULARISATION * largest
-    _factorise(factor)
-    _solve_factorised(factor, impulse)
-
-
-@compiled
-def _apply(matrix: Matrix, vector: Vector, offset: Vector, result: Vector) -> None:
-    """Write matrix vector + offset to `result`."""
-    for row in range(result.size):
-        total = 0.0
-        for column in range(vector.size):
-            total += matrix[row, column] * vector[column]
-        result[row] = total + offset[row]
-
-
-@compiled
-def _factorise(matrix: Matrix) -> None:
-    """Overwrite the lower triangle of a positive definite matrix with its Cholesky factor."""
-    for row in range(matrix.shape[0]):
-        for column in range(row + 1):
-            total = matrix[row, column]
-            for k in range(column):
-                total -= matrix[row, k] * matrix[column, k]
-            matrix[row, column] = total / matrix[column, column] if column < row else math.sqrt(total)
-
-
-@compiled
-def _solve_factorised(factor: Matrix, vector: Vector) -> None:
-    """Overwrite `vector` with the solution for the matrix that `_factorise` was given."""
-    for row in range(vector.size):
-        for k in range(row):
-            vector[row] -= factor[row, k] * vector[k]
-        vector[row] /= factor[row, row]
-    for row in range(vector.size - 1, -1, -1):
-        for k in range(row + 1, vector.size):
-            vector[row] -= factor[k, row] * vector[k]
-        vector[row] /= factor[row, row]
-
-
-@compiled
-def _solve_in_place(matrix: Matrix, right: Vector) -> bool:
-    """Overwrite `right` with the solution of matrix x = right, destroying the matrix; False if it is singular."""
-    size = right.size
-    for column in range(size):
-        pivot = column
-        for row in range(column + 1, size):
-            if abs(matrix[row, column]) > abs(matrix[pivot, column]):
-                pivot = row
-        if not abs(matrix[pivot, column]) > 0.0:
-            return False
-        inverse_pivot = 1.0 / matrix[pivot, column]
-        if pivot != column:
-            for k in range(column, size):
-                matrix[column, k], matrix[pivot, k] = matrix[pivot, k], matrix[column, k]
-            right[column], right[pivot] = right[pivot], right[column]
-        for row in range(column + 1, size):
-            factor = matrix[row, column] * inverse_pivot
-            if factor != 0.0:
-                for k in range(column + 1, size):
-                    matrix[row, k] -= factor * matrix[column, k]
-                right[row] -= factor * right[column]
-    for row in range(size - 1, -1, -1):
-        for k in range(row + 1, size):
-            right[row] -= matrix[row, k] * right[k]
-        right[row] /= matrix[row, row]
-    return True
+    factorise(factor)
+    solve_lower(factor, impulse)
+    solve_upper(factor, impulse)
 
 
 def contact_impulses(
@@ -419,15 +257,14 @@ def contact_impulses(
     Raises InvalidInputError; ContactSolverError when no impulses are found: then most likely there are none, for
     example between two walls that close in on a body.
     """
-    mu = _finite("friction", friction, (np.size(friction),))
+    mu = finite_array("friction", friction, (np.size(friction),))
     if np.any(mu < 0.0):
         raise InvalidInputError("friction", friction, "numbers of at least 0")
     size = 3 * mu.size
-    W = _finite("delassus", delassus, (size, size))
-    c = _finite("free_velocity", free_velocity, (size,))
-    impulse = np.zeros(size) if first_guess is None else _finite("first_guess", first_guess, (size,)).copy()
-    if not (math.isfinite(relative_tolerance) and relative_tolerance > 0.0):
-        raise InvalidInputError("relative_tolerance", relative_tolerance, "a finite number above 0")
+    W = finite_array("delassus", delassus, (size, size))
+    c = finite_array("free_velocity", free_velocity, (size,))
+    impulse = np.zeros(size) if first_guess is None else finite_array("first_guess", first_guess, (size,))
+    require_positive("relative_tolerance", relative_tolerance)
     if not size:
         return impulse
     largest = float(np.max(np.abs(W)))
@@ -440,10 +277,3 @@ def contact_impulses(
     if not residual <= tolerance:
         raise ContactSolverError(residual, tolerance, iterations, impulse)
     return impulse
-
-
-def _finite(name: str, value: Matrix, shape: tuple[int, ...]) -> Matrix:
-    array = np.ascontiguousarray(value, dtype=np.float64)
-    if array.shape != shape or not np.all(np.isfinite(array)):
-        raise InvalidInputError(name, value, f"finite numbers of shape {shape}")
-    return array

@@ -10,12 +10,14 @@ import numpy as np
 
 from impact_control.compiled import compiled
 from impact_control.errors import InvalidInputError
+from impact_control.impacts.contact_map import contact_axes
+from impact_control.impacts.dense import all_finite, couple, dot, factorise, is_symmetric
+from impact_control.impacts.scalar_checks import require_positive
 from impact_control.types import Matrix, Vector
 
 _UNIT_TOLERANCE = 1e-6
-_SYMMETRY_TOLERANCE = 1e-9
 _ALLOWED = (
-    ("jacobian", "finite numbers"),
+    ("jacobian", "finite numbers, not all of them 0"),
     ("normal", "a vector of length 1"),
     ("friction", "a finite number of at least 0"),
     ("restitution", "a number from 0 to 1"),
@@ -43,8 +45,7 @@ def free_object(mass: float, rotational_inertia: Matrix, velocity: Vector) -> Bo
     from the centre of mass is robots.contact_point_jacobian(I, r) with the identity I (6, 6). Raises
     InvalidInputError; `predict_multi_contact_impact` refuses a rotational inertia that is not positive definite.
     """
-    if not (np.isfinite(mass) and mass > 0.0):
-        raise InvalidInputError("mass", mass, "a finite number above 0")
+    require_positive("mass", mass)
     if np.shape(rotational_inertia) != (3, 3):
         raise InvalidInputError("rotational_inertia", rotational_inertia, "finite numbers of shape (3, 3)")
     inertia = np.zeros((6, 6))
@@ -89,6 +90,8 @@ class ContactSystem:
         axes: (m, 3, 3) the axes of the contact frames as rows, in the axes of the world frame A.
         friction: mu (m,).
         restitution: e (m,).
+        response: J M^-1 (3 m, N): what an impulse at a contact does to the velocities.
+        delassus: W = J M^-1 J^T (3 m, 3 m) [1/kg]: and what it does to those of the contacts.
     """
 
     degrees: dict[str, slice]
@@ -98,6 +101,8 @@ class ContactSystem:
     axes: Matrix
     friction: Vector
     restitution: Vector
+    response: Matrix
+    delassus: Matrix
 
 
 def assemble(bodies: Mapping[str, Body], contacts: Sequence[Contact]) -> ContactSystem:
@@ -107,6 +112,38 @@ def assemble(bodies: Mapping[str, Body], contacts: Sequence[Contact]) -> Contact
     """
     if not contacts:
         raise InvalidInputError("contacts", contacts, "at least one contact")
+    degrees, inertia, velocity = _joined(bodies)
+    count, size = len(contacts), velocity.size
+    jacobian, normals = np.zeros((3 * count, size)), np.empty((count, 3))
+    friction, restitution = np.empty(count), np.empty(count)
+    for i, contact in enumerate(contacts):
+        rows = slice(3 * i, 3 * i + 3)
+        part, width = _degrees_of(contact.body, i, degrees)
+        jacobian[rows, part] = _shaped("jacobian of contact", i, contact.jacobian, (3, width))
+        if contact.other is not None and contact.other_jacobian is not None:
+            if contact.other == contact.body:
+                raise InvalidInputError(f"other of contact {i}", contact.other, "another body than the first")
+            part, width = _degrees_of(contact.other, i, degrees)
+            other = _shaped("other_jacobian of contact", i, contact.other_jacobian, (3, width))
+            np.negative(other, out=jacobian[rows, part])
+        elif contact.other is not None or contact.other_jacobian is not None:
+            raise InvalidInputError(f"other of contact {i}", contact.other, "both or none of other and other_jacobian")
+        normals[i] = _shaped("normal of contact", i, contact.normal, (3,))
+        friction[i], restitution[i] = contact.friction, contact.restitution
+
+    axes = np.empty((count, 3, 3))
+    wrong, kind = _turn_into_contact_frames(normals, friction, restitution, axes, jacobian)
+    if wrong >= 0:
+        name, allowed = _ALLOWED[kind]
+        raise InvalidInputError(f"{name} of contact {wrong}", getattr(contacts[wrong], name), allowed)
+    response, delassus = np.empty_like(jacobian), np.empty((3 * count, 3 * count))
+    if not (_are_numbers(inertia, velocity) and couple(inertia, jacobian, response, delassus)):
+        raise _wrong_body(bodies)
+    return ContactSystem(degrees, inertia, velocity, jacobian, axes, friction, restitution, response, delassus)
+
+
+def _joined(bodies: Mapping[str, Body]) -> tuple[dict[str, slice], Matrix, Vector]:
+    """Return where the degrees of freedom of each body lie, and the inertia and the velocity of all."""
     degrees: dict[str, slice] = {}
     size = 0
     for name, body in bodies.items():
@@ -118,39 +155,15 @@ def assemble(bodies: Mapping[str, Body], contacts: Sequence[Contact]) -> Contact
         width = part.stop - part.start
         velocity[part] = _shaped("velocity of", name, body.velocity, (width,))
         inertia[part, part] = _shaped("inertia of", name, body.inertia, (width, width))
-
-    count = len(contacts)
-    jacobian, normals = np.zeros((count, 3, size)), np.empty((count, 3))
-    for i, contact in enumerate(contacts):
-        normals[i] = _shaped("normal of contact", i, contact.normal, (3,))
-        part = _degrees_of(contact.body, i, degrees)
-        jacobian[i, :, part] = _shaped("jacobian of contact", i, contact.jacobian, (3, part.stop - part.start))
-        if contact.other is not None and contact.other_jacobian is not None:
-            if contact.other == contact.body:
-                raise InvalidInputError(f"other of contact {i}", contact.other, "another body than the first")
-            part = _degrees_of(contact.other, i, degrees)
-            shape = (3, part.stop - part.start)
-            jacobian[i, :, part] -= _shaped("other_jacobian of contact", i, contact.other_jacobian, shape)
-        elif contact.other is not None or contact.other_jacobian is not None:
-            raise InvalidInputError(f"other of contact {i}", contact.other, "both or none of other and other_jacobian")
-    friction = np.array([contact.friction for contact in contacts], dtype=np.float64)
-    restitution = np.array([contact.restitution for contact in contacts], dtype=np.float64)
-
-    _require_bodies(inertia, velocity, bodies)
-    wrong, kind = _first_wrong(jacobian, normals, friction, restitution)
-    if wrong >= 0:
-        name, allowed = _ALLOWED[kind]
-        raise InvalidInputError(f"{name} of contact {wrong}", getattr(contacts[wrong], name), allowed)
-    axes = np.empty((count, 3, 3))
-    rows = jacobian.reshape(3 * count, size)
-    _turn_into_contact_frames(normals, axes, rows)
-    return ContactSystem(degrees, inertia, velocity, rows, axes, friction, restitution)
+    return degrees, inertia, velocity
 
 
-def _degrees_of(body: str, contact: int, degrees: dict[str, slice]) -> slice:
+def _degrees_of(body: str, contact: int, degrees: dict[str, slice]) -> tuple[slice, int]:
+    """Return where the degrees of freedom of a body lie, and how many there are."""
     if body not in degrees:
         raise InvalidInputError(f"body of contact {contact}", body, f"one of {', '.join(degrees)}")
-    return degrees[body]
+    part = degrees[body]
+    return part, part.stop - part.start
 
 
 def _shaped(what: str, which: str | int, value: Matrix, shape: tuple[int, ...]) -> Matrix:
@@ -160,72 +173,57 @@ def _shaped(what: str, which: str | int, value: Matrix, shape: tuple[int, ...]) 
     return value
 
 
-# The checks below look at the whole system at once, and at its parts only to say which one is wrong.
+@compiled
+def _are_numbers(inertia: Matrix, velocity: Vector) -> bool:
+    """Return whether all is finite and the inertia symmetric."""
+    return all_finite(velocity) and all_finite(inertia) and is_symmetric(inertia)
 
 
-def _require_bodies(inertia: Matrix, velocity: Vector, bodies: Mapping[str, Body]) -> None:
-    if np.isfinite(velocity).all() and np.isfinite(inertia).all() and _is_symmetric(inertia):
-        try:
-            np.linalg.cholesky(inertia)
-            return
-        except np.linalg.LinAlgError:
-            pass
+def _wrong_body(bodies: Mapping[str, Body]) -> InvalidInputError:
+    """Return the error of the first body that is not allowed; the whole system was found not to be."""
     for name, body in bodies.items():
         for what, value in (("velocity", body.velocity), ("inertia", body.inertia)):
             if not np.isfinite(value).all():
-                raise InvalidInputError(f"{what} of {name}", value, "finite numbers")
-        if not _is_symmetric(body.inertia):
-            raise InvalidInputError(f"inertia of {name}", body.inertia, "a symmetric matrix")
-        try:
-            np.linalg.cholesky(body.inertia)
-        except np.linalg.LinAlgError as error:
-            raise InvalidInputError(f"inertia of {name}", body.inertia, "a positive definite matrix") from error
-
-
-def _is_symmetric(matrix: Matrix) -> bool:
-    if (matrix == np.transpose(matrix)).all():
-        return True
-    # Bodies may be of very different weight: entries are compared with their diagonals.
-    scale = np.sqrt(np.abs(np.diagonal(matrix)))
-    difference = np.abs(matrix - np.transpose(matrix))
-    return bool((difference <= _SYMMETRY_TOLERANCE * np.multiply.outer(scale, scale)).all())
+                return InvalidInputError(f"{what} of {name}", value, "finite numbers")
+        if not is_symmetric(np.array(body.inertia, dtype=np.float64)):
+            return InvalidInputError(f"inertia of {name}", body.inertia, "a symmetric matrix")
+        if not factorise(np.array(body.inertia, dtype=np.float64)):
+            return InvalidInputError(f"inertia of {name}", body.inertia, "a positive definite matrix")
+    return InvalidInputError("bodies", bodies, "symmetric positive definite inertias")
 
 
 @compiled
-def _first_wrong(jacobian: Matrix, normals: Matrix, friction: Vector, restitution: Vector) -> tuple[int, int]:
-    """Return the first contact that is not allowed and the index in `_ALLOWED` of why; -1, -1 if all are."""
-    for i in range(friction.size):
-        for row in range(3):
-            for column in range(jacobian.shape[2]):
-                if not math.isfinite(jacobian[i, row, column]):
-                    return i, 0
-        squared = normals[i, 0] ** 2 + normals[i, 1] ** 2 + normals[i, 2] ** 2
-        if not abs(squared - 1.0) <= 2.0 * _UNIT_TOLERANCE:
+def _turn_into_contact_frames(
+    normals: Matrix, friction: Vector, restitution: Vector, axes: Matrix, jacobian: Matrix
+) -> tuple[int, int]:
+    """Write the axes of the contact frames, and turn the rows of the Jacobian into them, in place.
+
+    The tangents are any: friction does not depend on them.
+    Returns the first contact that is not allowed and the index in `_ALLOWED` of why; -1, -1 if all are.
+    """
+    at_rest = np.zeros(3)
+    for i in range(normals.shape[0]):
+        rows = jacobian[3 * i : 3 * i + 3]
+        if not (all_finite(rows) and _moves(rows)):
+            return i, 0
+        if not abs(math.sqrt(dot(normals[i], normals[i])) - 1.0) <= _UNIT_TOLERANCE:
             return i, 1
         if not (friction[i] >= 0.0 and math.isfinite(friction[i])):
             return i, 2
         if not 0.0 <= restitution[i] <= 1.0:
             return i, 3
+        contact_axes(normals[i], at_rest, axes[i])
+        for column in range(jacobian.shape[1]):
+            x, y, z = rows[0, column], rows[1, column], rows[2, column]
+            for k in range(3):
+                rows[k, column] = axes[i, k, 0] * x + axes[i, k, 1] * y + axes[i, k, 2] * z
     return -1, -1
 
 
 @compiled
-def _turn_into_contact_frames(normals: Matrix, axes: Matrix, jacobian: Matrix) -> None:
-    """Write the axes of the contact frames, and turn the rows of the Jacobian into them, in place.
-
-    The first tangent starts from the world axis that is furthest from the normal; friction does not depend on it.
-    """
-    for i in range(normals.shape[0]):
-        n, first, second = axes[i, 0], axes[i, 1], axes[i, 2]
-        n[:] = normals[i] / np.sqrt(np.sum(normals[i] ** 2))
-        furthest = np.argmin(np.abs(n))
-        first[:] = -n[furthest] * n
-        first[furthest] += 1.0
-        first /= np.sqrt(np.sum(first**2))
-        second[0] = n[1] * first[2] - n[2] * first[1]
-        second[1] = n[2] * first[0] - n[0] * first[2]
-        second[2] = n[0] * first[1] - n[1] * first[0]
-        for column in range(jacobian.shape[1]):
-            x, y, z = jacobian[3 * i, column], jacobian[3 * i + 1, column], jacobian[3 * i + 2, column]
-            for row in range(3):
-                jacobian[3 * i + row, column] = axes[i, row, 0] * x + axes[i, row, 1] * y + axes[i, row, 2] * z
+def _moves(rows: Matrix) -> bool:
+    """Return whether the contact moves with any body: not all entries are zero."""
+    for value in rows.flat:  # noqa: SIM110, a generator does not compile
+        if value != 0.0:
+            return True
+    return False

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from impact_control.errors import InvalidInputError
-from impact_control.impacts.checks import ROUNDING, finite_array, number_between, positive_definite, unit_vector
-from impact_control.impacts.scalar_checks import require_positive
+from impact_control.impacts.checks import ROUNDING, finite_array, positive_definite, unit_vector
+from impact_control.impacts.scalar_checks import require_between, require_positive
 from impact_control.types import Matrix, Vector
 
 
@@ -124,7 +124,7 @@ def projected_impulse(mass_matrix: Matrix, contact_velocity: Vector, restitution
     """
     m_em = positive_definite("mass_matrix", mass_matrix, 3)
     velocity = finite_array("contact_velocity", contact_velocity, (3,))
-    impulse: Vector = -(1.0 + number_between("restitution", restitution, 0.0, 1.0)) * (m_em @ velocity)
+    impulse: Vector = -(1.0 + require_between("restitution", restitution, 0.0, 1.0)) * (m_em @ velocity)
     return impulse
 
 

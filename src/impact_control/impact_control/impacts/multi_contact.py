@@ -111,12 +111,9 @@ def predict_multi_contact_impact(bodies: Mapping[str, Body], contacts: Sequence[
     if approach >= 0.0:
         allowed = f"at least one contact approaching; the smallest speed along a normal is {approach:.6g} m/s"
         raise InvalidInputError("velocity", system.velocity, allowed)
-    response = np.linalg.solve(system.inertia, system.jacobian.T)
-    delassus = system.jacobian @ response
-    delassus = 0.5 * (delassus + delassus.T)
-    impulse, factor, residual = impact_impulses(delassus, before, system.friction, system.restitution)
-    after = before + delassus @ impulse
-    velocity = system.velocity + response @ impulse
+    impulse, factor, residual = impact_impulses(system.delassus, before, system.friction, system.restitution)
+    after = before + system.delassus @ impulse
+    velocity = system.velocity + impulse @ system.response
     return MultiContactImpact(
         velocities={name: velocity[part] for name, part in system.degrees.items()},
         impulses=_in_world(system.axes, impulse),

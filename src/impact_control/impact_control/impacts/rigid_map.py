@@ -8,14 +8,13 @@ see `contact_map`.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from impact_control.compiled import compiled
 from impact_control.errors import InvalidInputError
-from impact_control.impacts.checks import ROUNDING, finite_array, float_array
+from impact_control.impacts.checks import finite_array, float_array
 from impact_control.impacts.contact_map import (
     OUTCOMES,
     SOLVED,
@@ -23,17 +22,14 @@ from impact_control.impacts.contact_map import (
     FrictionLaw,
     SlipOutcome,
     checked_laws,
-    dot,
     impulse_at_contact,
     refusal,
 )
+from impact_control.impacts.dense import all_finite, dot, factorise, is_symmetric, solve_lower, solve_upper
 from impact_control.types import Matrix, Vector
 
 # What `_joint_impact` finds beyond the statuses of `impulse_at_contact`.
 _NOT_FINITE, _NOT_SYMMETRIC, _NOT_POSITIVE_DEFINITE = range(10, 13)
-
-_SMALLEST_PIVOT = 1e-14
-"""Pivot relative to its diagonal entry from which on a matrix is singular but for rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,13 +168,13 @@ def _joint_impact(
 
     Returns what `impulse_at_contact` returns. With M = L L^T and Y = L^-1 J^T: G = Y^T Y, dq^+ = dq^- + L^-T Y P.
     """
-    if not (_finite(inertia) and _finite(jacobian) and _finite(normal) and _finite(velocity)):
+    if not (all_finite(inertia) and all_finite(jacobian) and all_finite(normal) and all_finite(velocity)):
         return _NOT_FINITE, 0.0, 0, False, 0.0
-    if not _symmetric(inertia):
+    if not is_symmetric(inertia):
         return _NOT_SYMMETRIC, 0.0, 0, False, 0.0
     size = velocity.shape[0]
-    factor = np.zeros((size, size))
-    if not _cholesky(inertia, factor):
+    factor = inertia.copy()
+    if not factorise(factor):
         return _NOT_POSITIVE_DEFINITE, 0.0, 0, False, 0.0
 
     responses = np.empty((3, size))  # Y^T
@@ -186,8 +182,8 @@ def _joint_impact(
     for axis in range(3):
         contact_velocity[axis] = dot(jacobian[axis], velocity)
         for i in range(size):
-            done = dot(factor[i, :i], responses[axis, :i])
-            responses[axis, i] = (jacobian[axis, i] - done) / factor[i, i]
+            responses[axis, i] = jacobian[axis, i]
+        solve_lower(factor, responses[axis])
     for i in range(3):
         for j in range(3):
             mobility[i, j] = dot(responses[i], responses[j])
@@ -195,45 +191,9 @@ def _joint_impact(
     result = impulse_at_contact(mobility, normal, contact_velocity, friction, restitution, coulomb, vectors)
     if result[0] != SOLVED:
         return result
-    for i in range(size - 1, -1, -1):
-        total = dot(responses[:, i], vectors[0])
-        for j in range(i + 1, size):
-            total -= factor[j, i] * after[j]
-        after[i] = total / factor[i, i]
+    for i in range(size):
+        after[i] = dot(responses[:, i], vectors[0])
+    solve_upper(factor, after)
     for i in range(size):
         after[i] += velocity[i]
     return result
-
-
-@compiled
-def _finite(array: Matrix) -> bool:
-    """Return whether all entries are finite."""
-    for value in array.flat:  # noqa: SIM110, a generator does not compile
-        if not math.isfinite(value):
-            return False
-    return True
-
-
-@compiled
-def _symmetric(matrix: Matrix) -> bool:
-    """Return whether the matrix is symmetric but for rounding."""
-    largest = 0.0
-    difference = 0.0
-    for i in range(matrix.shape[0]):
-        for j in range(i + 1):
-            largest = max(largest, abs(matrix[i, j]))
-            difference = max(difference, abs(matrix[i, j] - matrix[j, i]))
-    return difference <= ROUNDING * largest
-
-
-@compiled
-def _cholesky(matrix: Matrix, factor: Matrix) -> bool:
-    """Write the lower factor L of M = L L^T; return whether there is one. LAPACK's call alone takes longer."""
-    for i in range(matrix.shape[0]):
-        for j in range(i):
-            factor[i, j] = (matrix[i, j] - dot(factor[i, :j], factor[j, :j])) / factor[j, j]
-        pivot = matrix[i, i] - dot(factor[i, :i], factor[i, :i])
-        if not pivot > _SMALLEST_PIVOT * matrix[i, i]:
-            return False
-        factor[i, i] = math.sqrt(pivot)
-    return True

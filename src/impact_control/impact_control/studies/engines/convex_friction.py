@@ -19,12 +19,11 @@ def convex_friction_velocity(system: ContactSystem, restitution: float) -> Vecto
 
     restitution: e of all contacts, in place of that in the system. Raises ImpactControlError if not converged.
     """
-    response = np.linalg.solve(system.inertia, system.jacobian.T)
     free = system.jacobian @ system.velocity
     free[::3] += restitution * np.minimum(free[::3], 0.0)
     # Pinocchio orders a contact by first tangent, second tangent, normal.
     order = np.arange(free.size).reshape(-1, 3)[:, [1, 2, 0]].ravel()
-    delassus = (system.jacobian @ response)[np.ix_(order, order)]
+    delassus = system.delassus[np.ix_(order, order)]
     models, datas = pin.StdVec_ConstraintModel(), pin.StdVec_ConstraintData()
     for friction in system.friction:
         point = pin.PointContactConstraintModel(pin.Model(), 0, pin.SE3.Identity(), 0, pin.SE3.Identity())
@@ -35,11 +34,11 @@ def convex_friction_velocity(system: ContactSystem, restitution: float) -> Vecto
     settings.solve_ncp, settings.max_iterations = False, 20000
     settings.absolute_feasibility_tol = settings.absolute_complementarity_tol = 1e-9
     settings.relative_feasibility_tol = settings.relative_complementarity_tol = 1e-9
-    operator = pin.DelassusOperatorDense(np.asfortranarray(0.5 * (delassus + delassus.T)))
+    operator = pin.DelassusOperatorDense(np.asfortranarray(delassus))
     solver = pin.ADMMConstraintSolver(free.size)
     if not solver.solve(operator, free[order], models, datas, settings, result):
         raise ImpactControlError(f"convex friction: not converged after {result.iterations} iterations")
     impulse = np.empty_like(free)
     impulse[order] = np.ravel(result.retrieveConstraintImpulses())
-    velocity: Vector = system.velocity + response @ impulse
+    velocity: Vector = system.velocity + impulse @ system.response
     return velocity

@@ -9,7 +9,7 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
 from impact_control.recording.figures.panels import ROW, WIDTH
-from impact_control.recording.style import ANTE, IMPACT, INK, INTERIM, LIMIT, POST, line
+from impact_control.recording.style import ANTE, IMPACT, INK, INTERIM, LIMIT, POST, LineStyle, line
 from impact_control.studies.three_plants.measures import Responses
 from impact_control.studies.three_plants.response import OBSERVED, PlantModel, Scenario
 
@@ -19,7 +19,9 @@ _HIGHEST_GAP = 1050.0
 """[um]"""
 
 _COLOURS = {PlantModel.A: LIMIT, PlantModel.B: ANTE, PlantModel.C: INK}
-_WIDTHS = {PlantModel.A: 1.6, PlantModel.B: 0.9, PlantModel.C: 1.2}
+# B lies on A nearly everywhere: dashes leave both to be seen.
+_STYLES: dict[PlantModel, LineStyle] = {PlantModel.A: "-", PlantModel.B: "--", PlantModel.C: "-"}
+_WIDTHS = {PlantModel.A: 2.0, PlantModel.B: 1.2, PlantModel.C: 1.2}
 _NAMES = {
     PlantModel.A: "A: flexible joints, compliant contact",
     PlantModel.B: "B: flexible joints, rigid contact",
@@ -34,7 +36,7 @@ def draw_velocities(cases: Mapping[Scenario, Responses]) -> Figure:
     grid = figure.subplots(3, len(cases), squeeze=False, sharex=True)
     for column, (scenario, responses) in enumerate(cases.items()):
         grid[0, column].set_title(scenario.name)
-        grid[-1, column].set_xlabel("after contact [ms]")
+        grid[-1, column].set_xlabel("time after contact [ms]")
         for j in range(3):
             axes = grid[j, column]
             axes.axvline(0.0, color=IMPACT, linewidth=0.9)
@@ -42,11 +44,11 @@ def draw_velocities(cases: Mapping[Scenario, Responses]) -> Figure:
                 time = 1e3 * response.time
                 shown = (time >= _SHOWN[0]) & (time <= _SHOWN[1])
                 velocity = np.degrees(response.velocity[shown, j])
-                axes.plot(time[shown], velocity, color=_COLOURS[model], linewidth=_WIDTHS[model])
+                axes.plot(time[shown], velocity, _STYLES[model], color=_COLOURS[model], linewidth=_WIDTHS[model])
             axes.set(xlim=_SHOWN, xticks=(0, 50, 100))
             if column == 0:
                 axes.set_ylabel(f"joint {j + 1} [deg/s]")
-    _finish(figure, [line(_NAMES[model], _COLOURS[model], "-", _WIDTHS[model]) for model in PlantModel])
+    _finish(figure, [line(_NAMES[model], _COLOURS[model], _STYLES[model], _WIDTHS[model]) for model in PlantModel])
     return figure
 
 
@@ -56,7 +58,7 @@ def draw_gaps(cases: Mapping[Scenario, Responses]) -> Figure:
     grid = figure.subplots(3, len(cases), squeeze=False, sharex=True, sharey=True)
     for column, (scenario, responses) in enumerate(cases.items()):
         grid[0, column].set_title(scenario.name)
-        grid[-1, column].set_xlabel("after contact [ms]")
+        grid[-1, column].set_xlabel("time after contact [ms]")
         for row, (model, response) in enumerate(responses.items()):
             axes = grid[row, column]
             time = 1e3 * response.time

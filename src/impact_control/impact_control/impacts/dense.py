@@ -1,0 +1,129 @@
+"""Small dense matrices inside kernels: up to some thirty rows calling LAPACK takes longer than the work itself."""
+
+from __future__ import annotations
+
+import math
+
+from impact_control.compiled import compiled
+from impact_control.types import Matrix, Vector
+
+SMALLEST_PIVOT = 1e-14
+"""Pivot relative to its diagonal entry from which on a matrix is singular but for rounding."""
+
+_ASYMMETRY = 1e-9
+"""Difference of two entries that is rounding, relative to the diagonal entries of their row and column."""
+
+
+@compiled
+def dot(a: Vector, b: Vector) -> float:
+    """Return the scalar product of two short vectors."""
+    total = 0.0
+    for i in range(a.shape[0]):
+        total += a[i] * b[i]
+    return total
+
+
+@compiled
+def apply_affine(matrix: Matrix, vector: Vector, offset: Vector, result: Vector) -> None:
+    """Write matrix vector + offset to `result`."""
+    for row in range(result.size):
+        result[row] = dot(matrix[row], vector) + offset[row]
+
+
+@compiled
+def all_finite(array: Matrix) -> bool:
+    """Return whether all entries are finite."""
+    for value in array.flat:  # noqa: SIM110, a generator does not compile
+        if not math.isfinite(value):
+            return False
+    return True
+
+
+@compiled
+def is_symmetric(matrix: Matrix) -> bool:
+    """Return whether a matrix is symmetric but for rounding, which is that of its own rows: bodies differ in weight."""
+    for i in range(matrix.shape[0]):
+        for j in range(i):
+            difference = abs(matrix[i, j] - matrix[j, i])
+            if difference > _ASYMMETRY * math.sqrt(abs(matrix[i, i] * matrix[j, j])):
+                return False
+    return True
+
+
+@compiled
+def factorise(matrix: Matrix) -> bool:
+    """Overwrite the lower triangle of M with L, M = L L^T; return whether M is positive definite beyond rounding."""
+    for row in range(matrix.shape[0]):
+        for column in range(row):
+            rest = matrix[row, column] - dot(matrix[row, :column], matrix[column, :column])
+            matrix[row, column] = rest / matrix[column, column]
+        pivot = matrix[row, row] - dot(matrix[row, :row], matrix[row, :row])
+        if not pivot > SMALLEST_PIVOT * matrix[row, row]:
+            return False
+        matrix[row, row] = math.sqrt(pivot)
+    return True
+
+
+@compiled
+def solve_lower(factor: Matrix, vector: Vector) -> None:
+    """Overwrite a vector x with L^-1 x; only the lower triangle of the factor is read."""
+    for row in range(vector.size):
+        vector[row] = (vector[row] - dot(factor[row, :row], vector[:row])) / factor[row, row]
+
+
+@compiled
+def solve_upper(factor: Matrix, vector: Vector) -> None:
+    """Overwrite a vector x with L^-T x; only the lower triangle of the factor is read."""
+    for row in range(vector.size - 1, -1, -1):
+        vector[row] /= factor[row, row]
+        for k in range(row):
+            vector[k] -= factor[row, k] * vector[row]
+
+
+@compiled
+def solve_in_place(matrix: Matrix, right: Vector) -> bool:
+    """Overwrite `right` with the solution of matrix x = right, destroying the matrix; False if it is singular."""
+    size = right.size
+    for column in range(size):
+        pivot = column
+        for row in range(column + 1, size):
+            if abs(matrix[row, column]) > abs(matrix[pivot, column]):
+                pivot = row
+        if not abs(matrix[pivot, column]) > 0.0:
+            return False
+        inverse_pivot = 1.0 / matrix[pivot, column]
+        if pivot != column:
+            for k in range(column, size):
+                matrix[column, k], matrix[pivot, k] = matrix[pivot, k], matrix[column, k]
+            right[column], right[pivot] = right[pivot], right[column]
+        for row in range(column + 1, size):
+            factor = matrix[row, column] * inverse_pivot
+            if factor != 0.0:
+                for k in range(column + 1, size):
+                    matrix[row, k] -= factor * matrix[column, k]
+                right[row] -= factor * right[column]
+    for row in range(size - 1, -1, -1):
+        right[row] = (right[row] - dot(matrix[row, row + 1 :], right[row + 1 :])) / matrix[row, row]
+    return True
+
+
+@compiled
+def couple(inertia: Matrix, jacobian: Matrix, response: Matrix, delassus: Matrix) -> bool:
+    """Write J M^-1 (r, n) and W = J M^-1 J^T (r, r); return whether M is positive definite.
+
+    inertia M (n, n), symmetric; jacobian J (r, n). With M = L L^T and Y = L^-1 J^T: W = Y^T Y, exactly symmetric.
+    """
+    factor = inertia.copy()
+    if not factorise(factor):
+        return False
+    for row in range(jacobian.shape[0]):
+        for k in range(jacobian.shape[1]):
+            response[row, k] = jacobian[row, k]
+        solve_lower(factor, response[row])
+        for column in range(row + 1):
+            entry = dot(response[row], response[column])
+            delassus[row, column] = entry
+            delassus[column, row] = entry
+    for row in range(jacobian.shape[0]):
+        solve_upper(factor, response[row])
+    return True
