@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
+from impact_control.robots.coriolis_transposed import body_rows, coriolis_transposed_velocity, joint_motions
 from impact_control.robots.description import RobotDescription
 from impact_control.robots.reflected_inertia import InertiaModel, reflected_motor_inertia
 from impact_control.types import Matrix, Vector
@@ -52,6 +53,9 @@ class Dynamics:
         self.jacobian_rate_velocity: Vector = np.zeros(6)
         self.twist: Vector = np.zeros(6)
         self.coriolis_transposed_velocity: Vector = np.zeros(size)
+        self._joint_motions = joint_motions(self._model, self._data)
+        self._twists = body_rows(self._data.v)
+        self._momenta = body_rows(self._data.h)
         self.update(self._q, self._dq)
         self.update_momentum_terms()
 
@@ -75,9 +79,11 @@ class Dynamics:
         np.dot(self.jacobian, self._dq, out=self.twist)
 
     def update_momentum_terms(self) -> None:
-        """Compute C^T dq at the state of the last `update`, with C of the Christoffel symbols."""
-        coriolis_matrix = pin.computeCoriolisMatrix(self._model, self._data, self._q, self._dq)
-        np.dot(self._dq, coriolis_matrix, out=self.coriolis_transposed_velocity)
+        """Compute C^T dq at the state of the last `update`, in O(n) without the matrix C; Flacco 2016, IV."""
+        pin.computeCentroidalMomentum(self._model, self._data)
+        coriolis_transposed_velocity(
+            self._joint_motions, self._twists, self._momenta, self.coriolis_transposed_velocity
+        )
 
     def inertia(self, model: InertiaModel, out: Matrix | None = None) -> Matrix:
         """Return M, M + B_theta or M + B_rho (n, n) [kg m^2], new or in `out`. Rey Arias 2024 (8)."""

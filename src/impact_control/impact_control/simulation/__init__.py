@@ -8,6 +8,7 @@ from impact_control.simulation.plant import FlexibleJointPlant
 from impact_control.simulation.scene import Scene, SimulatedArm, SimulatedBox, SimulatedPusher
 from impact_control.simulation.sensors import Measurement, Sensors
 from impact_control.simulation.surface import Surface, inclined_plane, tilted_plane
+from impact_control.simulation.touch import Touch, TouchProfile
 
 __all__ = [
     "Arm",
@@ -25,6 +26,8 @@ __all__ = [
     "SimulatedBox",
     "SimulatedPusher",
     "Surface",
+    "Touch",
+    "TouchProfile",
     "build_simulation",
     "inclined_plane",
     "mounted_at",

@@ -9,8 +9,7 @@ chapters 5 and 6). `robots.Dynamics` is the reference: tests/unit/test_simulatio
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -18,35 +17,45 @@ import pinocchio as pin
 from impact_control.compiled import compiled
 from impact_control.errors import InvalidInputError
 from impact_control.robots import RobotDescription
+from impact_control.simulation.spatial_algebra import (
+    Triple,
+    add,
+    add_nine,
+    cross,
+    inertia_about_origin,
+    inner,
+    momentum,
+    nine_at,
+    product,
+    transform,
+    triple_at,
+    turn,
+)
 from impact_control.types import Matrix, Vector
 
-Triple: TypeAlias = tuple[float, float, float]
-"""A vector in the axes of A, or of a body."""
+ROTATION, TRANSLATION, SLIDING, TURNING, MASS, CENTRE, INERTIA = 0, 9, 12, 15, 18, 19, 22
+"""Columns of `SerialChain.links`."""
 
-Nine: TypeAlias = tuple[float, float, float, float, float, float, float, float, float]
-"""A matrix (3, 3), row by row. Tuples stay in registers, where small arrays would be allocated and counted."""
+FRAME_ROTATION, FRAME_TRANSLATION, GRAVITY = 0, 9, 12
+"""Columns of `SerialChain.ends`."""
+
+FIRST_MOMENT, ORIGIN_INERTIA, LINK_FORCE, LINK_TORQUE = 0, 3, 12, 15
+"""Columns of `ChainTerms.links`."""
 
 
 class SerialChain(NamedTuple):
     """Constants of a chain of n revolute or prismatic joints, each link with the joint it hangs on.
 
-    rotation (n, 3, 3), translation (n, 3) [m]: of the joint's frame in the frame of the joint before, at q = 0.
-    axis (n, 6): motion of the link at unit rate in axes of the joint, linear part first; one half is a unit vector,
-        the other zero.
-    mass (n,) [kg]; centre (n, 3) [m], inertia (n, 3, 3) [kg m^2] about it: of the links, axes of the joint.
-    frame_rotation (1, 3, 3), frame_translation (1, 3) [m]: of the contact frame E in the frame of the last joint.
-    gravity (3,) [m/s^2], world frame A.
+    links (n, 31), of each in columns: ROTATION (9) and TRANSLATION (3) [m] of the joint's frame in the frame of the
+    joint before, at q = 0; unit axis of a prismatic joint, SLIDING (3), and of a revolute joint, TURNING (3), the
+    other zero; MASS [kg], CENTRE (3) [m] and INERTIA (9) [kg m^2] about it. Axes of the joint.
+
+    ends (1, 15): FRAME_ROTATION (9) and FRAME_TRANSLATION (3) [m] of the contact frame E in the frame of the last
+    joint; GRAVITY (3) [m/s^2], world frame A.
     """
 
-    rotation: Matrix
-    translation: Matrix
-    axis: Matrix
-    mass: Vector
-    centre: Matrix
-    inertia: Matrix
-    frame_rotation: Matrix
-    frame_translation: Vector
-    gravity: Vector
+    links: Matrix
+    ends: Matrix
 
 
 class ChainTerms(NamedTuple):
@@ -56,7 +65,7 @@ class ChainTerms(NamedTuple):
     velocity (6,): twist of the last link. acceleration (6,): its spatial acceleration at ddq = 0, without gravity.
     mass_matrix: M (n, n) [kg m^2]. nonlinear: h = C dq + g (n,) [Nm]. gravity: g (n,) [Nm].
     rotation (3, 3): axes of E as columns. position (3,): origin of E [m].
-    forces (n, 6), first_moment (n, 3), inertia (n, 3, 3): of the single links, scratch.
+    links (n, 18): FIRST_MOMENT (3), ORIGIN_INERTIA (9), LINK_FORCE (3), LINK_TORQUE (3) of each, scratch.
     """
 
     twist_columns: Matrix
@@ -67,9 +76,7 @@ class ChainTerms(NamedTuple):
     gravity: Vector
     rotation: Matrix
     position: Vector
-    forces: Matrix
-    first_moment: Matrix
-    inertia: Matrix
+    links: Matrix
 
 
 def serial_chain(robot: RobotDescription) -> SerialChain:
@@ -85,22 +92,17 @@ def serial_chain(robot: RobotDescription) -> SerialChain:
     if list(model.parents)[1:] != list(range(n)) or int(frame.parentJoint) != n:
         raise InvalidInputError("robot", robot.name, "a serial chain with the contact frame on its last link")
     pin.forwardKinematics(model, data, pin.neutral(model))
-    axis = np.array([np.asarray(data.joints[i].S).reshape(6) for i in range(1, n + 1)])
-    for name, row in zip(model.names[1:], axis, strict=True):
-        if sorted(np.linalg.norm(row.reshape(2, 3), axis=1).round(9)) != [0.0, 1.0]:
-            raise InvalidInputError("joint", name, "a revolute or a prismatic joint")
-    links = list(model.inertias)[1:]
-    return SerialChain(
-        rotation=np.array([placement.rotation for placement in list(model.jointPlacements)[1:]]),
-        translation=np.array([placement.translation for placement in list(model.jointPlacements)[1:]]),
-        axis=axis,
-        mass=np.array([link.mass for link in links]),
-        centre=np.array([link.lever for link in links]),
-        inertia=np.array([link.inertia for link in links]),
-        frame_rotation=np.ascontiguousarray(frame.placement.rotation)[None],
-        frame_translation=np.array(frame.placement.translation)[None],
-        gravity=np.array(robot.gravity),
-    )
+    links = []
+    for i in range(1, n + 1):
+        axis = np.asarray(data.joints[i].S).reshape(6)
+        if sorted(np.linalg.norm(axis.reshape(2, 3), axis=1).round(9)) != [0.0, 1.0]:
+            raise InvalidInputError("joint", model.names[i], "a revolute or a prismatic joint")
+        placement, body = model.jointPlacements[i], model.inertias[i]
+        links.append(
+            [*placement.rotation.flat, *placement.translation, *axis, body.mass, *body.lever, *body.inertia.flat]
+        )
+    ends = [*frame.placement.rotation.flat, *frame.placement.translation, *model.gravity.linear]
+    return SerialChain(np.array(links), np.array([ends]))
 
 
 @compiled
@@ -115,132 +117,51 @@ def chain_terms(size: int) -> ChainTerms:
         np.empty(size),
         np.empty((3, 3)),
         np.empty(3),
-        np.empty((size, 6)),
-        np.empty((size, 3)),
-        np.empty((size, 3, 3)),
+        np.empty((size, LINK_TORQUE + 3)),
     )
-
-
-@compiled
-def _vector(array: Matrix, j: int) -> Triple:
-    return array[j, 0], array[j, 1], array[j, 2]
-
-
-@compiled
-def _matrix(array: Matrix, j: int) -> Nine:
-    return (
-        array[j, 0, 0], array[j, 0, 1], array[j, 0, 2],
-        array[j, 1, 0], array[j, 1, 1], array[j, 1, 2],
-        array[j, 2, 0], array[j, 2, 1], array[j, 2, 2],
-    )  # fmt: skip
-
-
-@compiled
-def _add(a: Triple, b: Triple, factor: float) -> Triple:
-    """Return a + factor * b."""
-    return a[0] + factor * b[0], a[1] + factor * b[1], a[2] + factor * b[2]
-
-
-@compiled
-def _cross(a: Triple, b: Triple) -> Triple:
-    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
-
-
-@compiled
-def _dot(a: Triple, b: Triple) -> float:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@compiled
-def _apply(R: Nine, a: Triple) -> Triple:
-    return (
-        R[0] * a[0] + R[1] * a[1] + R[2] * a[2],
-        R[3] * a[0] + R[4] * a[1] + R[5] * a[2],
-        R[6] * a[0] + R[7] * a[1] + R[8] * a[2],
-    )
-
-
-@compiled
-def _product(A: Nine, B: Nine) -> Nine:
-    first = _apply(A, (B[0], B[3], B[6]))
-    second = _apply(A, (B[1], B[4], B[7]))
-    third = _apply(A, (B[2], B[5], B[8]))
-    return first[0], second[0], third[0], first[1], second[1], third[1], first[2], second[2], third[2]
-
-
-@compiled
-def _turn(axis: Triple, angle: float) -> Nine:
-    """Return the rotation about a unit axis by an angle [rad], by Rodrigues; about a zero axis there is none."""
-    x, y, z = axis
-    sine, rest = math.sin(angle), 1.0 - math.cos(angle)
-    return (
-        1.0 - rest * (y * y + z * z), rest * x * y - sine * z, rest * x * z + sine * y,
-        rest * x * y + sine * z, 1.0 - rest * (x * x + z * z), rest * y * z - sine * x,
-        rest * x * z - sine * y, rest * y * z + sine * x, 1.0 - rest * (x * x + y * y),
-    )  # fmt: skip
-
-
-@compiled
-def _about_origin(mass: float, centre: Triple, inertia: Nine, turned: Nine) -> Nine:
-    """Return the inertia about the origin of A of a body with its centre there; `inertia` about it, body axes."""
-    x, y, z = centre
-    transposed = turned[0], turned[3], turned[6], turned[1], turned[4], turned[7], turned[2], turned[5], turned[8]
-    own = _product(_product(turned, inertia), transposed)
-    return (
-        own[0] + mass * (y * y + z * z), own[1] - mass * x * y, own[2] - mass * x * z,
-        own[3] - mass * x * y, own[4] + mass * (x * x + z * z), own[5] - mass * y * z,
-        own[6] - mass * x * z, own[7] - mass * y * z, own[8] + mass * (x * x + y * y),
-    )  # fmt: skip
-
-
-@compiled
-def _momentum(mass: float, moment: Triple, inertia: Nine, linear: Triple, angular: Triple) -> tuple[Triple, Triple]:
-    """Return the momentum, linear and about the origin, of a body with first moment and inertia about the origin."""
-    turning = _cross(angular, moment)
-    pushing = mass * linear[0] + turning[0], mass * linear[1] + turning[1], mass * linear[2] + turning[2]
-    return pushing, _add(_apply(inertia, angular), _cross(moment, linear), 1.0)
 
 
 @compiled
 def _forward(chain: SerialChain, q: Vector, dq: Vector, terms: ChainTerms) -> None:
     """Place the links; write their twists at unit rate, inertias, and the forces that move them at ddq = 0."""
+    links, ends = chain.links, chain.ends
     origin = spin = turning = linear = (0.0, 0.0, 0.0)
     turned = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+    gravity = triple_at(ends, 0, GRAVITY)
     # A frame that accelerates against gravity feels it: the forces below then contain the weights.
-    speeding = -chain.gravity[0], -chain.gravity[1], -chain.gravity[2]
+    speeding = add((0.0, 0.0, 0.0), gravity, -1.0)
     for j in range(q.shape[0]):
-        origin = _add(origin, _apply(turned, _vector(chain.translation, j)), 1.0)
-        turned = _product(turned, _matrix(chain.rotation, j))
-        sliding = chain.axis[j, 0], chain.axis[j, 1], chain.axis[j, 2]
-        axis = chain.axis[j, 3], chain.axis[j, 4], chain.axis[j, 5]
-        along, about = _apply(turned, sliding), _apply(turned, axis)
-        origin = _add(origin, along, q[j])
-        turned = _product(turned, _turn(axis, q[j]))
+        origin = add(origin, transform(turned, triple_at(links, j, TRANSLATION)), 1.0)
+        turned = product(turned, nine_at(links, j, ROTATION))
+        axis = triple_at(links, j, TURNING)
+        along, about = transform(turned, triple_at(links, j, SLIDING)), transform(turned, axis)
+        origin = add(origin, along, q[j])
+        turned = product(turned, turn(axis, q[j]))
         # Twist at unit rate, taken at the origin of A; then V x S dq, what turning the axis along adds.
-        along = _add(along, _cross(origin, about), 1.0)
-        speeding = _add(_add(speeding, _cross(spin, along), dq[j]), _cross(linear, about), dq[j])
-        turning = _add(turning, _cross(spin, about), dq[j])
-        linear, spin = _add(linear, along, dq[j]), _add(spin, about, dq[j])
-        mass = chain.mass[j]
-        centre = _add(origin, _apply(turned, _vector(chain.centre, j)), 1.0)
+        along = add(along, cross(origin, about), 1.0)
+        speeding = add(add(speeding, cross(spin, along), dq[j]), cross(linear, about), dq[j])
+        turning = add(turning, cross(spin, about), dq[j])
+        linear, spin = add(linear, along, dq[j]), add(spin, about, dq[j])
+        mass = links[j, MASS]
+        centre = add(origin, transform(turned, triple_at(links, j, CENTRE)), 1.0)
         moment = mass * centre[0], mass * centre[1], mass * centre[2]
-        inertia = _about_origin(mass, centre, _matrix(chain.inertia, j), turned)
+        inertia = inertia_about_origin(mass, centre, nine_at(links, j, INERTIA), turned)
         # Rate of change of the momentum: I A + V x* (I V).
-        force, torque = _momentum(mass, moment, inertia, speeding, turning)
-        pushing, swinging = _momentum(mass, moment, inertia, linear, spin)
-        force = _add(force, _cross(spin, pushing), 1.0)
-        torque = _add(_add(torque, _cross(spin, swinging), 1.0), _cross(linear, pushing), 1.0)
+        force, torque = momentum(mass, moment, inertia, speeding, turning)
+        pushing, swinging = momentum(mass, moment, inertia, linear, spin)
+        force = add(force, cross(spin, pushing), 1.0)
+        torque = add(add(torque, cross(spin, swinging), 1.0), cross(linear, pushing), 1.0)
         for i in range(3):
             terms.twist_columns[j, i], terms.twist_columns[j, 3 + i] = along[i], about[i]
-            terms.forces[j, i], terms.forces[j, 3 + i] = force[i], torque[i]
-            terms.first_moment[j, i] = moment[i]
-            for k in range(3):
-                terms.inertia[j, i, k] = inertia[3 * i + k]
-    origin = _add(origin, _apply(turned, _vector(chain.frame_translation, 0)), 1.0)
-    turned = _product(turned, _matrix(chain.frame_rotation, 0))
+            terms.links[j, FIRST_MOMENT + i] = moment[i]
+            terms.links[j, LINK_FORCE + i], terms.links[j, LINK_TORQUE + i] = force[i], torque[i]
+        for i in range(9):
+            terms.links[j, ORIGIN_INERTIA + i] = inertia[i]
+    origin = add(origin, transform(turned, triple_at(ends, 0, FRAME_TRANSLATION)), 1.0)
+    turned = product(turned, nine_at(ends, 0, FRAME_ROTATION))
     for i in range(3):
         terms.velocity[i], terms.velocity[3 + i] = linear[i], spin[i]
-        terms.acceleration[i], terms.acceleration[3 + i] = speeding[i] + chain.gravity[i], turning[i]
+        terms.acceleration[i], terms.acceleration[3 + i] = speeding[i] + gravity[i], turning[i]
         terms.position[i] = origin[i]
         for k in range(3):
             terms.rotation[i, k] = turned[3 * i + k]
@@ -252,27 +173,20 @@ def _backward(chain: SerialChain, terms: ChainTerms) -> None:
     mass, moment = 0.0, (0.0, 0.0, 0.0)
     inertia = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     force = torque = (0.0, 0.0, 0.0)
-    gravity = chain.gravity[0], chain.gravity[1], chain.gravity[2]
+    gravity = triple_at(chain.ends, 0, GRAVITY)
     columns = terms.twist_columns
-    for j in range(chain.mass.shape[0] - 1, -1, -1):
-        along, about = _vector(columns, j), (columns[j, 3], columns[j, 4], columns[j, 5])
-        mass += chain.mass[j]
-        moment = _add(moment, _vector(terms.first_moment, j), 1.0)
-        own = _matrix(terms.inertia, j)
-        inertia = (
-            inertia[0] + own[0], inertia[1] + own[1], inertia[2] + own[2],
-            inertia[3] + own[3], inertia[4] + own[4], inertia[5] + own[5],
-            inertia[6] + own[6], inertia[7] + own[7], inertia[8] + own[8],
-        )  # fmt: skip
-        force = _add(force, _vector(terms.forces, j), 1.0)
-        torque = _add(torque, (terms.forces[j, 3], terms.forces[j, 4], terms.forces[j, 5]), 1.0)
-        terms.nonlinear[j] = _dot(along, force) + _dot(about, torque)
-        terms.gravity[j] = -mass * _dot(along, gravity) - _dot(about, _cross(moment, gravity))
-        pushing, swinging = _momentum(mass, moment, inertia, along, about)
+    for j in range(columns.shape[0] - 1, -1, -1):
+        along, about = triple_at(columns, j, 0), triple_at(columns, j, 3)
+        mass += chain.links[j, MASS]
+        moment = add(moment, triple_at(terms.links, j, FIRST_MOMENT), 1.0)
+        inertia = add_nine(inertia, nine_at(terms.links, j, ORIGIN_INERTIA))
+        force = add(force, triple_at(terms.links, j, LINK_FORCE), 1.0)
+        torque = add(torque, triple_at(terms.links, j, LINK_TORQUE), 1.0)
+        terms.nonlinear[j] = inner(along, force) + inner(about, torque)
+        terms.gravity[j] = -mass * inner(along, gravity) - inner(about, cross(moment, gravity))
+        pushing, swinging = momentum(mass, moment, inertia, along, about)
         for k in range(j + 1):
-            entry = _dot(_vector(columns, k), pushing)
-            for i in range(3):
-                entry += columns[k, 3 + i] * swinging[i]
+            entry = inner(triple_at(columns, k, 0), pushing) + inner(triple_at(columns, k, 3), swinging)
             terms.mass_matrix[j, k] = entry
             terms.mass_matrix[k, j] = entry
 
@@ -289,7 +203,7 @@ def point_jacobian(terms: ChainTerms, point: Triple, out: Matrix) -> None:
     """Write J (3, n), rad/s -> m/s: velocity of the point [m] of the last link that is at `point` in A now."""
     columns = terms.twist_columns
     for j in range(columns.shape[0]):
-        turning = _cross((columns[j, 3], columns[j, 4], columns[j, 5]), point)
+        turning = cross(triple_at(columns, j, 3), point)
         for i in range(3):
             out[i, j] = columns[j, i] + turning[i]
 
@@ -298,12 +212,12 @@ def point_jacobian(terms: ChainTerms, point: Triple, out: Matrix) -> None:
 def point_velocity(terms: ChainTerms, point: Triple) -> Triple:
     """Return J dq [m/s] of `point_jacobian`."""
     v = terms.velocity
-    return _add((v[0], v[1], v[2]), _cross((v[3], v[4], v[5]), point), 1.0)
+    return add((v[0], v[1], v[2]), cross((v[3], v[4], v[5]), point), 1.0)
 
 
 @compiled
 def point_bias_acceleration(terms: ChainTerms, point: Triple) -> Triple:
     """Return dJ dq [m/s^2] of the point [m] fixed to the last link: its acceleration at ddq = 0."""
     a, w = terms.acceleration, (terms.velocity[3], terms.velocity[4], terms.velocity[5])
-    spatial = _add((a[0], a[1], a[2]), _cross((a[3], a[4], a[5]), point), 1.0)
-    return _add(spatial, _cross(w, point_velocity(terms, point)), 1.0)
+    spatial = add((a[0], a[1], a[2]), cross((a[3], a[4], a[5]), point), 1.0)
+    return add(spatial, cross(w, point_velocity(terms, point)), 1.0)

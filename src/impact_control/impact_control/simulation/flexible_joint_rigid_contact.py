@@ -7,7 +7,10 @@ in the milliseconds after. Scheme and contact law: `rigid_contact_plant`.
 
 from __future__ import annotations
 
+import numpy as np
+
 from impact_control.robots import RobotDescription
+from impact_control.simulation.joint_kernel import BACKLASH
 from impact_control.simulation.rigid_contact import RigidSurface
 from impact_control.simulation.rigid_contact_plant import RigidContactOptions, RigidContactPlant
 from impact_control.types import Vector
@@ -30,22 +33,23 @@ class FlexibleJointRigidContactPlant(RigidContactPlant):
         options: RigidContactOptions | None = None,
     ) -> None:
         """Put the arm at rest at `configuration` (n,) [rad]. Raises InvalidInputError."""
-        super().__init__(robot, configuration, surface, options, flexible=True, largest_step=LARGEST_STEP)
+        super().__init__(robot, configuration, surface, options, None, largest_step=LARGEST_STEP)
 
     @property
     def motor_position(self) -> Vector:
         """theta (n,) [rad], after the gear."""
-        row: Vector = self._state[2]
+        row: Vector = self._arm[2]
         return row
 
     @property
     def motor_velocity(self) -> Vector:
         """dtheta (n,) [rad/s]."""
-        row: Vector = self._state[3]
+        row: Vector = self._arm[3]
         return row
 
     @property
     def joint_torque(self) -> Vector:
-        """tau = K (theta - q) (n,) [Nm], what the torque sensors see; a new array."""
-        torque: Vector = self.robot.transmission.stiffness * (self._state[2] - self._state[0])
+        """tau = K (theta - q) (n,) [Nm], what the torque sensors see, less the backlash if there is one; new."""
+        twist, backlash = self._arm[2] - self._arm[0], self._joints.rows[0, BACKLASH]
+        torque: Vector = self.robot.transmission.stiffness * (twist - np.clip(twist, -backlash, backlash))
         return torque

@@ -57,6 +57,8 @@ def transmission(joints: Matrix, arm: int, j: int, twist: float, twist_rate: flo
 @compiled
 def joint_friction(joints: Matrix, arm: int, j: int, velocity: float) -> float:
     """Return the friction torque [Nm] against the link velocity [rad/s] of joint j. Gaz et al. 2019."""
+    if joints[arm, FRICTION_AMPLITUDE, j] == 0.0:
+        return 0.0
     slope: float = joints[arm, FRICTION_SLOPE, j]
     sigmoid = 1.0 / (1.0 + math.exp(-slope * (velocity + joints[arm, FRICTION_OFFSET, j])))
     friction: float = joints[arm, FRICTION_AMPLITUDE, j] * (sigmoid - joints[arm, FRICTION_AT_REST, j])

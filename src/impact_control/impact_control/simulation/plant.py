@@ -5,11 +5,14 @@ Rey Arias 2024 (1)-(6) and section III; Proper 2021, model A.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from impact_control.robots import RobotDescription
 from impact_control.simulation.objects import Arm
 from impact_control.simulation.options import PlantOptions
 from impact_control.simulation.scene import Scene, SimulatedArm
 from impact_control.simulation.surface import Surface
+from impact_control.simulation.touch import Touch, Touches
 from impact_control.types import Vector
 
 
@@ -17,7 +20,7 @@ class FlexibleJointPlant(SimulatedArm):
     """Simulated arm in torque control, sampled like a Franka: a scene with one arm and at most one surface.
 
     State and ground truth: see `SimulatedArm`; the rows of its contacts are the n_c contact points of the
-    end-effector.
+    end-effector. What touches its links besides is in external_torque, which is left alone when there are no touches.
     """
 
     def __init__(
@@ -26,10 +29,12 @@ class FlexibleJointPlant(SimulatedArm):
         configuration: Vector,
         surface: Surface | None = None,
         options: PlantOptions | None = None,
+        touches: Sequence[Touch] = (),
     ) -> None:
         """Put the arm at rest at `configuration` (n,) [rad], holding itself against gravity."""
         self.robot = robot
         self.options = options or PlantOptions()
+        self.touches = tuple(touches)
         self.reset(configuration, surface)
 
     def reset(self, configuration: Vector, surface: Surface | None) -> None:
@@ -38,6 +43,7 @@ class FlexibleJointPlant(SimulatedArm):
         self.surface = surface
         self._scene = Scene([Arm(self.robot, configuration)], surfaces=surfaces, options=self.options)
         super().__init__(self.robot, self._scene.arrays, 0)
+        self._touching = Touches(self.robot, self.touches, self.link_position) if self.touches else None
 
     @property
     def time(self) -> float:
@@ -51,4 +57,6 @@ class FlexibleJointPlant(SimulatedArm):
 
     def step(self, torque: Vector) -> None:
         """Advance one sample period under the commanded torque (n,) [Nm], held constant. See `Scene.step`."""
+        if self._touching is not None:
+            self.external_torque[:] = self._touching.torque(self.time, self.options.sample_period, self.link_position)
         self._scene.step((torque,))

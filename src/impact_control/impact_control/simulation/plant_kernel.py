@@ -11,23 +11,15 @@ from __future__ import annotations
 import math
 
 from impact_control.compiled import compiled
+from impact_control.impacts.dense import factorise, solve_lower, solve_upper
+from impact_control.simulation.body_motion import derivative, normalise_orientations, note_acceleration, place_bodies
 from impact_control.simulation.contact_kernel import contact_rates, find_mobility, resolve_contact
-from impact_control.simulation.joint_kernel import (
-    BACKLASH,
-    FILTER_RATE,
-    MOTOR_INERTIA,
-    joint_friction,
-    time_to_backlash_edge,
-    torque_loop,
-    transmission,
-)
+from impact_control.simulation.joint_kernel import BACKLASH, time_to_backlash_edge, torque_loop
 from impact_control.simulation.scene_arrays import (
     ACCELERATION,
     ACTIVE,
     ACTUATION,
-    ARM,
     BASE,
-    BOX,
     CLOSING,
     COMMAND,
     COMPENSATION,
@@ -35,39 +27,27 @@ from impact_control.simulation.scene_arrays import (
     EXTERNAL,
     FIRST_BODY,
     FIRST_TOUCH,
-    FORCE,
     GAP,
     INVERSE_MASS,
     JACOBIAN,
     JOINT_COUNT,
-    KIND,
     LAW_EXPONENT,
     LOAD,
-    LOAD_TORQUE,
-    MASS,
     MIDDLE,
     MIDDLE_POSITION,
     MIDDLE_RATE,
     MIDDLE_ROTATION,
     MOBILITY,
-    MOMENTS,
     NEAR,
     NONLINEAR,
     NORMAL_FORCE,
-    POSITION,
-    ROTATION,
     SECOND_BODY,
-    SPIN,
-    TORQUE,
-    TOUCHED,
     TRUTH_FIRST,
     TRUTH_FORCE,
     TRUTH_GAP,
     TRUTH_NORMAL,
     TRUTH_PEAK,
     TRUTH_SUM,
-    VELOCITY,
-    WEIGHT,
     Indices,
 )
 from impact_control.types import Matrix, Vector
@@ -80,34 +60,17 @@ LANDING = 0.005
 
 
 @compiled
-def invert_mass_matrix(mass: Matrix, terms: Matrix, arm: int) -> None:
-    """Write the inverse of a symmetric positive definite matrix (n, n) to the rows INVERSE_MASS of an arm's terms.
-
-    By the inverse of its Cholesky factor, M = L L^T, M^-1 = L^-T L^-1, in place: what is overwritten is not needed
-    any more.
-    """
+def _invert_mass_matrix(mass: Matrix, terms: Matrix, arm: int) -> None:
+    """Write the inverse of a symmetric positive definite matrix (n, n) to the rows INVERSE_MASS of an arm's terms."""
     size = mass.shape[0]
-    first = INVERSE_MASS
+    factor = mass.copy()
+    factorise(factor)
     for j in range(size):
-        for i in range(j, size):
-            entry = mass[i, j]
-            for k in range(j):
-                entry -= terms[arm, first + i, k] * terms[arm, first + j, k]
-            terms[arm, first + i, j] = math.sqrt(entry) if i == j else entry / terms[arm, first + j, j]
-    for j in range(size):
-        terms[arm, first + j, j] = 1.0 / terms[arm, first + j, j]
-        for i in range(j + 1, size):
-            entry = 0.0
-            for k in range(j, i):
-                entry -= terms[arm, first + i, k] * terms[arm, first + k, j]
-            terms[arm, first + i, j] = entry / terms[arm, first + i, i]
-    for i in range(size):
-        for j in range(i + 1):
-            entry = 0.0
-            for k in range(i, size):
-                entry += terms[arm, first + k, i] * terms[arm, first + k, j]
-            terms[arm, first + i, j] = entry
-            terms[arm, first + j, i] = entry
+        column = terms[arm, INVERSE_MASS + j, :size]
+        column[:] = 0.0
+        column[j] = 1.0
+        solve_lower(factor, column)
+        solve_upper(factor, column)
 
 
 @compiled
@@ -156,7 +119,7 @@ def freeze_arm(
         bodies[arm, MIDDLE_POSITION + i] = position[i]
         for j in range(3):
             bodies[arm, MIDDLE_ROTATION + 3 * i + j] = rotation[i, j]
-    invert_mass_matrix(mass_matrix, terms, arm)
+    _invert_mass_matrix(mass_matrix, terms, arm)
     for h in range(6):
         for i in range(6):
             bodies[arm, MOBILITY + 6 * h + i] = 0.0
@@ -166,161 +129,6 @@ def freeze_arm(
                 answer += jacobian[h, k] * terms[arm, INVERSE_MASS + k, j]
             for i in range(6):
                 bodies[arm, MOBILITY + 6 * h + i] += answer * jacobian[i, j]
-
-
-@compiled
-def _place_arm(state: Vector, base: int, n: int, terms: Matrix, bodies: Matrix, arm: int) -> None:
-    """Write pose and twist of an end-effector, linearised at the middle of the interval."""
-    for i in range(3):
-        moved = 0.0
-        turned = 0.0
-        speed = 0.0
-        spin = 0.0
-        for j in range(n):
-            change = state[base + j] - terms[arm, MIDDLE, j]
-            rate = state[base + n + j]
-            moved += terms[arm, JACOBIAN + i, j] * change
-            turned += terms[arm, JACOBIAN + 3 + i, j] * change
-            speed += terms[arm, JACOBIAN + i, j] * rate
-            spin += terms[arm, JACOBIAN + 3 + i, j] * rate
-        bodies[arm, POSITION + i] = bodies[arm, MIDDLE_POSITION + i] + moved
-        bodies[arm, VELOCITY + i] = speed
-        bodies[arm, SPIN + i] = spin
-        bodies[arm, FORCE + i] = turned
-    x, y, z = bodies[arm, FORCE], bodies[arm, FORCE + 1], bodies[arm, FORCE + 2]
-    for j in range(3):
-        a = bodies[arm, MIDDLE_ROTATION + j]
-        b = bodies[arm, MIDDLE_ROTATION + 3 + j]
-        c = bodies[arm, MIDDLE_ROTATION + 6 + j]
-        bodies[arm, ROTATION + j] = a + y * c - z * b
-        bodies[arm, ROTATION + 3 + j] = b + z * a - x * c
-        bodies[arm, ROTATION + 6 + j] = c + x * b - y * a
-
-
-@compiled
-def _place_box(state: Vector, base: int, bodies: Matrix, body: int) -> None:
-    """Write pose and twist of a box; its quaternion need not have length 1."""
-    x, y, z, w = state[base + 3], state[base + 4], state[base + 5], state[base + 6]
-    s = 2.0 / (x * x + y * y + z * z + w * w)
-    bodies[body, ROTATION] = 1.0 - s * (y * y + z * z)
-    bodies[body, ROTATION + 1] = s * (x * y - z * w)
-    bodies[body, ROTATION + 2] = s * (x * z + y * w)
-    bodies[body, ROTATION + 3] = s * (x * y + z * w)
-    bodies[body, ROTATION + 4] = 1.0 - s * (x * x + z * z)
-    bodies[body, ROTATION + 5] = s * (y * z - x * w)
-    bodies[body, ROTATION + 6] = s * (x * z - y * w)
-    bodies[body, ROTATION + 7] = s * (y * z + x * w)
-    bodies[body, ROTATION + 8] = 1.0 - s * (x * x + y * y)
-    for i in range(3):
-        bodies[body, POSITION + i] = state[base + i]
-        bodies[body, VELOCITY + i] = state[base + 7 + i]
-        spin = 0.0
-        for j in range(3):
-            spin += bodies[body, ROTATION + 3 * i + j] * state[base + 10 + j]
-        bodies[body, SPIN + i] = spin
-
-
-@compiled
-def _place_bodies(state: Vector, layout: Indices, terms: Matrix, bodies: Matrix, everything: bool) -> None:
-    """Write where the bodies are and how they move, with no contact force; arms far from all others only if asked."""
-    for body in range(layout.shape[0]):
-        kind, base = layout[body, KIND], layout[body, BASE]
-        if kind == ARM:
-            if everything or bodies[body, NEAR] > 0.0:
-                _place_arm(state, base, layout[body, JOINT_COUNT], terms, bodies, body)
-        elif kind == BOX:
-            _place_box(state, base, bodies, body)
-        else:
-            for i in range(3):
-                bodies[body, POSITION + i] = state[base + i]
-                bodies[body, VELOCITY + i] = bodies[body, WEIGHT + i]
-        for i in range(FORCE, TOUCHED + 1):
-            bodies[body, i] = 0.0
-
-
-@compiled
-def _arm_derivative(
-    state: Vector,
-    slope: Vector,
-    torque: Vector,
-    base: int,
-    n: int,
-    joints: Matrix,
-    terms: Matrix,
-    bodies: Matrix,
-    arm: int,
-) -> None:
-    """Right-hand side of Rey Arias 2024 (1)-(3) with the torque filter. torque (n,): scratch."""
-    touched = bodies[arm, TOUCHED] > 0.0
-    for j in range(n):
-        velocity = state[base + n + j]
-        motor_velocity = state[base + 3 * n + j]
-        twist = state[base + 2 * n + j] - state[base + j]
-        spring, transmitted = transmission(joints, arm, j, twist, motor_velocity - velocity)
-        torque[j] = transmitted - terms[arm, NONLINEAR, j] - joint_friction(joints, arm, j, velocity)
-        if touched:
-            for i in range(6):
-                torque[j] += terms[arm, JACOBIAN + i, j] * bodies[arm, FORCE + i]
-        slope[base + j] = velocity
-        slope[base + 2 * n + j] = motor_velocity
-        slope[base + 3 * n + j] = (terms[arm, ACTUATION, j] - transmitted) / joints[arm, MOTOR_INERTIA, j]
-        slope[base + 4 * n + j] = joints[arm, FILTER_RATE, j] * (spring - state[base + 4 * n + j])
-    for j in range(n):
-        acceleration = 0.0
-        for k in range(n):
-            acceleration += terms[arm, INVERSE_MASS + j, k] * torque[k]
-        slope[base + n + j] = acceleration
-
-
-@compiled
-def _box_derivative(state: Vector, slope: Vector, base: int, bodies: Matrix, body: int) -> None:
-    """Newton's and Euler's equations of a box, the latter in its principal axes."""
-    x, y, z, w = state[base + 3], state[base + 4], state[base + 5], state[base + 6]
-    a, b, c = state[base + 10], state[base + 11], state[base + 12]
-    slope[base + 3] = 0.5 * (w * a + y * c - z * b)
-    slope[base + 4] = 0.5 * (w * b + z * a - x * c)
-    slope[base + 5] = 0.5 * (w * c + x * b - y * a)
-    slope[base + 6] = -0.5 * (x * a + y * b + z * c)
-    for i in range(3):
-        force = bodies[body, FORCE + i] + bodies[body, LOAD + i]
-        slope[base + i] = state[base + 7 + i]
-        slope[base + 7 + i] = force / bodies[body, MASS] + bodies[body, WEIGHT + i]
-        about = 0.0
-        for j in range(3):
-            about += bodies[body, ROTATION + 3 * j + i] * (bodies[body, TORQUE + j] + bodies[body, LOAD_TORQUE + j])
-        slope[base + 10 + i] = about
-    first, second, third = bodies[body, MOMENTS], bodies[body, MOMENTS + 1], bodies[body, MOMENTS + 2]
-    slope[base + 10] = (slope[base + 10] + (second - third) * b * c) / first
-    slope[base + 11] = (slope[base + 11] + (third - first) * c * a) / second
-    slope[base + 12] = (slope[base + 12] + (first - second) * a * b) / third
-
-
-@compiled
-def _derivative(
-    state: Vector,
-    slope: Vector,
-    torque: Vector,
-    layout: Indices,
-    joints: Matrix,
-    terms: Matrix,
-    bodies: Matrix,
-    pairs: Indices,
-    contacts: Matrix,
-) -> None:
-    """Write the rate of the state of the whole scene, and to bodies and contacts what goes with the state."""
-    _place_bodies(state, layout, terms, bodies, False)
-    for pair in range(pairs.shape[0]):
-        if contacts[pair, ACTIVE] > 0.0:
-            resolve_contact(bodies, pairs, contacts, pair)
-    for body in range(layout.shape[0]):
-        kind, base = layout[body, KIND], layout[body, BASE]
-        if kind == ARM:
-            _arm_derivative(state, slope, torque, base, layout[body, JOINT_COUNT], joints, terms, bodies, body)
-        elif kind == BOX:
-            _box_derivative(state, slope, base, bodies, body)
-        else:
-            for i in range(3):
-                slope[base + i] = bodies[body, WEIGHT + i]
 
 
 @compiled
@@ -395,19 +203,6 @@ def _actuate(state: Vector, layout: Indices, joints: Matrix, terms: Matrix) -> N
 
 
 @compiled
-def _normalise(state: Vector, layout: Indices) -> None:
-    """Give the quaternions of the boxes length 1 again."""
-    for body in range(layout.shape[0]):
-        if layout[body, KIND] == BOX:
-            base = layout[body, BASE] + 3
-            square = 0.0
-            for i in range(4):
-                square += state[base + i] * state[base + i]
-            for i in range(4):
-                state[base + i] /= math.sqrt(square)
-
-
-@compiled
 def observe(
     interval: float,
     state: Vector,
@@ -418,7 +213,7 @@ def observe(
     contacts: Matrix,
 ) -> None:
     """Write what holds now to contacts and bodies, and which of them are near for one interval [s]."""
-    _place_bodies(state, layout, terms, bodies, True)
+    place_bodies(state, layout, terms, bodies, True)
     for body in range(bodies.shape[0]):
         bodies[body, NEAR] = 0.0
         for i in range(3):
@@ -443,15 +238,6 @@ def observe(
                 bodies[body, TRUTH_NORMAL] += contacts[pair, NORMAL_FORCE]
                 bodies[body, TRUTH_GAP] = min(bodies[body, TRUTH_GAP], contacts[pair, GAP])
                 bodies[body, TRUTH_FIRST] = min(bodies[body, TRUTH_FIRST], contacts[pair, FIRST_TOUCH])
-
-
-@compiled
-def _note_acceleration(slope: Vector, layout: Indices, terms: Matrix, bodies: Matrix) -> None:
-    """Note the accelerations of the links at the end of an interval; zero after an impact, whose do not go on."""
-    for arm in range(terms.shape[0]):
-        base, n = layout[arm, BASE], layout[arm, JOINT_COUNT]
-        for j in range(n):
-            terms[arm, ACCELERATION, j] = slope[base + n + j] if bodies[arm, TRUTH_PEAK] == 0.0 else 0.0
 
 
 @compiled
@@ -489,7 +275,7 @@ def advance_interval(
                 total[i] = 0.0
             step = remaining
             for stage in range(4):
-                _derivative(trial, slope, torque, layout, joints, terms, bodies, pairs, contacts)
+                derivative(trial, slope, torque, layout, joints, terms, bodies, pairs, contacts)
                 if stage == 0:
                     step = _contact_step(largest_step, step_safety, time, bodies, pairs, contacts)
                     step = min(_joint_step(step, LANDING * largest_step, state, layout, joints), remaining)
@@ -500,11 +286,11 @@ def advance_interval(
                     trial[i] = state[i] + reach * slope[i]
             for i in range(size):
                 state[i] += step / 6.0 * total[i]
-            _normalise(state, layout)
+            normalise_orientations(state, layout)
             time += step
             remaining -= step
             steps += 1
-    _note_acceleration(slope, layout, terms, bodies)
+    note_acceleration(slope, layout, terms, bodies)
     # What holds at the end of the interval, for the record.
     observe(ticks * tick_period, state, layout, terms, bodies, pairs, contacts)
     return steps

@@ -21,41 +21,26 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from impact_control.errors import ImpactControlError, InvalidInputError
-from impact_control.impacts.contact_solver import contact_impulses
 from impact_control.impacts.multi_contact import impact_impulses
 from impact_control.robots import RobotDescription
+from impact_control.simulation.arm_drive import COMMAND, Joints
 from impact_control.simulation.chain_dynamics import chain_terms, serial_chain, update_chain
+from impact_control.simulation.joint_kernel import BACKLASH
 from impact_control.simulation.options import PlantOptions
 from impact_control.simulation.rigid_contact import (
     OPEN,
     SLIP,
-    SMALLEST_SLIP,
     STICK,
-    ContactState,
     Indices,
     RigidSurface,
     contact_geometry,
+    contact_state,
     locate_contacts,
 )
-from impact_control.simulation.rigid_contact_kernel import (
-    JAMS,
-    LEAVES,
-    NO_EVENT,
-    RELATIVE_ACCELERATION,
-    STARTS,
-    STOPS,
-    TOUCHES,
-    TOUCHING,
-    Joints,
-    advance_smooth,
-    contact_problem,
-)
+from impact_control.simulation.rigid_contact_events import change_modes, close_point, open_point
+from impact_control.simulation.rigid_contact_kernel import TOUCHES, TOUCHING, advance_smooth, contact_problem
 from impact_control.simulation.scene_arrays import joint_parameters
 from impact_control.types import Matrix, Vector
-
-STOPPED = 2e-6
-"""Speed [m/s] below which a point whose slip turns back has stopped. In a plane it is zero then, but for rounding;
-in three dimensions the slip turns ever faster before it stops, faster than the shortest step can follow."""
 
 MOST_EVENTS = 2000
 """Events in one sample after which the simulation gives up."""
@@ -78,8 +63,7 @@ class SimulationStalledError(ImpactControlError):
 class RigidContactOptions:
     """What can be switched off or refined. Raises InvalidInputError.
 
-    joints: sample period and what acts in the joints, as in plant A; of its steps nothing is used here. Without
-        flexible joints its torque loop, filter and backlash do not exist.
+    joints: sample period and what acts in the joints, as in plant A; of its steps nothing is used here.
     largest_step [s]: of the integration; None: what the plant documents.
     rest_speed [m/s]: a point that leaves the surface slower after an impact stays on it.
     """
@@ -124,14 +108,15 @@ class RigidContactPlant:
         configuration: Vector,
         surface: RigidSurface | None,
         options: RigidContactOptions | None,
-        flexible: bool,
+        added_inertia: Vector | None,
         largest_step: float,
     ) -> None:
         """Put the arm at rest at `configuration` (n,) [rad].
 
-        flexible: whether motors and transmissions stand between torque and links; otherwise the links carry the
-        reduced motor inertia. largest_step [s]: where the options leave it open. Raises InvalidInputError.
+        added_inertia (n,) [kg m^2]: of the motors, which rigid joints make move with the links; None: they stand
+        behind flexible joints. largest_step [s]: where the options leave it open. Raises InvalidInputError.
         """
+        flexible = added_inertia is None
         self.robot = robot
         self.options = options or RigidContactOptions()
         self._n = len(robot.joint_names)
@@ -146,13 +131,11 @@ class RigidContactPlant:
             gravity_compensation=self.options.joints.gravity_compensation,
             ticks=round(ticks),
             rows=joint_parameters(robot, self.options.joints)[None],
-            added_inertia=np.zeros(self._n) if flexible else np.array(robot.transmission.reduced_motor_inertia),
+            added_inertia=np.zeros(self._n) if added_inertia is None else np.array(added_inertia),
         )
         self._chain = serial_chain(robot)
         self._terms = chain_terms(self._n)
-        self._state: Matrix = np.zeros((5, self._n))
-        self._command = np.zeros(self._n)
-        self._actuation = np.zeros(self._n)
+        self._arm: Matrix = np.zeros((7, self._n))
         self._clock = np.zeros(2)
         self.reset(configuration, surface)
 
@@ -165,31 +148,29 @@ class RigidContactPlant:
         dq = np.zeros(self._n) if velocity is None else self._finite("velocity", velocity)
         self.surface = surface
         self._geometry = contact_geometry(surface, self.robot.end_effector)
-        count = len(self._geometry.points)
-        self._contacts = ContactState(np.zeros(count, dtype=np.int64), np.zeros((count, 2)), np.zeros(3 * count))
-        self._event = np.zeros(count, dtype=np.int64)
-        self._gap, self._velocity = np.full(count, math.inf), np.zeros(3 * count)
-        self._acceleration = np.zeros(3 * count)
+        self._contacts = contact_state(len(self._geometry.points))
         # Plain tuples of arrays pass into compiled code several times faster than named ones.
-        self._constants = (tuple(self._chain), tuple(self._joints), tuple(self._geometry))
+        self._system = tuple(self._chain), tuple(self._joints), tuple(self._geometry), tuple(self._contacts)
         self.time = 0.0
         self._clock[:] = 0.0
         self.impacts: list[Impact] = []
         self.first_contact_time = math.nan
         self._place(q, dq)
-        update_chain(self._chain, q, dq, self._terms)
-        locate_contacts(self._geometry, self._terms, self._gap, self._velocity)
-        if count and self._gap.min() < -TOUCHING:
-            raise InvalidInputError("configuration", q, f"the end-effector {-self._gap.min():.4g} m inside the surface")
-        near = np.flatnonzero(self._gap <= TOUCHING)
+        gap = self._contacts.gap
+        locate_contacts(self._geometry, self._terms, gap, self._contacts.velocity)
+        if gap.min(initial=0.0) < -TOUCHING:
+            raise InvalidInputError("configuration", q, f"the end-effector {-gap.min():.4g} m inside the surface")
+        near = np.flatnonzero(gap <= TOUCHING)
         if near.size:
             self._touch(near)
 
     def _place(self, q: Vector, dq: Vector) -> None:
-        """Set the state; the transmission carries gravity if the arm holds itself."""
+        """Set the state; the transmissions hold the arm against gravity, as in plant A, and the motors move along."""
         update_chain(self._chain, q, dq, self._terms)
-        gravity = self._terms.gravity if self.options.joints.gravity_compensation else np.zeros(self._n)
-        self._state[:] = [q, dq, q + gravity / self.robot.transmission.stiffness, dq, gravity]
+        gravity = self._terms.gravity
+        backlash = np.sign(gravity) * self._joints.rows[0, BACKLASH]
+        motors = q + gravity / self.robot.transmission.stiffness + backlash
+        self._arm[:COMMAND] = [q, dq, motors, dq, gravity]
 
     def _finite(self, name: str, value: Vector) -> Vector:
         array = np.asarray(value, dtype=float)
@@ -200,13 +181,13 @@ class RigidContactPlant:
     @property
     def link_position(self) -> Vector:
         """q (n,) [rad]."""
-        row: Vector = self._state[0]
+        row: Vector = self._arm[0]
         return row
 
     @property
     def link_velocity(self) -> Vector:
         """dq (n,) [rad/s]."""
-        row: Vector = self._state[1]
+        row: Vector = self._arm[1]
         return row
 
     @property
@@ -228,12 +209,12 @@ class RigidContactPlant:
     @property
     def gaps(self) -> Vector:
         """Distance of each contact point to the surface (n_c,) [m]."""
-        return self._gap
+        return self._contacts.gap
 
     @property
     def gap(self) -> float:
         """Smallest distance to the surface [m]; infinity without a surface."""
-        return float(self._gap.min(initial=math.inf))
+        return float(self._contacts.gap.min(initial=math.inf))
 
     @property
     def contact_modes(self) -> tuple[str, ...]:
@@ -246,103 +227,23 @@ class RigidContactPlant:
 
         Raises SimulationStalledError, ContactSolverError.
         """
-        self._command[:] = torque
+        self._arm[COMMAND] = torque
         self._clock[:] = 0.0
-        chain, joints, geometry = self._constants
-        contacts = tuple(self._contacts)
         events = 0
-        while advance_smooth(
-            chain,
-            joints,
-            geometry,
-            contacts,
-            self._command,
-            self._actuation,
-            self._period,
-            self._steps,
-            self._clock,
-            self._state,
-            self._gap,
-            self._velocity,
-            self._acceleration,
-            self._event,
-        ):
+        while advance_smooth(*self._system, self._period, self._steps, self._clock, self._arm):
             events += 1
             if events > MOST_EVENTS:
                 raise SimulationStalledError(self._now(), events)
-            self._resolve()
+            if np.any(self._contacts.event == TOUCHES):
+                self._touch(np.flatnonzero((self._contacts.mode != OPEN) | (self._contacts.gap <= TOUCHING)))
+            else:
+                _, delassus = contact_problem(*self._system, self._arm)
+                change_modes(self._contacts, delassus, self._geometry.plane[4])
         self.time += self._period
 
     def _now(self) -> float:
         """Return the time of an event within the sample [s]."""
         return self.time + float(self._clock[0]) * self._period / self._steps + float(self._clock[1])
-
-    def _resolve(self) -> None:
-        """Deal with the events that ended the smooth motion."""
-        if np.any(self._event == TOUCHES):
-            near = (self._contacts.mode != OPEN) | (self._gap <= TOUCHING)
-            self._touch(np.flatnonzero(near))
-            return
-        sticks = self._contacts.mode == STICK
-        loose = np.flatnonzero((self._event == STARTS) | (sticks & (self._event == JAMS)))
-        if loose.size:
-            self._start_slip(loose)
-            return
-        for i in np.flatnonzero(self._event != NO_EVENT):
-            if self._event[i] == LEAVES:
-                self._open(i)
-            elif self._event[i] == STOPS:
-                slip = self._velocity[3 * i + 1 : 3 * i + 3]
-                self._close(i, slip if np.linalg.norm(slip) > STOPPED else np.zeros(2))
-            elif self._event[i] == JAMS:
-                # Painleve: friction presses the point in faster than the normal force can hold it off. It stops
-                # in no time: sticking takes out what is left of the slip.
-                self._contacts.mode[i] = STICK
-
-    def _start_slip(self, loose: Indices) -> None:
-        """Let the points slip that cannot be held, in the direction in which Coulomb's law lets them accelerate.
-
-        That is the contact law of an impact with accelerations in the place of velocities. Where it holds all points
-        after all, which can only be with more points than are independent, `loose` (indices) carry as much as they
-        can and leave the rest to the others.
-        """
-        state = self._contacts
-        closed = np.flatnonzero(state.mode != OPEN)
-        chain, joints, geometry = self._constants
-        _, delassus = contact_problem(chain, joints, geometry, self._state, closed)
-        force = state.force.reshape(-1, 3)[closed].ravel()
-        free = self._acceleration.reshape(-1, 3)[closed].ravel() - delassus @ force
-        sticks = state.mode[closed] == STICK
-        # What slips already keeps its friction.
-        moving = force * np.repeat(~sticks, 3)
-        moving[::3] = 0.0
-        free += delassus @ moving
-        friction = self._geometry.plane[4] * sticks
-        acceleration = (free + delassus @ contact_impulses(delassus, free, friction)).reshape(-1, 3)
-        smallest = RELATIVE_ACCELERATION * max(1.0, float(np.abs(free).max()))
-        leaves = acceleration[:, 0] > smallest
-        moves = sticks & ~leaves & (np.linalg.norm(acceleration[:, 1:], axis=1) > smallest)
-        for i in closed[leaves]:
-            self._open(i)
-        for i, a in zip(closed[moves], acceleration[moves], strict=True):
-            state.mode[i] = SLIP
-            state.direction[i] = a[1:] / np.linalg.norm(a[1:])
-        if not np.any(moves | leaves):
-            for i in loose:
-                against = state.force[3 * i + 1 : 3 * i + 3]
-                state.mode[i] = SLIP
-                state.direction[i] = -against / max(float(np.linalg.norm(against)), 1e-300)
-
-    def _open(self, i: np.int64) -> None:
-        self._contacts.mode[i] = OPEN
-        self._contacts.force[3 * i : 3 * i + 3] = 0.0
-
-    def _close(self, i: np.int64, slip: Vector) -> None:
-        """Set the mode of a point on the surface from its slip (2,) [m/s]."""
-        speed = float(np.linalg.norm(slip))
-        sticks = speed <= SMALLEST_SLIP and self._geometry.plane[4] > 0.0
-        self._contacts.mode[i] = STICK if sticks else SLIP
-        self._contacts.direction[i] = slip / speed if speed > SMALLEST_SLIP else 0.0
 
     def _touch(self, near: Indices) -> None:
         """Let the points `near` (indices) hit the surface; those that do not leave it fast enough stay on it."""
@@ -351,21 +252,22 @@ class RigidContactPlant:
             return
         if math.isnan(self.first_contact_time):
             self.first_contact_time = self._now()
-        chain, joints, geometry = self._constants
-        response, delassus = contact_problem(chain, joints, geometry, self._state, near)
-        velocity = self._velocity.reshape(-1, 3)[near].ravel()
+        rows = (3 * near[:, None] + np.arange(3)).ravel()
+        response, delassus = contact_problem(*self._system, self._arm)
+        delassus = delassus[np.ix_(rows, rows)]
+        velocity = self._contacts.velocity[rows]
         if np.any(velocity[::3] < 0.0):
             ones = np.ones(near.size)
             impulse, _, _ = impact_impulses(delassus, velocity, surface.friction * ones, surface.restitution * ones)
-            before = self._state[1].copy()
-            self._state[1] += impulse @ response
-            impulses = np.zeros((self._gap.size, 3))
+            before = self._arm[1].copy()
+            self._arm[1] += impulse @ response[rows]
+            impulses = np.zeros((self._contacts.gap.size, 3))
             impulses[near] = impulse.reshape(-1, 3) @ self._geometry.axes
             work = float(impulse @ (velocity + 0.5 * delassus @ impulse))
-            self.impacts.append(Impact(self._now(), impulses, before, self._state[1].copy(), work))
+            self.impacts.append(Impact(self._now(), impulses, before, self._arm[1].copy(), work))
             velocity += delassus @ impulse
         for i, (away, *slip) in zip(near, velocity.reshape(-1, 3), strict=True):
             if away > self.options.rest_speed:
-                self._open(i)
+                open_point(self._contacts, i)
             else:
-                self._close(i, np.array(slip))
+                close_point(self._contacts, i, np.array(slip), surface.friction)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,16 +29,25 @@ class Sensors:
     (see Errata). The torque noise is not in (3.5): see the robot's data file.
     """
 
-    def __init__(self, noise: SensorNoise, scale: float, seed: int) -> None:
-        """Scale 0 gives exact samples, 1 the published noise. The seed makes a run repeatable."""
+    def __init__(self, noise: SensorNoise, scale: float, seed: int, delay: int = 0) -> None:
+        """Scale 0 gives exact samples, 1 the published noise. The seed makes a run repeatable.
+
+        delay: whole samples by which the measurements lag behind; until then the first one is repeated. It also
+        delays the detection of impacts, as the processing of the measurements does in Proper 2021, section 3.3.1.
+        Raises InvalidInputError.
+        """
         if not (np.isfinite(scale) and scale >= 0.0):
             raise InvalidInputError("noise scale", scale, "a finite number of at least 0")
+        if delay < 0:
+            raise InvalidInputError("measurement delay", delay, "a whole number of samples of at least 0")
+        self._past: deque[tuple[Vector, Vector, Vector]] = deque(maxlen=delay + 1)
         self._half_widths = (noise.position * scale, noise.velocity * scale, noise.torque * scale)
         self._random = np.random.default_rng(seed)
 
     def measure(self, arm: SimulatedArm) -> Measurement:
-        """Sample an arm; all arrays are new."""
-        exact = (arm.link_position, arm.link_velocity, arm.joint_torque)
+        """Sample an arm, once a period; all arrays are new."""
+        self._past.append((arm.link_position.copy(), arm.link_velocity.copy(), arm.joint_torque))
+        exact = self._past[0]
         standard = self._random.standard_normal((3, exact[0].size))
         np.clip(standard, -3.0, 3.0, out=standard)
         noisy = [

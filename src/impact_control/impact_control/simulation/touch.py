@@ -1,0 +1,110 @@
+"""Touches: forces on links of an arm that come from neither its end-effector nor its task, as of a person.
+
+A touch is a force on one point of a link that rises from zero and falls back to it smoothly. As J^T F it acts on the
+links, where contact acts: the joint torque sensors see it only through the motion and the springs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+import pinocchio as pin
+
+from impact_control.errors import InvalidInputError
+from impact_control.robots import RobotDescription, contact_point_jacobian
+from impact_control.simulation.surface import require_numbers
+from impact_control.types import Vector
+
+DEPARTURE = 1e-3
+"""[rad] A joint this far from where the arm stood has moved: holding still under sensor noise takes far less."""
+
+
+class TouchProfile(Enum):
+    """Course of the force over its duration, from 0 at both ends to 1 in the middle."""
+
+    HALF_SINE = "half_sine"
+    """sin(pi s): rises and falls at a finite rate from the first instant, like a bump."""
+
+    RAISED_COSINE = "raised_cosine"
+    """(1 - cos(2 pi s)) / 2: the rate starts at zero, too, like a push."""
+
+    def share(self, part: float) -> float:
+        """Return the force over its largest value at the part s of the duration; 0 outside of it."""
+        if not 0.0 < part < 1.0:
+            return 0.0
+        if self is TouchProfile.HALF_SINE:
+            return math.sin(math.pi * part)
+        return 0.5 * (1.0 - math.cos(2.0 * math.pi * part))
+
+
+@dataclass(frozen=True, eq=False)
+class Touch:
+    """A force on a point of a link. Raises InvalidInputError.
+
+    link: a frame of the robot's model. point (3,) [m]: from the origin of that frame, in its axes. force (3,) [N]:
+    the largest, on the link, axes of A, which it keeps. start [s]: after the arm has begun to move, at least 0.
+    duration [s]: above 0.
+    """
+
+    link: str
+    point: Vector
+    force: Vector
+    start: float
+    duration: float
+    profile: TouchProfile = TouchProfile.HALF_SINE
+
+    def __post_init__(self) -> None:
+        for name in ("point", "force"):
+            object.__setattr__(self, name, require_numbers(f"touch {name}", getattr(self, name), (3,)))
+        if not (math.isfinite(self.start) and self.start >= 0.0):
+            raise InvalidInputError("touch start", self.start, "a finite number of at least 0 s")
+        if not (math.isfinite(self.duration) and self.duration > 0.0):
+            raise InvalidInputError("touch duration", self.duration, "a finite number above 0 s")
+
+    def force_at(self, elapsed: float) -> Vector:
+        """Return the force (3,) [N] at `elapsed` [s] after the arm began to move, axes of A."""
+        return self.profile.share((elapsed - self.start) / self.duration) * self.force
+
+
+class Touches:
+    """The touches of one arm as joint torques.
+
+    Their clock starts when the arm moves: when first a joint is `DEPARTURE` from `configuration`. So a touch comes
+    in the same place of a task whenever the task is started.
+    """
+
+    def __init__(self, robot: RobotDescription, touches: Sequence[Touch], configuration: Vector) -> None:
+        """Wait for the arm to leave `configuration` (n,) [rad]. Raises InvalidInputError for unknown links."""
+        self._touches = tuple(touches)
+        self._model = robot.pinocchio_model
+        self._data = self._model.createData()
+        self._start = configuration.copy()
+        self._departure = math.inf
+        for touch in self._touches:
+            if not self._model.existFrame(touch.link):
+                names = ", ".join(frame.name for frame in self._model.frames)
+                raise InvalidInputError("touch link", touch.link, f"one of {names}")
+        self._frames = [self._model.getFrameId(touch.link) for touch in self._touches]
+
+    def torque(self, time: float, period: float, configuration: Vector) -> Vector:
+        """Return the joint torques J^T F (n,) [Nm] of all touches over the next period [s], as in its middle.
+
+        time [s] of the arm's clock, and configuration (n,) [rad], at the beginning of the period.
+        """
+        if not math.isfinite(self._departure) and np.abs(configuration - self._start).max() > DEPARTURE:
+            self._departure = time
+        elapsed = time + 0.5 * period - self._departure
+        torque = np.zeros_like(configuration)
+        for touch, frame in zip(self._touches, self._frames, strict=True):
+            force = touch.force_at(elapsed)
+            if force.any():
+                jacobian = pin.computeFrameJacobian(
+                    self._model, self._data, configuration, frame, pin.LOCAL_WORLD_ALIGNED
+                )
+                rotation = pin.updateFramePlacement(self._model, self._data, frame).rotation
+                torque += contact_point_jacobian(jacobian, rotation @ touch.point).T @ force
+        return torque
