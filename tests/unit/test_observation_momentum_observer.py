@@ -251,13 +251,27 @@ def test_transmission_damping_is_integrated_without_a_derivative() -> None:
 def test_compiled_kernel_equals_its_python_form() -> None:
     random = np.random.default_rng(3)
     python_form = getattr(_advance, "py_func", _advance)
-    one = random.normal(size=(7, 5))
+    one = random.normal(size=(8, 5))
     other = one.copy()
     for period in (1e-3, 0.0, 7e-3):
         assert _advance(*one, period) == python_form(*other, period)
         assert np.allclose(one, other, rtol=1e-13)
     one[1, 2] = np.inf
     assert _advance(*one, 1e-3) is python_form(*one, 1e-3) is False
+
+
+def test_torque_between_samples_counts_with_its_mean(contact: list[Sample]) -> None:
+    # What a sample of the torque lacks in the trapezoid may come as the mean over its period.
+    gain = np.array([30.0, 100.0])
+    whole, split = MomentumObserver(gain, np.zeros(2)), MomentumObserver(gain, np.zeros(2))
+    spike = np.array([3.0, -2.0])
+    for k, sample in enumerate(contact):
+        torque = sample.torque + (spike if k == 60 else 0.0)
+        arrays = (sample.coriolis_transposed_velocity, sample.gravity, sample.time)
+        whole.update(sample.mass_matrix, sample.velocity, torque, *arrays)
+        missed = 0.5 * spike if k in (60, 61) else None
+        split.update(sample.mass_matrix, sample.velocity, sample.torque, *arrays, missed)
+        assert np.allclose(split.residual, whole.residual, atol=1e-12)
 
 
 def test_update_allocates_no_arrays() -> None:

@@ -43,7 +43,7 @@ def offline_impact_time(
     Args:
         time: (m,) [s] of the samples, increasing.
         velocity: (m, n) [rad/s] of the joints.
-        joints: which are searched, None for all; the source leaves out joint 7, which gave false positives.
+        joints: which are searched, from 0, None for all; the source leaves out joint 7, which gave false positives.
         growth: above 1.
         interval: at least 2 samples.
         lead: at least interval, so that the interval before the impact ends before the other one begins.
@@ -53,7 +53,7 @@ def offline_impact_time(
             the rough estimate.
     """
     t, dq = np.asarray(time, dtype=float), np.asarray(velocity, dtype=float)
-    if t.ndim != 1 or t.size < 3 or not np.all(np.diff(t) > 0.0):
+    if t.ndim != 1 or t.size < 3 or not (np.all(np.isfinite(t)) and np.all(np.diff(t) > 0.0)):
         raise InvalidInputError("time", time, "at least three increasing stamps")
     if dq.ndim != 2 or dq.shape[0] != t.size or not np.all(np.isfinite(dq)):
         raise InvalidInputError("velocity", velocity, f"finite numbers of shape ({t.size}, n)")
@@ -61,7 +61,10 @@ def offline_impact_time(
         raise InvalidInputError("growth", growth, "above 1")
     if interval < 2 or lead < interval:
         raise InvalidInputError("interval, lead", (interval, lead), "at least 2 samples, and lead at least interval")
-    searched = dq if joints is None else dq[:, list(joints)]
+    chosen = list(range(dq.shape[1])) if joints is None else list(joints)
+    if not chosen or not all(0 <= joint < dq.shape[1] for joint in chosen):
+        raise InvalidInputError("joints", joints, f"at least one, each from 0 to {dq.shape[1] - 1}")
+    searched = dq[:, chosen]
     acceleration = np.zeros_like(searched)
     acceleration[1:-1] = np.abs(searched[2:] - searched[:-2]) / (t[2:] - t[:-2])[:, None]
 

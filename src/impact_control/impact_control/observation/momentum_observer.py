@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from impact_control.compiled import compiled
+from impact_control.observation.sample_period import sample_period
 from impact_control.observation.validation import checked_number, checked_vector
 from impact_control.types import Matrix, Vector
 
@@ -17,6 +18,7 @@ def _advance(
     drive: Vector,
     previous_momentum: Vector,
     previous_drive: Vector,
+    missed: Vector,
     gain: Vector,
     residual: Vector,
     residual_rate: Vector,
@@ -28,13 +30,13 @@ def _advance(
     """
     checksum = 0.0
     for i in range(momentum.size):
-        checksum += momentum[i] + drive[i]
+        checksum += momentum[i] + drive[i] + missed[i]
     if not math.isfinite(checksum):
         return False
     for i in range(momentum.size):
         if period > 0.0:
             half = 0.5 * period
-            innovation = momentum[i] - previous_momentum[i] - half * (drive[i] + previous_drive[i])
+            innovation = momentum[i] - previous_momentum[i] - half * (drive[i] + previous_drive[i] + 2.0 * missed[i])
             decay = half * gain[i]
             new = ((1.0 - decay) * residual[i] + gain[i] * innovation) / (1.0 + decay)
             residual_rate[i] = (new - residual[i]) / period
@@ -77,6 +79,7 @@ class MomentumObserver:
             unchanged by an ignored sample. It is the mean over T_k: a lost sample dilutes the rate of a short
             impact by the longer period.
         advanced: whether the last sample moved the residual (not: first, after a gap, ignored).
+        time: stamp [s] of the last sample that was not ignored, minus infinity before the first.
     """
 
     def __init__(self, gain: Vector, damping_over_stiffness: Vector, maximum_gap: float = 0.05) -> None:
@@ -95,7 +98,8 @@ class MomentumObserver:
         self.residual_rate: Vector = np.zeros(n)
         self._momentum, self._drive, self._damper_momentum = np.zeros(n), np.zeros(n), np.zeros(n)
         self._previous_momentum, self._previous_drive = np.zeros(n), np.zeros(n)
-        self._step(0.0)  # compiles the kernel here and not in the loop
+        self._nothing = np.zeros(n)
+        self._step(0.0, self._nothing)  # compiles the kernel here and not in the loop
         self.reset()
 
     def reset(self) -> None:
@@ -103,7 +107,7 @@ class MomentumObserver:
         self.residual[:] = 0.0
         self.residual_rate[:] = 0.0
         self.advanced = False
-        self._time = -math.inf
+        self.time = -math.inf
 
     def update(
         self,
@@ -113,6 +117,7 @@ class MomentumObserver:
         coriolis_transposed_velocity: Vector,
         gravity: Vector,
         time: float,
+        missed_torque: Vector | None = None,
     ) -> Vector:
         """Take one sample and return `residual` (n,) [Nm]. Never raises on values; shapes are as stated.
 
@@ -123,31 +128,30 @@ class MomentumObserver:
         coriolis_transposed_velocity: C^T(q, dq) dq (n,) [Nm].
         gravity: g(q) (n,) [Nm].
         time: stamp of the sample [s].
+        missed_torque: mean over the period since the last sample of what tau_J was beside its trapezoid (n,) [Nm],
+            where it is known to have jumped in between; None for nothing.
         """
         self.advanced = False
-        elapsed = time - self._time
-        if 0.0 < elapsed <= self._maximum_gap:
-            period = elapsed
-        elif abs(elapsed) > self._maximum_gap:
-            period = 0.0
-        else:
+        period = sample_period(time - self.time, self._maximum_gap)
+        if math.isnan(period):
             return self.residual
         np.dot(mass_matrix, velocity, out=self._momentum)
         np.multiply(self._damping_over_stiffness, joint_torque, out=self._damper_momentum)
         np.subtract(self._momentum, self._damper_momentum, out=self._momentum)
         np.add(joint_torque, coriolis_transposed_velocity, out=self._drive)
         np.subtract(self._drive, gravity, out=self._drive)
-        if self._step(period):
-            self._time = time
+        if self._step(period, self._nothing if missed_torque is None else missed_torque):
+            self.time = time
             self.advanced = period > 0.0
         return self.residual
 
-    def _step(self, period: float) -> bool:
+    def _step(self, period: float, missed: Vector) -> bool:
         return _advance(
             self._momentum,
             self._drive,
             self._previous_momentum,
             self._previous_drive,
+            missed,
             self._gain,
             self.residual,
             self.residual_rate,

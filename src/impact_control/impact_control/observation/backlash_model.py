@@ -1,0 +1,183 @@
+"""A joint with backlash and friction as the residual sees it: which torque reaches the link."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from impact_control.compiled import compiled
+from impact_control.errors import InvalidInputError
+from impact_control.types import Matrix, Vector
+
+(
+    STIFFNESS,
+    DAMPING,
+    GAP_VISCOUS,
+    GAP_DRY,
+    LINK_VISCOUS,
+    LINK_DRY,
+    MOTOR_VISCOUS,
+    MOTOR_DRY,
+) = range(8)
+"""Rows of `coefficients` (8, n), in the order of the fields of `BacklashModel`."""
+
+SLIP_SPEED = 1e-2
+"""[rad/s] Speed at which dry friction has reached 76 % of its size."""
+
+
+@dataclass(frozen=True, eq=False)
+class BacklashModel:
+    """Backlash and friction of n joints, Flacco 2016 (5), (6). Raises InvalidInputError.
+
+    With phi = q - theta, the link feels in the gap, |phi| < alpha, nothing but friction, and beyond it
+    tau_L = tau_M - K (phi -+ alpha) - D dphi, less the friction (6). The deflection phi -+ alpha is zero at the edge,
+    see Errata; spring and damper act against it, so that K and D are positive where (5) has plus signs.
+
+    (5) cannot hold with a spring and the motor's torque both: at rest the motor is in balance, so that the spring
+    carries tau_M alone, and with both the link would feel it twice. Give `motor_torque` as zeros where the deflection
+    is measured finely enough for the spring to tell the torque; give the motor's torque and K = D = 0 where it is not.
+
+    Coefficients may be slightly below 0 when identified from noisy data. Each (n,):
+        gap: alpha [rad], half-width, at least 0.
+        stiffness, damping: K [Nm/rad], D [Nm s/rad] of the contact beyond the gap (K_phi,p, K_phi,d).
+        gap_viscous, gap_dry: friction between motor and link in the gap [Nm s/rad], [Nm] (K_phi,v, K_phi,s).
+        link_viscous, link_dry: friction on the link in the gap (K_q,v, K_q,s).
+        motor_viscous, motor_dry: friction beyond the gap, of the motor's velocity (K_theta,v, K_theta,s).
+    slip_speed [rad/s]: the sign of a speed is taken as tanh(speed / slip_speed).
+    """
+
+    gap: Vector
+    stiffness: Vector
+    damping: Vector
+    gap_viscous: Vector
+    gap_dry: Vector
+    link_viscous: Vector
+    link_dry: Vector
+    motor_viscous: Vector
+    motor_dry: Vector
+    slip_speed: float = SLIP_SPEED
+
+    def __post_init__(self) -> None:
+        size = np.size(self.gap)
+        for field in fields(self):
+            if field.name == "slip_speed":
+                continue
+            array = np.array(getattr(self, field.name), dtype=float)
+            if array.shape != (size,) or not size or not np.all(np.isfinite(array)):
+                raise InvalidInputError(field.name, array, f"{size} finite numbers, one a joint")
+            array.setflags(write=False)
+            object.__setattr__(self, field.name, array)
+        if np.any(self.gap < 0.0):
+            raise InvalidInputError("gap", self.gap, "half-widths of at least 0")
+        if not (math.isfinite(self.slip_speed) and self.slip_speed > 0.0):
+            raise InvalidInputError("slip_speed", self.slip_speed, "a finite number above 0")
+
+    @property
+    def coefficients(self) -> Matrix:
+        """All but the gap (8, n), a new array."""
+        return np.array([getattr(self, field.name) for field in fields(self)[1:-1]])
+
+    @classmethod
+    def from_coefficients(cls, gap: Vector, coefficients: Matrix, slip_speed: float = SLIP_SPEED) -> BacklashModel:
+        """Return the model of a gap (n,) and the other coefficients (8, n)."""
+        return cls(
+            gap,
+            stiffness=coefficients[STIFFNESS],
+            damping=coefficients[DAMPING],
+            gap_viscous=coefficients[GAP_VISCOUS],
+            gap_dry=coefficients[GAP_DRY],
+            link_viscous=coefficients[LINK_VISCOUS],
+            link_dry=coefficients[LINK_DRY],
+            motor_viscous=coefficients[MOTOR_VISCOUS],
+            motor_dry=coefficients[MOTOR_DRY],
+            slip_speed=slip_speed,
+        )
+
+
+@compiled
+def _joint_torque(
+    gap: Vector,
+    coefficients: Matrix,
+    slip_speed: float,
+    i: int,
+    phi: float,
+    link_velocity: float,
+    motor_velocity: float,
+    motor_torque: float,
+) -> float:
+    """Return tau_L - tau_mu [Nm] of joint i: Flacco 2016 (5) less (6), corrected."""
+    twist_rate = link_velocity - motor_velocity
+    if abs(phi) < gap[i]:
+        free: float = -(
+            coefficients[GAP_VISCOUS, i] * twist_rate
+            + coefficients[GAP_DRY, i] * math.tanh(twist_rate / slip_speed)
+            + coefficients[LINK_VISCOUS, i] * link_velocity
+            + coefficients[LINK_DRY, i] * math.tanh(link_velocity / slip_speed)
+        )
+        return free
+    held: float = motor_torque - (
+        coefficients[STIFFNESS, i] * (phi - math.copysign(gap[i], phi))
+        + coefficients[DAMPING, i] * twist_rate
+        + coefficients[MOTOR_VISCOUS, i] * motor_velocity
+        + coefficients[MOTOR_DRY, i] * math.tanh(motor_velocity / slip_speed)
+    )
+    return held
+
+
+@compiled
+def transmitted_torque(gap: Vector, coefficients: Matrix, slip_speed: float, state: Matrix, out: Vector) -> None:
+    """Write tau_L - tau_mu (n,) [Nm], what the transmission does to the links: Flacco 2016 (5) less (6), corrected.
+
+    gap (n,) and coefficients (8, n) of a `BacklashModel`. state (4, n): deflection phi = q - theta [rad], link and
+    motor velocity [rad/s], and the motor's torque [Nm], which acts beyond the gap only, (9).
+    """
+    for i in range(gap.size):
+        out[i] = _joint_torque(gap, coefficients, slip_speed, i, state[0, i], state[1, i], state[2, i], state[3, i])
+
+
+@compiled
+def missed_torque(
+    gap: Vector, coefficients: Matrix, slip_speed: float, before: Matrix, state: Matrix, out: Vector
+) -> None:
+    """Write the mean of tau_L - tau_mu (n,) [Nm] between two samples less the mean of both: 0 unless an edge is passed.
+
+    In between the states (4, n), as in `transmitted_torque`, change evenly. Where a joint passes an edge of its gap,
+    the torque jumps by what the damper does; the parts before and after it count with the torque in their middle.
+    """
+    for i in range(gap.size):
+        out[i] = 0.0
+        start, end, edge = before[0, i], state[0, i], gap[i]
+        if not ((start < edge) != (end < edge) or (start > -edge) != (end > -edge)):
+            continue
+        first, second = _edge_fractions(start, end, edge)
+        bounds = (0.0, first, second, 1.0)
+        for part in range(3):
+            weight = bounds[part + 1] - bounds[part]
+            middle = 0.5 * (bounds[part] + bounds[part + 1])
+            out[i] += weight * _torque_between(gap, coefficients, slip_speed, i, before, state, middle)
+        for sample in (0.0, 1.0):
+            out[i] -= 0.5 * _torque_between(gap, coefficients, slip_speed, i, before, state, sample)
+
+
+@compiled
+def _torque_between(
+    gap: Vector, coefficients: Matrix, slip_speed: float, i: int, before: Matrix, state: Matrix, part: float
+) -> float:
+    """Return the torque [Nm] of joint i at a part, 0 to 1, of the way from one state (4, n) to the next."""
+    phi = (1.0 - part) * before[0, i] + part * state[0, i]
+    link_velocity = (1.0 - part) * before[1, i] + part * state[1, i]
+    motor_velocity = (1.0 - part) * before[2, i] + part * state[2, i]
+    motor_torque = (1.0 - part) * before[3, i] + part * state[3, i]
+    torque: float = _joint_torque(gap, coefficients, slip_speed, i, phi, link_velocity, motor_velocity, motor_torque)
+    return torque
+
+
+@compiled
+def _edge_fractions(start: float, end: float, edge: float) -> tuple[float, float]:
+    """Return at which parts, 0 to 1, of the way from start to end the two edges are, in their order."""
+    span = end - start
+    low, high = (-edge - start) / span, (edge - start) / span
+    first, second = min(low, high), max(low, high)
+    return min(max(first, 0.0), 1.0), min(max(second, 0.0), 1.0)
