@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from impact_control.detection import NO_LINK, ImpactDetector
-from impact_control.detection.impact_detector import _a_joint_rises
+from impact_control.detection.impact_detector import a_joint_rises
 from impact_control.errors import InvalidInputError
 
 PERIOD = 1e-3
@@ -266,14 +266,14 @@ def test_reset_forgets_events() -> None:
 
 def test_compiled_kernel_equals_its_python_form() -> None:
     random = np.random.default_rng(5)
-    python_form = getattr(_a_joint_rises, "py_func", _a_joint_rises)
+    python_form = getattr(a_joint_rises, "py_func", a_joint_rises)
     threshold, rise = np.array([1.0, 2.0]), np.array([0.5, 0.0])
     one, other = np.zeros((2, 2)), np.zeros((2, 2))
     found = 0
     for magnitude in random.uniform(0.0, 3.0, (200, 2)):
         if random.uniform() < 0.1:
             magnitude[0] = np.nan
-        answer = _a_joint_rises(magnitude, threshold, rise, *one)
+        answer = a_joint_rises(magnitude, threshold, rise, *one)
         assert answer == python_form(magnitude, threshold, rise, *other)
         assert np.array_equal(one, other)
         found += answer

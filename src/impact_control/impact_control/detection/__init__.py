@@ -1,5 +1,28 @@
-"""Impacts as events in the rate of the momentum residual."""
+"""Impacts as events: detectors behind one interface, and the link that was hit."""
 
-from impact_control.detection.impact_detector import NO_LINK, ImpactDetector
+from impact_control.detection.detector import NO_LINK, Detector
+from impact_control.detection.factory import SCORES, make_detector
+from impact_control.detection.first_of import FirstOf
+from impact_control.detection.impact_detector import ImpactDetector
+from impact_control.detection.isolation import LinkIsolation
+from impact_control.detection.record import event_samples
+from impact_control.detection.score_detector import ScoreDetector
+from impact_control.detection.scores import ResidualRateScore, ResidualScore, TorqueErrorScore, VelocityJumpScore
+from impact_control.detection.signals import DetectionSignals
 
-__all__ = ["NO_LINK", "ImpactDetector"]
+__all__ = [
+    "NO_LINK",
+    "SCORES",
+    "DetectionSignals",
+    "Detector",
+    "FirstOf",
+    "ImpactDetector",
+    "LinkIsolation",
+    "ResidualRateScore",
+    "ResidualScore",
+    "ScoreDetector",
+    "TorqueErrorScore",
+    "VelocityJumpScore",
+    "event_samples",
+    "make_detector",
+]

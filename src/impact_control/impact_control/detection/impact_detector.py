@@ -8,15 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impact_control.compiled import compiled
+from impact_control.detection.detector import NO_LINK
 from impact_control.observation.validation import checked_number, checked_vector
 from impact_control.types import Vector
 
-NO_LINK = -1
-"""Value of `ImpactDetector.isolated_link` while no impact has been detected."""
-
 
 @compiled
-def _a_joint_rises(magnitude: Vector, threshold: Vector, rise: Vector, previous: Vector, valley: Vector) -> bool:
+def a_joint_rises(magnitude: Vector, threshold: Vector, rise: Vector, previous: Vector, valley: Vector) -> bool:
     """Whether a new rise passes its bound at this sample; moves `previous` and `valley` on.
 
     All arrays (n,) [Nm/s]. `valley` is the lowest rate since the last rise of the joint was over, and
@@ -135,7 +133,7 @@ class ImpactDetector:
         self._valley[:] = 0.0
 
     def _rises(self) -> bool:
-        return _a_joint_rises(self._magnitude, self._threshold, self._rise, self._previous, self._valley)
+        return a_joint_rises(self._magnitude, self._threshold, self._rise, self._previous, self._valley)
 
     def _outermost_reaction(self) -> int:
         for i in range(self._magnitude.size - 1, -1, -1):

@@ -9,7 +9,7 @@ import numpy as np
 from impact_control.recording.decisions import ModeInterval
 from impact_control.recording.series import Recording
 from impact_control.recording.topics import Topics, series_if_recorded
-from impact_control.types import Vector
+from impact_control.types import Matrix, Vector
 
 FORCE_WINDOW = 0.2
 """[s] at the end of the contact mode, over which the final contact force is averaged."""
@@ -25,6 +25,43 @@ def true_impact_time(recording: Recording, topics: Topics) -> float | None:
         return None
     row = np.flatnonzero(np.isfinite(truth["impact_time"]))[0]
     return float(truth["stamp"][row] - (truth["time"][row] - truth["impact_time"][row]))
+
+
+def true_contact_times(recording: Recording, topics: Topics) -> Vector | None:
+    """Stamps (n_c,) [s] of the first touch of each contact point of the simulated robot, infinite without one.
+
+    None where they are not recorded.
+    """
+    truth = series_if_recorded(recording, topics.truth)
+    if truth is None or not isinstance(truth.get("contact_times"), np.ndarray):
+        return None
+    times: Vector = truth["contact_times"][-1] + (truth["stamp"][-1] - truth["time"][-1])
+    return times
+
+
+def contact_forces(recording: Recording, topics: Topics) -> tuple[Vector, Matrix] | None:
+    """Stamps (m,) [s] and normal forces (m, n_c) [N] of the contact points of the simulated robot.
+
+    None where they are not recorded.
+    """
+    return _truth_column(recording, topics, "contact_normal_forces")
+
+
+def touch_torques(recording: Recording, topics: Topics) -> tuple[Vector, Matrix] | None:
+    """Stamps (m,) [s] and joint torques (m, n) [Nm] of what touches links of the simulated robot.
+
+    None where they are not recorded, or nothing touches them.
+    """
+    column = _truth_column(recording, topics, "external_torque")
+    return None if column is None or not column[1].any() else column
+
+
+def _truth_column(recording: Recording, topics: Topics, name: str) -> tuple[Vector, Matrix] | None:
+    """Stamps and a column of the truth; None where it is missing, or a list because its length changes."""
+    truth = series_if_recorded(recording, topics.truth)
+    if truth is None or not isinstance(truth.get(name), np.ndarray):
+        return None
+    return truth["stamp"], truth[name]
 
 
 def contact_end(modes: Sequence[ModeInterval]) -> float:

@@ -34,7 +34,15 @@ LineStyle = Literal["-", "--", "-.", ":", ""]
 
 _Time = TypeVar("_Time", float, Vector)
 
-_MODE_COLOURS = {"ante": ANTE, "interim": INTERIM, "post": POST, "fault": LIMIT}
+_MODE_COLOURS = {
+    "ante": ANTE,
+    "interim": INTERIM,
+    "post": POST,
+    "fault": LIMIT,
+    "pull_back": IMPACT,
+    "admittance": "#56b4e9",
+    "resume": NEUTRAL,
+}
 _SHADE = 0.08
 _LEGEND_COLUMNS = 5
 _LEGEND_ROW = 0.24
@@ -153,7 +161,7 @@ def finish(
     """
     occurred = dict.fromkeys(interval.mode for interval in analysis.modes)
     shades = [
-        Patch(color=_MODE_COLOURS[mode], alpha=3 * _SHADE, linewidth=0, label=f"{mode} mode")
+        Patch(color=_MODE_COLOURS[mode], alpha=3 * _SHADE, linewidth=0, label=f"{mode.replace('_', ' ')} mode")
         for mode in occurred
         if mode in _MODE_COLOURS
     ]

@@ -1,0 +1,96 @@
+"""Detectors by name, so that a scenario can choose one."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from impact_control.detection.detector import Detector
+from impact_control.detection.isolation import LinkIsolation
+from impact_control.detection.score_detector import ScoreDetector
+from impact_control.detection.scores import (
+    ResidualRateScore,
+    ResidualScore,
+    Score,
+    TorqueErrorScore,
+    VelocityJumpScore,
+)
+from impact_control.errors import InvalidInputError
+from impact_control.observation.validation import checked_vector
+from impact_control.types import Vector
+
+SCORES: Mapping[str, Callable[..., Score]] = {
+    "residual_rate": ResidualRateScore,
+    "residual": ResidualScore,
+    "velocity_jump": VelocityJumpScore,
+    "torque_error": TorqueErrorScore,
+}
+"""What each method looks at."""
+
+
+def _detector(
+    score: Score,
+    size: int,
+    threshold: Vector | float,
+    refractory_time: float,
+    rise_ratio: float = 1.0,
+    isolation_threshold: Vector | None = None,
+    isolation_window: int = 10,
+    isolation_lead: int = 5,
+) -> Detector:
+    given = np.atleast_1d(np.asarray(threshold, dtype=np.float64)).ravel()
+    if given.size == 0 or score.channels % given.size:
+        raise InvalidInputError("threshold", threshold, f"1, {size} or {score.channels} numbers")
+    bound = np.resize(given, score.channels)
+    isolation = None
+    if isolation_threshold is not None:
+        checked = checked_vector("isolation_threshold", isolation_threshold, size)
+        isolation = LinkIsolation(checked, isolation_window, isolation_lead)
+    return ScoreDetector(score, size, bound, refractory_time, rise_ratio, isolation)
+
+
+def make_score(method: str, parameters: Mapping[str, Any], size: int) -> Score:
+    """Return the score of a method; parameters: those of its class besides `size`. Raises InvalidInputError."""
+    if method not in SCORES:
+        raise InvalidInputError("detector", method, f"one of {', '.join(SCORES)}")
+    _require_fitting(method, parameters, SCORES[method])
+    return SCORES[method](size=size, **parameters)
+
+
+def make_detector(method: str, parameters: Mapping[str, Any], size: int) -> Detector:
+    """Return the detector of this name for an arm of `size` joints.
+
+    Every method takes threshold (one number, one for each joint, or one for each channel of its score) and
+    refractory_time [s]; if wanted rise_ratio, isolation_threshold (n,) [Nm], isolation_window and isolation_lead
+    [samples], see `ScoreDetector` and `LinkIsolation`. Besides, and with these units of the threshold:
+
+    - residual_rate: nothing else; [Nm/s]. Proper 2021 (3.6), (3.7): the events of `ImpactDetector`.
+    - residual: nothing else; [Nm]. Proper 2021 (2.91).
+    - velocity_jump: window, gaps; [rad/s]. See `VelocityJumpScore`.
+    - torque_error: joints, the first is 1; one number [Nm]. Wang 2022, section VI.
+
+    Raises InvalidInputError for other names, parameters that are missing or not known, or values not allowed.
+    """
+    common = {name: parameters[name] for name in parameters if name in _parameters(_detector)}
+    score = make_score(method, {name: parameters[name] for name in parameters if name not in common}, size)
+    _require_fitting(method, common, _detector)
+    return _detector(score=score, size=size, **common)
+
+
+def _parameters(function: Callable[..., object]) -> dict[str, inspect.Parameter]:
+    """Return what `function` takes from the caller's parameters."""
+    return {name: p for name, p in inspect.signature(function).parameters.items() if name not in ("score", "size")}
+
+
+def _require_fitting(method: str, given: Mapping[str, Any], function: Callable[..., object]) -> None:
+    known = _parameters(function)
+    for name in given:
+        if name not in known:
+            allowed = [*known, *(other for other in _parameters(_detector) if other not in known)]
+            raise InvalidInputError(f"{method} parameter", name, f"one of {', '.join(allowed)}")
+    for name, parameter in known.items():
+        if parameter.default is inspect.Parameter.empty and name not in given:
+            raise InvalidInputError(f"{method} parameters", sorted(given), f"{name} has to be among them")

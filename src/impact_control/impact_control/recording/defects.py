@@ -1,0 +1,261 @@
+"""What is wrong with recorded joint samples: gaps, stamps, numbers, order of the joints. Found, counted, named.
+
+A recording is not repaired: samples that cannot be used are marked, with the reason, and what remains is what arrived.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from impact_control.errors import InvalidInputError
+from impact_control.recording.series import Recording
+from impact_control.recording.topics import Topics
+from impact_control.types import Matrix, Vector
+
+GAP_FACTOR = 1.5
+"""Periods between two stamps from which on samples are missing: half-way between one and two."""
+
+POSITION_TOLERANCE = 5e-3
+"""[rad] by which positions may differ from what velocity and time say: several times the noise of Proper 2021 (3.5),
+and more than a change of the velocity by 5 rad/s in the middle of a period of 1 ms makes."""
+
+RETURN_TIME = 0.25
+"""[s] that samples out of reach may last; after a longer time nothing says which of them are right."""
+
+_NAMED = 3
+"""Times that are written out in words."""
+
+
+class DefectKind(Enum):
+    """What can be wrong with a sample, in words with {count} of them."""
+
+    GAP = "{count} gaps in the stamps"
+    DUPLICATED = "{count} samples with the stamp of one before"
+    REORDERED = "{count} samples with stamps out of order"
+    NOT_FINITE = "{count} samples with a number or stamp that is not finite"
+    OTHER_ORDER = "{count} samples with the joints in another order, put right by name"
+    OTHER_JOINTS = "{count} samples without all joints"
+    JUMPED = "{count} samples out of reach of the one before: a wrong value, or joints in another order"
+
+
+@dataclass(frozen=True, eq=False)
+class Defect:
+    """Samples with the same fault: rows (k,) in the order of arrival, their stamps time (k,) [s], detail in words."""
+
+    kind: DefectKind
+    rows: NDArray[np.int64]
+    time: Vector
+    detail: str = ""
+
+    def in_words(self) -> str:
+        """Say what, how many and when."""
+        shown = ", ".join(f"{time:.4f}" for time in self.time[:_NAMED])
+        more = f" and {len(self.time) - _NAMED} more" if len(self.time) > _NAMED else ""
+        words = f"{self.kind.value.format(count=len(self.rows))}, at {shown}{more} s"
+        return f"{words}; {self.detail}" if self.detail else words
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedSamples:
+    """Joint samples in the order of arrival, joints in the order asked for, and what is wrong with them.
+
+    names (n,) joints; time (m,) [s]; position, velocity, torque (m, n) [rad, rad/s, Nm], NaN for a joint that is
+    missing. usable (m,): whether a sample is whole, in order and in reach of the one before; defects: what is wrong.
+    """
+
+    names: tuple[str, ...]
+    time: Vector
+    position: Matrix
+    velocity: Matrix
+    torque: Matrix
+    usable: NDArray[np.bool_]
+    defects: tuple[Defect, ...]
+
+    def in_words(self) -> list[str]:
+        """Say each defect in a line; none when nothing is wrong."""
+        return [defect.in_words() for defect in self.defects]
+
+    def count(self, kind: DefectKind) -> int:
+        """Return the number of samples, or gaps, of a kind."""
+        return sum(len(defect.rows) for defect in self.defects if defect.kind is kind)
+
+
+def check_samples(
+    time: Vector,
+    names: Sequence[str] | Sequence[Sequence[str]],
+    position: Sequence[Sequence[float]] | Matrix,
+    velocity: Sequence[Sequence[float]] | Matrix,
+    torque: Sequence[Sequence[float]] | Matrix,
+    *,
+    joints: Sequence[str],
+    period: float,
+) -> CheckedSamples:
+    """Check recorded joint samples and arrange them.
+
+    A sample is used when it has all joints, only finite numbers, a stamp in order, and positions that can be reached.
+
+    Order: of all selections of samples with rising stamps the longest is used, so that one stamp far in the future
+    costs itself and not the rest of the record.
+
+    Reach: the change since the sample before has to be that of the mean velocity, within POSITION_TOLERANCE; else the
+    record is cut there, and the part behind the cut is used only if it begins where the joints could have gone since
+    the last sample used. A record that has not come back after RETURN_TIME is left out to its end. Joints that trade
+    places without their names are found by that where they do so, but not when they have from the start.
+
+    Args:
+        time: (m,) [s] stamps in the order of arrival.
+        names: (n,) of the columns, or for each sample its own, as in sensor_msgs/JointState.
+        position, velocity, torque: (m, n) [rad, rad/s, Nm], or rows of their own length.
+        joints: the names wanted, in their order.
+        period: [s] between samples, above 0.
+
+    Raises:
+        InvalidInputError: no samples, other numbers of rows, a period that is not above 0, or joints named twice.
+    """
+    stamps = np.asarray(time, dtype=float)
+    wanted = tuple(joints)
+    if not (np.isfinite(period) and period > 0.0):
+        raise InvalidInputError("period", period, "a finite number of seconds above 0")
+    if not wanted or len(set(wanted)) != len(wanted):
+        raise InvalidInputError("joints", wanted, "one name or more, each once")
+    same = tuple(name for name in names if isinstance(name, str))
+    rows: list[Sequence[str]] = [same] * stamps.size if same else list(names)
+    sizes = {len(rows), len(position), len(velocity), len(torque)}
+    if stamps.ndim != 1 or not stamps.size or sizes != {stamps.size}:
+        raise InvalidInputError("rows of names, position, velocity, torque", sorted(sizes), f"{stamps.size} each")
+    arranged, moved, missing = _arrange(rows, (position, velocity, torque), wanted)
+    finite = np.isfinite(stamps) & np.all(np.isfinite(arranged), axis=(0, 2))
+    whole = finite & ~missing
+    defects = []
+
+    def note(kind: DefectKind, found: NDArray[np.bool_], detail: str = "") -> None:
+        index = np.flatnonzero(found)
+        if index.size:
+            defects.append(Defect(kind, index, stamps[index], detail))
+
+    note(DefectKind.OTHER_JOINTS, missing, f"expected are {', '.join(wanted)}")
+    note(DefectKind.OTHER_ORDER, moved & ~missing)
+    note(DefectKind.NOT_FINITE, ~finite & ~missing)
+    again = _seen_before(stamps, np.isfinite(stamps))
+    candidates = np.flatnonzero(whole & ~again)
+    older = np.zeros(stamps.size, dtype=bool)
+    older[np.delete(candidates, _longest_rise(stamps[candidates]))] = True
+    note(DefectKind.DUPLICATED, again)
+    note(DefectKind.REORDERED, older)
+    usable = whole & ~again & ~older
+    jumped, usable = _in_reach(stamps, arranged[0], arranged[1], usable)
+    note(DefectKind.JUMPED, jumped)
+    _note_gaps(stamps, usable, period, defects)
+    return CheckedSamples(wanted, stamps, arranged[0], arranged[1], arranged[2], usable, tuple(defects))
+
+
+def check_joint_states(
+    recording: Recording, joints: Sequence[str], period: float, topics: Topics | None = None
+) -> CheckedSamples:
+    """Check the joint states of a bag, see `check_samples`; the effort is the joint torque.
+
+    Raises InvalidInputError when there are no joint states.
+    """
+    states = recording.series((topics or Topics()).joint_states)
+    columns = (states["position"], states["velocity"], states["effort"])
+    return check_samples(states["stamp"], list(states["name"]), *columns, joints=joints, period=period)
+
+
+def _arrange(
+    names: Sequence[Sequence[str]], columns: Sequence[Sequence[Sequence[float]] | Matrix], wanted: tuple[str, ...]
+) -> tuple[Matrix, NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return the columns (3, m, n) in the wanted order, and which rows (m,) were in another or had not all joints."""
+    arranged = np.full((len(columns), len(names), len(wanted)), np.nan)
+    moved, missing = np.zeros(len(names), dtype=bool), np.zeros(len(names), dtype=bool)
+    alike: dict[tuple[str, ...], list[int]] = {}
+    for row, given in enumerate(names):
+        alike.setdefault(tuple(given), []).append(row)
+    for given, rows in alike.items():
+        fits = set(wanted) <= set(given) and len(set(given)) == len(given)
+        whole = [row for row in rows if fits and all(len(column[row]) == len(given) for column in columns)]
+        missing[list(set(rows) - set(whole))] = True
+        if whole:
+            order = [given.index(name) for name in wanted]
+            moved[whole] = order != sorted(order)
+            for into, column in zip(arranged, columns, strict=True):
+                into[whole] = np.array([column[row] for row in whole], dtype=float)[:, order]
+    return arranged, moved, missing
+
+
+def _seen_before(stamps: Vector, finite: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return whether a finite stamp (m,) is that of a row before."""
+    _, first = np.unique(stamps, return_index=True)
+    seen = finite.copy()
+    seen[first] = False
+    return seen
+
+
+def _longest_rise(values: Vector) -> list[int]:
+    """Return the numbers of the longest selection of values that rises strictly."""
+    ends: list[float] = []  # smallest last value of a rise of each length
+    rows: list[int] = []
+    before = np.full(values.size, -1)
+    for k, value in enumerate(values.tolist()):
+        place = bisect_left(ends, value)
+        ends[place : place + 1] = [value]
+        rows[place : place + 1] = [k]
+        before[k] = rows[place - 1] if place else -1
+    chosen, k = [], rows[-1] if rows else -1
+    while k >= 0:
+        chosen.append(k)
+        k = int(before[k])
+    return chosen[::-1]
+
+
+def _in_reach(
+    time: Vector, position: Matrix, velocity: Matrix, usable: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which samples (m,) are where the one before could not have gone, and which are left to use.
+
+    The record is cut where position and velocity contradict each other. A part that does not begin in reach of the
+    last sample used is left out as a whole: it is consistent in itself, but not with what was before. So is one behind
+    it that goes on where it ended, or that comes late: in a long time every place is in reach.
+    """
+    rows = np.flatnonzero(usable)
+    jumped, kept = np.zeros(time.size, dtype=bool), np.zeros(time.size, dtype=bool)
+    if not rows.size:
+        return jumped, kept
+    t, q, dq = time[rows], position[rows], velocity[rows]
+    expected = 0.5 * np.diff(t)[:, None] * (dq[1:] + dq[:-1])
+    slack = POSITION_TOLERANCE + 0.5 * np.diff(t)[:, None] * np.abs(np.diff(dq, axis=0))
+    cuts = 1 + np.flatnonzero(np.any(np.abs(np.diff(q, axis=0) - expected) > slack, axis=1))
+    fastest = 1.5 * np.max(np.abs(dq), axis=0) + POSITION_TOLERANCE / RETURN_TIME
+
+    def in_reach(row: int, of: int) -> bool:
+        return bool(np.all(np.abs(q[row] - q[of]) <= fastest * (t[row] - t[of]) + POSITION_TOLERANCE))
+
+    last_used = last_left_out = -1
+    for begin, end in zip([0, *cuts.tolist()], [*cuts.tolist(), rows.size], strict=True):
+        comes_back = last_left_out < last_used or (
+            t[begin] - t[last_used] <= RETURN_TIME and not in_reach(begin, last_left_out)
+        )
+        if last_used < 0 or (comes_back and in_reach(begin, last_used)):
+            kept[rows[begin:end]] = True
+            last_used = end - 1
+        else:
+            jumped[rows[begin:end]] = True
+            last_left_out = end - 1
+    return jumped, kept
+
+
+def _note_gaps(time: Vector, usable: NDArray[np.bool_], period: float, defects: list[Defect]) -> None:
+    """Add the gaps between the stamps of usable samples."""
+    rows = np.flatnonzero(usable)
+    length = np.diff(time[rows])
+    gaps = np.flatnonzero(length > GAP_FACTOR * period)
+    if gaps.size:
+        lost = int(np.sum(np.rint(length[gaps] / period) - 1))
+        longest = gaps[np.argmax(length[gaps])]
+        words = f"{lost} samples missing, the longest gap {length[longest]:.4f} s after {time[rows[longest]]:.4f} s"
+        defects.append(Defect(DefectKind.GAP, rows[gaps + 1], time[rows[gaps]], words))

@@ -1,0 +1,130 @@
+"""Observer, detector and classifier over recorded samples, with what is wrong with them taken into account.
+
+What is deployed runs here too, sample by sample, over those that can be used. Where samples are missing the observer
+bridges the gap by the trapezoidal rule, or keeps its residual; either way the residual is off afterwards, until it has
+followed the external torque again, and its rate can pass a bound without any impact. An event in that time is doubtful:
+it is reported as such, with the reason, and not given to the classifier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from impact_control.classification import SingleImpactClassifier, Verdict
+from impact_control.detection import DetectionSignals, Detector
+from impact_control.observation import MomentumObserver
+from impact_control.observation.validation import checked_number
+from impact_control.recording.defects import CheckedSamples
+from impact_control.robots import Dynamics, RobotDescription
+from impact_control.types import Matrix, Vector
+
+
+@dataclass(frozen=True)
+class ReplayedEvent:
+    """An event of the detector: stamp of its sample and time of the impact [s], isolated link, and why it is doubtful.
+
+    doubt: in words, empty for an event that counts.
+    """
+
+    detection_time: float
+    impact_time: float
+    link: int
+    doubt: str
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """What observer, detector and classifier made of a recording.
+
+    time (k,) [s], residual (k, n) [Nm] and residual_rate (k, n) [Nm/s] of the samples that were used. events: all, also
+    doubtful ones. impact, post_impact: last verdicts of the classifier. defects: of the recording, in words.
+    """
+
+    time: Vector
+    residual: Matrix
+    residual_rate: Matrix
+    events: tuple[ReplayedEvent, ...]
+    impact: Verdict
+    post_impact: Verdict
+    defects: tuple[str, ...]
+
+    @property
+    def impacts(self) -> tuple[ReplayedEvent, ...]:
+        """The events that count."""
+        return tuple(event for event in self.events if not event.doubt)
+
+
+def replay_samples(
+    samples: CheckedSamples,
+    robot: RobotDescription,
+    observer: MomentumObserver,
+    detector: Detector,
+    *,
+    classifier: SingleImpactClassifier | None = None,
+    reference_velocity: Callable[[float], Vector] | None = None,
+    trusted_gap: float = 2.5e-3,
+    settling_time: float = 0.2,
+) -> Replay:
+    """Return what the parts make of recorded samples. They are reset before, but for a classifier that was started.
+
+    Args:
+        samples: of `check_samples`, joints in the order of the robot.
+        robot: the arm of the recording.
+        observer, detector: as deployed.
+        classifier: started, on the clock of the samples; None: none runs.
+        reference_velocity: (n,) [rad/s] the arm was to have at a time [s], for the classifier; None: at rest.
+        trusted_gap: [s] between two samples up to which the observer is trusted, above 0; one lost sample at 1 kHz.
+        settling_time: [s] after a longer gap in which events are doubtful, at least 0; 5 or more time constants 1/K_O.
+    """
+    checked_number("trusted_gap", trusted_gap, zero_allowed=False)
+    checked_number("settling_time", settling_time)
+    dynamics = Dynamics(robot)
+    observer.reset()
+    detector.reset()
+    still = np.zeros(len(robot.joint_names))
+    signals = DetectionSignals(still.size)
+    # A recording does not say what was commanded: detectors on the torque error see none.
+    signals.commanded_torque = np.full(still.size, np.nan)
+    signals.residual, signals.residual_rate = observer.residual, observer.residual_rate
+    rows = np.flatnonzero(samples.usable)
+    residual, rate = np.zeros((2, rows.size, still.size))
+    events = []
+    before = broken = -np.inf
+    gap = 0.0
+    for k, row in enumerate(rows):
+        time, q, dq = float(samples.time[row]), samples.position[row], samples.velocity[row]
+        if time - before > trusted_gap and k:
+            broken, gap = time, time - before
+        before = time
+        dynamics.update(q, dq)
+        dynamics.update_momentum_terms()
+        residual[k] = observer.update(
+            dynamics.mass_matrix,
+            dq,
+            samples.torque[row],
+            dynamics.coriolis_transposed_velocity,
+            dynamics.gravity,
+            time,
+        )
+        rate[k] = observer.residual_rate
+        signals.position, signals.velocity, signals.joint_torque = q, dq, samples.torque[row]
+        if detector.update(signals, time):
+            since = time - broken
+            doubt = f"{since:.4f} s after a gap of {gap:.4f} s" if since < settling_time else ""
+            events.append(ReplayedEvent(time, detector.impact_time, detector.isolated_link, doubt))
+            if classifier is not None and not doubt:
+                classifier.impact_detected(detector.impact_time, q)
+        if classifier is not None:
+            classifier.update(time, dq, still if reference_velocity is None else reference_velocity(time))
+    return Replay(
+        time=samples.time[rows],
+        residual=residual,
+        residual_rate=rate,
+        events=tuple(events),
+        impact=Verdict.UNKNOWN if classifier is None else classifier.impact,
+        post_impact=Verdict.NOT_STARTED if classifier is None else classifier.post_impact,
+        defects=tuple(samples.in_words()),
+    )

@@ -1,0 +1,97 @@
+"""Figures of merit out of the outcomes, and the choice of the best setting."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from impact_control.studies.detection.arms import ARMS, TOUCH, ArmSetting
+from impact_control.studies.detection.methods import METHODS
+from impact_control.studies.detection.plan import Outcomes
+from impact_control.studies.detection.trials import LATEST, SCALES
+
+MARGIN = 1
+"""Steps of the scale above the smallest without a false alarm in tuning."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the tuning set says: `scales` (arm, method), numbers of `SCALES`; `method`: number of the best one."""
+
+    scales: tuple[tuple[int, ...], ...]
+    method: int
+
+
+def choose(tuning: Outcomes) -> Choice:
+    """Return for each arm and method the smallest scale without false alarms, and MARGIN above, and the best method.
+
+    False alarms of all noises, inertias and frictions count. The best method is, of those without false alarms at
+    their scales, the one with the smallest mean delay over all impacts of tuning, a missed one counting as LATEST.
+    """
+    quiet = tuning.alarms.sum(axis=(1, 2, 3)) == 0
+    scales = tuple(
+        tuple(_first_quiet(quiet[arm, method]) for method in range(len(METHODS))) for arm in range(len(ARMS))
+    )
+    costs = []
+    for method in range(len(METHODS)):
+        delays = np.array([tuning.delay[arm, ..., method, scales[arm][method]] for arm in range(len(ARMS))])
+        loud = not all(quiet[arm, method, scales[arm][method]] for arm in range(len(ARMS)))
+        costs.append(float(np.mean(np.where(np.isnan(delays), LATEST, delays))) + (LATEST if loud else 0.0))
+    return Choice(scales, int(np.argmin(costs)))
+
+
+def _first_quiet(quiet: NDArray[np.bool_]) -> int:
+    loud = np.flatnonzero(~quiet)
+    first = int(loud[-1]) + 1 if loud.size else 0
+    return min(first + MARGIN, len(SCALES) - 1)
+
+
+def median_delay(delay: NDArray[np.float64]) -> float:
+    """Return the median [s], a missed impact counting as later than all others; infinite when most are missed."""
+    return float(np.median(np.where(np.isnan(delay), math.inf, delay))) if delay.size else math.nan
+
+
+def missed(delay: NDArray[np.float64]) -> float:
+    """Return the share of impacts without a detection."""
+    return float(np.mean(np.isnan(delay)))
+
+
+def typical_error(error: NDArray[np.float64]) -> float:
+    """Return the median magnitude [s] of the errors that there are, NaN without any."""
+    there = np.abs(error[~np.isnan(error)])
+    return float(np.median(there)) if there.size else math.nan
+
+
+def percentage(flags: NDArray[np.bool_]) -> float:
+    """Return the share that is true [%], NaN of nothing."""
+    return 100.0 * float(np.mean(flags)) if flags.size else math.nan
+
+
+def is_right_link(arm: ArmSetting, contact: str, link: NDArray[np.int_]) -> NDArray[np.bool_]:
+    """Return which links are right: that of a touch; for the tool all from the outermost with a lever on.
+
+    Friction on the sphere of the Panda gives a torque about joint 7, the normal force none: links 6 and 7 are right.
+    """
+    if contact == TOUCH:
+        return np.asarray(link == arm.touched_link)
+    return np.asarray(link >= arm.reacting_link)
+
+
+def right_links(
+    outcomes: Outcomes,
+    contacts: tuple[str, ...],
+    method: int,
+    scales: tuple[tuple[int, ...], ...],
+    arms: tuple[int, ...] = tuple(range(len(ARMS))),
+) -> NDArray[np.bool_]:
+    """Return whether the right link was isolated, one entry for each detected impact of these arms."""
+    right = []
+    for arm in arms:
+        for c, contact in enumerate(contacts):
+            at = (arm, c, ..., method, scales[arm][method])
+            detected = ~np.isnan(outcomes.delay[at])
+            right.append(is_right_link(ARMS[arm], contact, outcomes.link[at])[detected])
+    return np.concatenate(right)

@@ -1,0 +1,152 @@
+"""The detectors that are compared, and their scores over a whole record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+from scipy.signal import lfilter
+
+from impact_control.detection import Detector, make_detector
+from impact_control.robots import RobotDescription
+from impact_control.studies.detection.arms import ArmSetting
+from impact_control.studies.detection.motion import PERIOD, Record
+from impact_control.types import Matrix, Vector
+
+REFRACTORY = 0.01
+"""[s] between two events. Longer than a hard contact lasts, Proper 2021, 4.1.3."""
+
+ISOLATION_GAIN = 100.0
+"""[1/s] K_O of the residual that isolates the link, for all methods."""
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """What the robot knows of a record: with noise, and with its model.
+
+    position, velocity, joint_torque, commanded_torque (m, n); momentum_change (m, n) [kg m^2/s]: of p - D K^-1 tau_J
+    over each sample beyond what its torques explain, the input of the residual.
+    """
+
+    time: Vector
+    position: Matrix
+    velocity: Matrix
+    joint_torque: Matrix
+    commanded_torque: Matrix
+    momentum_change: Matrix
+
+    def residual(self, gain: float) -> Matrix:
+        """Return r (m, n) [Nm] for K_O = gain [1/s], Flacco 2016 (13); it starts where it would have settled."""
+        decay = 0.5 * gain * PERIOD
+        start = self.momentum_change[1:31].mean(axis=0) / PERIOD
+        pole = (1.0 - decay) / (1.0 + decay)
+        numerator, denominator = [gain / (1.0 + decay)], [1.0, -pole]
+        filtered, _ = lfilter(numerator, denominator, self.momentum_change, axis=0, zi=pole * start[None, :])
+        return np.ascontiguousarray(filtered)
+
+
+def observe(
+    robot: RobotDescription, record: Record, noise: float, inertias: Sequence[float], random: np.random.Generator
+) -> list[Observed]:
+    """Measure a record with `noise` times the noise of a Panda, Proper 2021 (3.5), clipped as in `Sensors`.
+
+    inertias: factors on all masses and moments of the robot's model against the arm, gravity included; one result
+    for each, of the same samples.
+    """
+    widths = robot.noise
+
+    def measured(exact: Matrix, half_width: Vector) -> Matrix:
+        standard = np.clip(random.standard_normal(exact.shape), -3.0, 3.0)
+        return np.asarray(exact + noise * half_width / 3.0 * standard)
+
+    q = measured(record.position, widths.position)
+    dq = measured(record.velocity, widths.velocity)
+    torque = measured(record.joint_torque, widths.torque)
+    # All terms of the model are proportional to its masses and moments.
+    momentum, drive = _momentum_terms(robot, q, dq)
+    damper = robot.transmission.damping / robot.transmission.stiffness * torque
+
+    def change(factor: float) -> Matrix:
+        driven = torque + factor * drive
+        changes = np.zeros_like(q)
+        changes[1:] = np.diff(factor * momentum - damper, axis=0) - 0.5 * PERIOD * (driven[1:] + driven[:-1])
+        return changes
+
+    return [Observed(record.time, q, dq, torque, record.commanded_torque, change(factor)) for factor in inertias]
+
+
+def _momentum_terms(robot: RobotDescription, q: Matrix, dq: Matrix) -> tuple[Matrix, Matrix]:
+    """Return M dq and C^T dq - g, each (m, n)."""
+    model, data = robot.pinocchio_model, robot.pinocchio_model.createData()
+    momentum, drive = np.zeros_like(q), np.zeros_like(q)
+    for k in range(len(q)):
+        coriolis = pin.computeCoriolisMatrix(model, data, q[k], dq[k])
+        momentum[k] = pin.crba(model, data, q[k]) @ dq[k]
+        drive[k] = dq[k] @ coriolis - pin.computeGeneralizedGravity(model, data, q[k])
+    return momentum, drive
+
+
+@dataclass(frozen=True)
+class Method:
+    """One detector with its tuning but the bounds: name in tables, method of `make_detector`, K_O, window and gaps."""
+
+    name: str
+    kind: str
+    gain: float = ISOLATION_GAIN
+    window: int = 8
+    gaps: tuple[int, ...] = ()
+
+    def detector(self, arm: ArmSetting, threshold: Vector, isolation: Vector) -> Detector:
+        """Return the streaming detector with these bounds."""
+        settings = {
+            "threshold": threshold,
+            "refractory_time": REFRACTORY,
+            "isolation_threshold": isolation,
+            **self._parameters(arm),
+        }
+        return make_detector(self.kind, settings, len(arm.home))
+
+    def _parameters(self, arm: ArmSetting) -> dict[str, object]:
+        if self.kind == "torque_error":
+            return {"joints": arm.torque_joints}
+        return {"window": self.window, "gaps": self.gaps} if self.kind == "velocity_jump" else {}
+
+    def score(self, arm: ArmSetting, seen: Observed) -> Matrix:
+        """Return the score (m, channels) at every sample, as the streaming detector computes it."""
+        if self.kind == "torque_error":
+            chosen = [j - 1 for j in arm.torque_joints]
+            error = np.abs(seen.joint_torque - seen.commanded_torque)[:, chosen]
+            return np.asarray(error.sum(axis=1, keepdims=True))
+        if self.kind == "velocity_jump":
+            return np.hstack([_jumps(seen.velocity, self.window, gap) for gap in self.gaps])
+        residual = seen.residual(self.gain)
+        if self.kind == "residual":
+            return np.abs(residual)
+        return np.abs(np.diff(residual, axis=0, prepend=residual[:1])) / PERIOD
+
+
+def _jumps(velocity: Matrix, window: int, gap: int) -> Matrix:
+    """Return |dq - prediction| (m, n) of `VelocityJumpScore` at even stamps: a filter with constant weights."""
+    times = -np.arange(gap, gap + window, dtype=float)
+    centred = times - times.mean()
+    line = 1.0 / window - times.mean() * centred / (centred @ centred)
+    weights = np.concatenate(([1.0], np.zeros(gap - 1), -line))
+    jumps: Matrix = np.abs(np.ascontiguousarray(lfilter(weights, [1.0], velocity, axis=0)))
+    jumps[: gap + window - 1] = 0.0
+    return jumps
+
+
+METHODS = (
+    Method("residual rate, K_O = 30", "residual_rate", 30.0),
+    Method("residual rate, K_O = 200", "residual_rate", 200.0),
+    Method("residual, K_O = 30", "residual", 30.0),
+    Method("residual, K_O = 100", "residual", 100.0),
+    Method("residual, K_O = 500", "residual", 500.0),
+    Method("velocity jump, gap 1", "velocity_jump", gaps=(1,)),
+    Method("velocity jump, gap 5", "velocity_jump", gaps=(5,)),
+    Method("velocity jump, gaps 1, 3, 8", "velocity_jump", gaps=(1, 3, 8)),
+    Method("torque error", "torque_error"),
+)
+"""All that are compared. K_O = 30: Proper 2021, 3.3.1; the rate only grows with it, the residual gets faster."""

@@ -1,0 +1,233 @@
+"""Simulated motions of the benchmark: into a contact, and vigorous without one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import pinocchio as pin
+
+from impact_control.errors import ImpactControlError
+from impact_control.robots import (
+    Dynamics,
+    InertiaModel,
+    RobotDescription,
+    contact_point_jacobian,
+    load_robot,
+    lowest_points,
+)
+from impact_control.simulation import FlexibleJointPlant, PlantOptions, Surface
+from impact_control.studies.detection.arms import SURFACES, TOUCH, ArmSetting
+from impact_control.types import Matrix, Vector
+
+PERIOD = 1e-3
+"""[s] between two samples."""
+
+SUBSTEPS = 4
+"""Steps of the plant in a sample where contacts are looked for: closings are known to 0.25 ms."""
+
+BEFORE, AFTER = 0.2, 0.08
+"""[s] recorded before and after the first contact."""
+
+FRICTION = 0.3
+PULSE = 0.005
+"""[s] Length of a touch."""
+
+PULSE_MASS = 2.0
+"""[kg] whose momentum at the speed of the case a touch gives."""
+
+LEVER = 0.1
+"""[m] of a touch about the joint of the link."""
+
+STIFFNESS, DAMPING = 400.0, 40.0
+"""[1/s^2], [1/s] of the controller of the joints."""
+
+LATE = 0.04
+"""[s] by which a contact may be late: the arm lags a little behind its reference."""
+
+Reference = Callable[[float], tuple[Vector, Vector, Vector]]
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """What happened, without noise.
+
+    time (m,) [s]; position, velocity [rad, rad/s], joint_torque, commanded_torque [Nm] (m, n), the latter with
+    gravity; closings: times [s] at which a point came into contact, rising, empty without.
+    """
+
+    time: Vector
+    position: Matrix
+    velocity: Matrix
+    joint_torque: Matrix
+    commanded_torque: Matrix
+    closings: tuple[float, ...]
+
+
+@lru_cache(maxsize=8)
+def robot_of(name: str, end_effector: str) -> RobotDescription:
+    """Return the description of an arm, read once."""
+    return load_robot(name, end_effector)
+
+
+class _Controller:
+    """Torque that moves the joints along a reference: the rigid model of the torque-controlled arm, M + B_theta.
+
+    It compensates the joint friction where there is any, so that slow motions go on at their speed.
+    """
+
+    def __init__(self, robot: RobotDescription, joint_friction: bool) -> None:
+        self._dynamics = Dynamics(robot)
+        self._friction = robot.friction if joint_friction else None
+        self._friction_torque = np.zeros(len(robot.joint_names))
+
+    def torque(self, reference: tuple[Vector, Vector, Vector], q: Vector, dq: Vector) -> tuple[Vector, Vector]:
+        """Return the torque without gravity, which the arm adds itself, and the gravity torque; each (n,) [Nm]."""
+        dynamics = self._dynamics
+        dynamics.update(q, dq)
+        wanted = reference[2] + DAMPING * (reference[1] - dq) + STIFFNESS * (reference[0] - q)
+        torque: Vector = dynamics.inertia(InertiaModel.REDUCED_MOTORS) @ wanted + dynamics.coriolis
+        if self._friction is not None:
+            torque += self._friction.torque(reference[1], self._friction_torque)
+        return torque, dynamics.gravity
+
+
+def impact_record(
+    arm: ArmSetting, contact: str, speed: float, joint_friction: bool, seed: int, end_effector: str | None = None
+) -> Record:
+    """Move the tool straight into a surface at `speed` [m/s], or touch a link on the way.
+
+    Place, direction, tilt of the surface and the phase of the samples are random. Raises ImpactControlError when
+    nothing was touched.
+    """
+    random = np.random.default_rng(seed)
+    robot = robot_of(arm.robot, end_effector or arm.end_effector)
+    planar = arm.robot.startswith("planar")
+    q_impact = np.array(arm.home) + random.uniform(-0.2, 0.2, len(arm.home))
+    dynamics = Dynamics(robot)
+    dynamics.update(q_impact, np.zeros_like(q_impact))
+    tilt = random.uniform(-0.3, 0.3, 2) * (1.0, 0.0 if planar else 1.0)
+    normal = np.array([*tilt, 1.0]) / math.hypot(1.0, *tilt)
+    if end_effector is not None:
+        # Along the tool, less a few degrees: the points touch one after the other.
+        turn = math.radians(random.choice([-1.0, 1.0]) * random.uniform(2.0, 8.0))
+        normal = pin.exp3(np.array([0.0, turn, 0.0])) @ -dynamics.rotation[:, 2]
+    slide = np.cross(normal, [0.0, 1.0, 0.0]) * random.uniform(-0.5, 0.5) * speed
+    twist = np.concatenate((slide - speed * normal, np.zeros(3)))
+    dq_impact = np.linalg.pinv(dynamics.jacobian) @ twist
+    lead = BEFORE + random.uniform(0.0, PERIOD)
+    tool = robot.end_effector
+    points = dynamics.position + lowest_points(tool.contact_points, tool.radius, dynamics.rotation, normal)
+    nearest = points[np.argmin(points @ normal)]
+    surface = None if contact == TOUCH else Surface(nearest, normal, SURFACES[contact], FRICTION)
+
+    def reference(time: float) -> tuple[Vector, Vector, Vector]:
+        return q_impact + (time - lead) * dq_impact, dq_impact, np.zeros_like(dq_impact)
+
+    push = _Touch(robot, arm.touched_link, speed, lead, random) if contact == TOUCH else None
+    options = PlantOptions(sample_period=PERIOD / SUBSTEPS, refresh_ticks=1, joint_friction=joint_friction)
+    record = _run(robot, reference, lead + LATE + AFTER, surface, options, SUBSTEPS, push)
+    if not record.closings:
+        raise ImpactControlError(f"no contact of {arm.robot} with {contact} at {speed} m/s, seed {seed}")
+    return _until(record, record.closings[0] + AFTER)
+
+
+def _until(record: Record, end: float) -> Record:
+    rows = slice(0, int(np.searchsorted(record.time, end)))
+    return Record(
+        record.time[rows],
+        record.position[rows],
+        record.velocity[rows],
+        record.joint_torque[rows],
+        record.commanded_torque[rows],
+        tuple(t for t in record.closings if t < end),
+    )
+
+
+def free_record(arm: ArmSetting, joint_friction: bool, duration: float, seed: int) -> Record:
+    """Move all joints vigorously without contact for `duration` [s]: three sines each, up to about 1.3 rad/s.
+
+    Amplitudes fall with the frequency, 0.1 to 2.5 Hz, so that each sine has its share of the speed.
+    """
+    random = np.random.default_rng(seed)
+    robot = robot_of(arm.robot, arm.end_effector)
+    home = np.array(arm.home)
+    frequency = 2.0 * math.pi * random.uniform([[0.1], [0.5], [1.2]], [[0.5], [1.2], [2.5]], (3, home.size))
+    speed = random.uniform(0.2, 0.45, (3, home.size))
+    phase = random.uniform(0.0, 2.0 * math.pi, (3, home.size))
+
+    def reference(time: float) -> tuple[Vector, Vector, Vector]:
+        angle = frequency * time + phase
+        q = home + np.sum(speed / frequency * np.sin(angle), axis=0)
+        return q, np.sum(speed * np.cos(angle), axis=0), -np.sum(speed * frequency * np.sin(angle), axis=0)
+
+    return _run(robot, reference, duration, None, PlantOptions(joint_friction=joint_friction), 1, None)
+
+
+class _Touch:
+    """A half sine of force on a link: its torque on the joints (n,) [Nm]."""
+
+    def __init__(
+        self, robot: RobotDescription, link: int, speed: float, start: float, random: np.random.Generator
+    ) -> None:
+        self.start = start
+        self._robot, self._link = robot, link
+        self._data = robot.pinocchio_model.createData()
+        self._peak = math.copysign(0.5 * math.pi * PULSE_MASS * speed / PULSE, random.uniform(-1.0, 1.0))
+        self._angle = random.uniform(0.0, 2.0 * math.pi)
+
+    def torque(self, time: float, q: Vector) -> Vector:
+        """Return J^T f for a point LEVER beside the axis of the joint, force across both."""
+        since = time - self.start
+        if not 0.0 <= since <= PULSE:
+            return np.zeros_like(q)
+        model, data = self._robot.pinocchio_model, self._data
+        pin.computeJointJacobians(model, data, q)
+        jacobian = pin.getJointJacobian(model, data, self._link, pin.LOCAL_WORLD_ALIGNED)
+        axis = jacobian[3:, self._link - 1]
+        beside = np.linalg.svd(axis[None, :])[2][1:]
+        radius = math.cos(self._angle) * beside[0] + math.sin(self._angle) * beside[1]
+        force = self._peak * math.sin(math.pi * since / PULSE) * np.cross(axis, radius)
+        torque: Vector = contact_point_jacobian(jacobian, LEVER * radius).T @ force
+        return torque
+
+
+def _run(
+    robot: RobotDescription,
+    reference: Reference,
+    duration: float,
+    surface: Surface | None,
+    options: PlantOptions,
+    substeps: int,
+    push: _Touch | None,
+) -> Record:
+    q0, dq0, _ = reference(0.0)
+    plant = FlexibleJointPlant(robot, q0, surface, options)
+    plant.link_velocity[:] = dq0
+    plant.motor_velocity[:] = dq0
+    controller = _Controller(robot, options.joint_friction)
+    count = round(duration / PERIOD) + 1
+    rows = np.zeros((4, count, q0.size))
+    time: Vector = PERIOD * np.arange(count, dtype=np.float64)
+    closings: list[float] = []
+    gaps = plant.gaps.copy()
+    for k in range(count):
+        q, dq = plant.link_position, plant.link_velocity
+        torque, gravity = controller.torque(reference(float(time[k])), q, dq)
+        rows[0, k], rows[1, k], rows[2, k], rows[3, k] = q, dq, plant.joint_torque, torque + gravity
+        for step in range(substeps):
+            if push is not None:
+                plant.external_torque[:] = push.torque(float(time[k]) + step * options.sample_period, q)
+            plant.step(torque)
+            if np.any((plant.gaps <= 0.0) & (gaps > 0.0)):
+                closings.append(plant.time)
+            gaps[:] = plant.gaps
+    if push is not None:
+        closings = [push.start]
+    elif closings:
+        # The first is known better than to the step.
+        closings[0] = plant.first_contact_time
+    return Record(time, rows[0], rows[1], rows[2], rows[3], tuple(closings))

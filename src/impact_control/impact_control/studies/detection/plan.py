@@ -1,0 +1,171 @@
+"""Which trials the benchmark runs, and how their results are put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from impact_control.studies.detection.arms import ARMS, CONTACTS, SPEEDS
+from impact_control.studies.detection.methods import METHODS
+from impact_control.studies.detection.trials import (
+    NOISES,
+    Bounds,
+    FreeCase,
+    ImpactCase,
+    SequenceCase,
+    count_alarms,
+    measure_impacts,
+    measure_scores,
+    measure_sequences,
+)
+from impact_control.studies.study import Progress
+from impact_control.studies.trials import run_trials
+
+FRICTIONS = (False, True)
+"""Joint friction, which no observer here knows of."""
+
+CALIBRATION, TUNING, REPORT = 0, 1, 2
+"""Sets of random numbers: for the bounds at scale 1, for the scales and the method, for the figures."""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much is simulated.
+
+    Attributes:
+        contacts, speeds: of the impacts.
+        tuning_repetitions, report_repetitions: impacts of each kind.
+        segment: length of a contact-free motion [s].
+        tuning_segments, report_segments: of them, with and without joint friction each.
+        sequences: impacts of the edge for each of `sequence_speeds`.
+    """
+
+    contacts: tuple[str, ...] = CONTACTS
+    speeds: tuple[float, ...] = SPEEDS
+    tuning_repetitions: int = 2
+    report_repetitions: int = 5
+    segment: float = 30.0
+    tuning_segments: int = 4
+    report_segments: int = 10
+    sequences: int = 12
+    sequence_speeds: tuple[float, ...] = (0.05, 0.1, 0.2)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """What came out of one set.
+
+    Attributes:
+        hours: contact-free [h] for each arm, joint friction, noise and inertia.
+        alarms: (arm, friction, noise, inertia, method, scale) events in them.
+        delay, error [s], early, link: (arm, contact, speed, friction, repetition, noise, inertia, method, scale),
+            see `measure_impacts`.
+    """
+
+    hours: float
+    alarms: NDArray[np.int_]
+    delay: NDArray[np.float64]
+    error: NDArray[np.float64]
+    early: NDArray[np.int_]
+    link: NDArray[np.int_]
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """Contacts after the first one of the planar edge: how many, and by method found, and events without one."""
+
+    impacts: int
+    later: int
+    found: NDArray[np.int_]
+    extra: NDArray[np.int_]
+
+
+class Plan:
+    """Runs the trials of one seed; see `run_trials` for directory and workers."""
+
+    def __init__(self, extent: Extent, seed: int, directory: Path | None, workers: int | None = None) -> None:
+        self.extent = extent
+        self._seed = seed
+        self._directory, self._workers = directory, workers
+
+    def calibrate(self, progress: Progress) -> tuple[Bounds, ...]:
+        """Return the bounds at scale 1 of each arm: the largest scores of contact-free motions of their own."""
+        cases = self._free_cases(CALIBRATION, self.extent.tuning_segments)
+        results = run_trials(measure_scores, cases, self._directory, self._workers, progress)
+        names = [*(str(j) for j in range(len(METHODS))), "link"]
+
+        def bound(arm: int, noise: int, name: str) -> tuple[float, ...]:
+            of_arm = [r[f"{noise} {name}"] for r, case in zip(results, cases, strict=True) if case.arm == arm]
+            return tuple(float(f"{value:.4g}") for value in np.max(of_arm, axis=0))
+
+        return tuple(
+            tuple(tuple(bound(arm, noise, name) for name in names) for noise in range(len(NOISES)))
+            for arm in range(len(ARMS))
+        )
+
+    def run(self, which: int, bounds: tuple[Bounds, ...], progress: Progress) -> Outcomes:
+        """Return the outcomes of TUNING or REPORT with these bounds for the arms."""
+        extent = self.extent
+        tuned = which == TUNING
+        segments = extent.tuning_segments if tuned else extent.report_segments
+        repetitions = extent.tuning_repetitions if tuned else extent.report_repetitions
+        free = [replace(case, bounds=bounds[case.arm]) for case in self._free_cases(which, segments)]
+
+        def first(done: float, text: str) -> None:
+            progress(0.5 * done, f"contact-free, {text}")
+
+        def second(done: float, text: str) -> None:
+            progress(0.5 + 0.5 * done, f"impacts, {text}")
+
+        counted = run_trials(count_alarms, free, self._directory, self._workers, first)
+        alarms = np.zeros((len(ARMS), len(FRICTIONS), *counted[0]["alarms"].shape), dtype=int)
+        for case, result in zip(free, counted, strict=True):
+            alarms[case.arm, int(case.joint_friction)] += result["alarms"]
+        impacts = [
+            ImpactCase(arm, contact, speed, friction, repetitions, self._start(which, 1000, i), bounds[arm])
+            for i, (arm, contact, speed, friction) in enumerate(
+                (arm, contact, speed, friction)
+                for arm in range(len(ARMS))
+                for contact in extent.contacts
+                for speed in extent.speeds
+                for friction in FRICTIONS
+            )
+        ]
+        measured = run_trials(measure_impacts, impacts, self._directory, self._workers, second)
+        shape = (len(ARMS), len(extent.contacts), len(extent.speeds), len(FRICTIONS))
+
+        def stacked(name: str) -> NDArray[Any]:
+            whole = np.array([result[name] for result in measured])
+            return whole.reshape(*shape, *whole.shape[1:])
+
+        hours = segments * extent.segment / 3600.0
+        return Outcomes(hours, alarms, stacked("delay"), stacked("error"), stacked("early"), stacked("link"))
+
+    def sequences(self, bounds: Bounds, scales: tuple[float, ...], progress: Progress) -> Sequences:
+        """Return what became of the second contacts of the planar edge."""
+        cases = [
+            SequenceCase(speed, self.extent.sequences, self._start(REPORT, 5000, i), bounds, scales)
+            for i, speed in enumerate(self.extent.sequence_speeds)
+        ]
+        results = run_trials(measure_sequences, cases, self._directory, self._workers, progress)
+        return Sequences(
+            impacts=sum(int(r["impacts"]) for r in results),
+            later=sum(int(r["later"]) for r in results),
+            found=np.sum([r["found"] for r in results], axis=0),
+            extra=np.sum([r["extra"] for r in results], axis=0),
+        )
+
+    def _free_cases(self, which: int, segments: int) -> list[FreeCase]:
+        places = [(arm, friction) for arm in range(len(ARMS)) for friction in FRICTIONS for _ in range(segments)]
+        return [
+            FreeCase(arm, friction, self.extent.segment, self._start(which, 0, i))
+            for i, (arm, friction) in enumerate(places)
+        ]
+
+    def _start(self, which: int, offset: int, number: int) -> int:
+        """Return the seed of case `number`; those of its repetitions follow it."""
+        return ((10 * self._seed + which) * 10000 + offset + number) * 100

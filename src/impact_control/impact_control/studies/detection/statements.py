@@ -1,0 +1,71 @@
+"""Sentences about the outcomes, and what was assumed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from impact_control.studies.detection.arms import ARMS, HARD
+from impact_control.studies.detection.evaluation import Choice, median_delay, percentage, right_links
+from impact_control.studies.detection.methods import METHODS
+from impact_control.studies.detection.plan import Extent, Outcomes
+from impact_control.studies.detection.targets import FAST_DELAY, SLOW_DELAY, Target
+from impact_control.studies.detection.trials import SCALES
+from impact_control.studies.study import Finding, Mark
+
+ASSUMPTIONS = (
+    "Noise is added to the recorded motion: the controller gets exact states. So all detectors see the same motion.",
+    "The noise of position, velocity and torque is that of Proper 2021 (3.5) and of the robot's data file, white; the "
+    "velocity of a real arm is filtered, which lowers the noise and adds a delay of its own.",
+    "The surfaces other than steel have usual moduli of their materials and a damping of our choice.",
+    "A touch is a half sine of 5 ms on link 2 of the planar arm or link 4 of the Panda, 0.1 m beside its joint, with "
+    "the momentum of 2 kg at the speed of the case.",
+    "Bounds are calibrated for each arm and noise, as one does with the recording of an arm; the same bounds hold for "
+    "the exact and the wrong model, with and without joint friction.",
+    "Residuals start where they settle: the observer has been running before.",
+    "The right link of an impact of the tool is link 3 of the planar arm and link 6 or 7 of the Panda: the centre of "
+    "its sphere lies on the axis of joint 7, about which only friction has a lever.",
+)
+
+
+def findings(outcomes: Outcomes, extent: Extent, choice: Choice, targets: tuple[Target, ...]) -> tuple[Finding, ...]:
+    """Return each target with its cause where it was missed, and what else the numbers say."""
+    said = [
+        Finding(
+            f"{t.text}: {t.measured:.2f} {t.unit}".rstrip() + f", target {t.limit:g}.", Mark.GOOD if t.met else Mark.BAD
+        )
+        for t in targets
+    ]
+    said += _slow_contacts(outcomes, extent, choice)
+    said.append(_wrong_links(outcomes, extent, choice))
+    best = choice.method
+    scales = ", ".join(f"{SCALES[choice.scales[a][best]]:g} for {arm.robot}" for a, arm in enumerate(ARMS))
+    said.append(Finding(f"Best on the tuning set: {METHODS[best].name}, at {scales} times the calibrated bounds."))
+    return tuple(said)
+
+
+def _slow_contacts(outcomes: Outcomes, extent: Extent, choice: Choice) -> list[Finding]:
+    """Say by contact how late the best setting is: a force that grows slowly is not there after 2 ms."""
+    best = choice.method
+    said = []
+    for c, contact in enumerate(extent.contacts):
+        delay = np.array([outcomes.delay[a, c, ..., best, choice.scales[a][best]] for a in range(len(ARMS))])
+        fast = [v for v, speed in enumerate(extent.speeds) if speed >= 0.05]
+        slow, quick = 1e3 * median_delay(delay[:, 0]), 1e3 * median_delay(delay[:, fast])
+        kind = "hard" if contact in HARD else "the force grows over milliseconds"
+        good = slow <= SLOW_DELAY and quick <= FAST_DELAY
+        text = f"{contact} ({kind}): median delay {quick:.2f} ms from 0.05 m/s on, {slow:.2f} ms at 0.01 m/s."
+        said.append(Finding(text, Mark.GOOD if good else Mark.BAD))
+    return said
+
+
+def _wrong_links(outcomes: Outcomes, extent: Extent, choice: Choice) -> Finding:
+    """Say by speed how often links are mistaken: slow impacts leave too little in the outer joints."""
+    shares = []
+    for v, speed in enumerate(extent.speeds):
+        whole = (slice(None), slice(None), slice(v, v + 1))
+        at_speed = replace(outcomes, delay=outcomes.delay[whole], link=outcomes.link[whole])
+        right = percentage(right_links(at_speed, extent.contacts, choice.method, choice.scales))
+        shares.append(f"{right:.0f} % at {speed:g} m/s")
+    return Finding(f"Right link: {', '.join(shares)}.")

@@ -1,0 +1,214 @@
+"""The trials of the benchmark: what each case of it simulates and counts. All results are arrays of numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from impact_control.detection import LinkIsolation, event_samples
+from impact_control.detection.onset import onset_time
+from impact_control.detection.score_detector import HISTORY
+from impact_control.studies.detection.arms import ARMS, HARD, ArmSetting
+from impact_control.studies.detection.methods import ISOLATION_GAIN, METHODS, REFRACTORY, Observed, observe
+from impact_control.studies.detection.motion import Record, free_record, impact_record, robot_of
+from impact_control.types import Matrix, Vector
+
+NOISES = (1.0, 2.0)
+"""Times the noise of Proper 2021 (3.5)."""
+
+INERTIAS = (1.0, 1.05)
+"""Factor on masses and moments in the model of the observer."""
+
+SCALES = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5, 2.0)
+"""Bounds as multiples of the largest score in the contact-free motion they are tuned on."""
+
+SETTLED = 50
+"""Samples at the start of a record that are not looked at."""
+
+LATEST = 0.05
+"""[s] after an impact, from which an event does not count as its detection."""
+
+MEAN_WINDOW, MEAN_LEAD = 10, 5
+"""Samples of `LinkIsolation`."""
+
+Bounds = tuple[tuple[tuple[float, ...], ...], ...]
+"""Bounds at scale 1 for each noise and method, channel by channel; of each noise the last are of the isolation."""
+
+
+@dataclass(frozen=True)
+class FreeCase:
+    """A contact-free motion of `duration` [s] of arm number `arm`. Without bounds the scores are measured."""
+
+    arm: int
+    joint_friction: bool
+    duration: float
+    seed: int
+    bounds: Bounds = ()
+
+
+@dataclass(frozen=True)
+class ImpactCase:
+    """`repetitions` impacts at `speed` [m/s]; seed: of the first, each takes its own."""
+
+    arm: int
+    contact: str
+    speed: float
+    joint_friction: bool
+    repetitions: int
+    seed: int
+    bounds: Bounds
+
+
+@dataclass(frozen=True)
+class SequenceCase:
+    """Impacts of the planar edge, whose points touch one after the other; scales: one for each method."""
+
+    speed: float
+    repetitions: int
+    seed: int
+    bounds: Bounds
+    scales: tuple[float, ...]
+
+
+def _observations(arm: ArmSetting, record: Record, seed: int) -> list[list[Observed]]:
+    """Return what is known of a record, for each noise and inertia; the same noise for all inertias."""
+    robot = robot_of(arm.robot, arm.end_effector)
+    return [observe(robot, record, noise, INERTIAS, np.random.default_rng((seed, i))) for i, noise in enumerate(NOISES)]
+
+
+def isolation_changes(residual: Matrix) -> Matrix:
+    """Return |mean of r from each sample on less the mean before it|, as `LinkIsolation` compares them, (., n)."""
+    sums = np.cumsum(np.vstack((np.zeros(residual.shape[1]), residual)), axis=0)
+    means = (sums[MEAN_WINDOW:] - sums[:-MEAN_WINDOW]) / MEAN_WINDOW
+    # The window before ends MEAN_LEAD samples before the first of the window after.
+    apart = MEAN_WINDOW + MEAN_LEAD - 1
+    return np.asarray(np.abs(means[apart:] - means[:-apart]))
+
+
+def measure_scores(case: FreeCase) -> dict[str, NDArray[Any]]:
+    """Return the largest scores of a contact-free motion: for noise i and method j the array "i j"; "i link"."""
+    arm = ARMS[case.arm]
+    seen = _observations(arm, free_record(arm, case.joint_friction, case.duration, case.seed), case.seed)
+    result: dict[str, NDArray[Any]] = {}
+    for i, same_noise in enumerate(seen):
+        for j, method in enumerate(METHODS):
+            result[f"{i} {j}"] = np.max([method.score(arm, o)[SETTLED:].max(axis=0) for o in same_noise], axis=0)
+        changes = [isolation_changes(o.residual(ISOLATION_GAIN)[SETTLED:]).max(axis=0) for o in same_noise]
+        result[f"{i} link"] = np.max(changes, axis=0)
+    return result
+
+
+def count_alarms(case: FreeCase) -> dict[str, NDArray[Any]]:
+    """Return "alarms" (noise, inertia, method, scale): events in a contact-free motion."""
+    arm = ARMS[case.arm]
+    seen = _observations(arm, free_record(arm, case.joint_friction, case.duration, case.seed), case.seed)
+    alarms = np.zeros((len(NOISES), len(INERTIAS), len(METHODS), len(SCALES)), dtype=int)
+    for i, same_noise in enumerate(seen):
+        for h, observed in enumerate(same_noise):
+            for j, method in enumerate(METHODS):
+                score = method.score(arm, observed)[SETTLED:]
+                bound = np.array(case.bounds[i][j])
+                for s, scale in enumerate(SCALES):
+                    alarms[i, h, j, s] = event_samples(observed.time[SETTLED:], score, scale * bound, REFRACTORY).size
+    return {"alarms": alarms}
+
+
+def measure_impacts(case: ImpactCase) -> dict[str, NDArray[Any]]:
+    """Return arrays (repetition, noise, inertia, method, scale) of what the detectors made of the impacts.
+
+    delay: [s] from the impact to the sample of the first event within LATEST, NaN without; error: [s] of the impact
+    time that is reported; early: events before the impact; link: isolated.
+    """
+    arm = ARMS[case.arm]
+    shape = (case.repetitions, len(NOISES), len(INERTIAS), len(METHODS), len(SCALES))
+    delay, error = np.full(shape, math.nan), np.full(shape, math.nan)
+    early, link = np.zeros(shape, dtype=int), np.zeros(shape, dtype=int)
+    for r in range(case.repetitions):
+        seed = case.seed + r
+        record = impact_record(arm, case.contact, case.speed, case.joint_friction, seed)
+        impact = record.closings[0]
+        for i, same_noise in enumerate(_observations(arm, record, seed)):
+            isolation = LinkIsolation(np.array(case.bounds[i][-1]), MEAN_WINDOW, MEAN_LEAD)
+            for h, observed in enumerate(same_noise):
+                residual = observed.residual(ISOLATION_GAIN)
+                isolated: dict[int, int] = {}
+                for j, method in enumerate(METHODS):
+                    score = method.score(arm, observed)
+                    bound = np.array(case.bounds[i][j])
+                    for s, scale in enumerate(SCALES):
+                        at = r, i, h, j, s
+                        events = SETTLED + event_samples(
+                            observed.time[SETTLED:], score[SETTLED:], scale * bound, REFRACTORY
+                        )
+                        times = observed.time[events]
+                        early[at] = np.count_nonzero(times < impact)
+                        good = events[(times >= impact) & (times <= impact + LATEST)]
+                        if good.size == 0:
+                            continue
+                        k = int(good[0])
+                        delay[at] = observed.time[k] - impact
+                        error[at] = _reported_time(observed.time, score, scale * bound, k) - impact
+                        if k not in isolated:
+                            isolated[k] = _isolated_link(isolation, residual, k)
+                        link[at] = isolated[k]
+    return {"delay": delay, "error": error, "early": early, "link": link}
+
+
+def _reported_time(time: Vector, score: Matrix, bound: Vector, sample: int) -> float:
+    """Return the impact time that a `ScoreDetector` reports that began at SETTLED and has an event at `sample`."""
+    channel = int(np.argmax(score[sample] / bound))
+    count = min(sample - SETTLED + 1, HISTORY)
+    return onset_time(score, time, sample, count, channel)
+
+
+def _isolated_link(isolation: LinkIsolation, residual: Matrix, sample: int) -> int:
+    """Return the link that `isolation` names once its window after `sample` is over."""
+    isolation.start()
+    for k in range(max(0, sample - MEAN_WINDOW - MEAN_LEAD), min(sample + MEAN_WINDOW, len(residual))):
+        isolation.update(residual[k])
+        if k == sample:
+            isolation.impact()
+    return isolation.link
+
+
+def measure_sequences(case: SequenceCase) -> dict[str, NDArray[Any]]:
+    """Return for each method what became of contacts after the first one, noise 1, exact model, no joint friction.
+
+    later: closings at least REFRACTORY after the one before; found (method,): those with an event within 2
+    REFRACTORY; extra (method,): events with no closing that long before them.
+    """
+    arm = ARMS[0]
+    later, found, extra = 0, np.zeros(len(METHODS), dtype=int), np.zeros(len(METHODS), dtype=int)
+    for r in range(case.repetitions):
+        seed = case.seed + r
+        contact = HARD[r % len(HARD)]
+        record = impact_record(arm, contact, case.speed, False, seed, "planar_edge")
+        robot = robot_of(arm.robot, "planar_edge")
+        observed = observe(robot, record, NOISES[0], INERTIAS[:1], np.random.default_rng(seed))[0]
+        closings = distinct_closings(record.closings)
+        closings = [t for t in closings if t <= record.time[-1] - 2.0 * REFRACTORY]
+        later += len(closings) - 1
+        for j, method in enumerate(METHODS):
+            score = method.score(arm, observed)[SETTLED:]
+            bound = case.scales[j] * np.array(case.bounds[0][j])
+            times = observed.time[SETTLED:][event_samples(observed.time[SETTLED:], score, bound, REFRACTORY)]
+            for t in closings[1:]:
+                found[j] += bool(np.any((times >= t) & (times <= t + 2.0 * REFRACTORY)))
+            extra[j] += sum(
+                not any(0.0 <= time - t <= 2.0 * REFRACTORY for t in record.closings) for time in times.tolist()
+            )
+    return {"later": np.array(later), "found": found, "extra": extra, "impacts": np.array(case.repetitions)}
+
+
+def distinct_closings(closings: tuple[float, ...]) -> list[float]:
+    """Return the closings [s] that are at least REFRACTORY after the one before: others are one impact."""
+    distinct = [closings[0]]
+    for last, this in pairwise(closings):
+        if this - last >= REFRACTORY:
+            distinct.append(this)
+    return distinct
