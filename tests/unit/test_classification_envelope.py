@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from impact_control.classification import SignalEnvelope
-from impact_control.classification.envelope import _filter
+from impact_control.classification.envelope import filter_sample
 from impact_control.errors import InvalidInputError
 
 
@@ -145,7 +145,7 @@ def test_cost_does_not_depend_on_the_window() -> None:
 
 
 def test_compiled_kernel_equals_its_python_form() -> None:
-    python_form = getattr(_filter, "py_func", _filter)
+    python_form = getattr(filter_sample, "py_func", filter_sample)
 
     def state() -> tuple[np.ndarray, ...]:
         queue = (np.zeros((2, 2, 4)), np.zeros((2, 2, 4), dtype=np.int64))
@@ -153,7 +153,7 @@ def test_compiled_kernel_equals_its_python_form() -> None:
 
     one, other = state(), state()
     for k, sample in enumerate(np.random.default_rng(7).normal(size=(100, 2))):
-        _filter(sample, k + 1, 0.1, *one)
+        filter_sample(sample, k + 1, 0.1, *one)
         python_form(sample, k + 1, 0.1, *other)
         assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 

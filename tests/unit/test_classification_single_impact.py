@@ -16,7 +16,7 @@ from impact_control.classification import (
     Verdict,
     envelope_history,
 )
-from impact_control.classification.single_impact import _measure_margin
+from impact_control.classification.velocity_error import measure_margin
 from impact_control.errors import InvalidInputError
 
 PERIOD = 1e-3
@@ -312,14 +312,14 @@ def test_history_equals_the_classifier() -> None:
 
 
 def test_compiled_kernel_equals_its_python_form() -> None:
-    python_form = getattr(_measure_margin, "py_func", _measure_margin)
+    python_form = getattr(measure_margin, "py_func", measure_margin)
     random = np.random.default_rng(9)
     for case in range(20):
         lower, upper, widening = random.normal(size=(3, 4))
         if case % 3 == 0:
             lower[case % 4] = upper[case % 4] = np.nan
         one, other = np.zeros(4), np.zeros(4)
-        worst = _measure_margin(lower, upper, widening, one)
+        worst = measure_margin(lower, upper, widening, one)
         assert worst == python_form(lower, upper, widening, other)
         assert np.array_equal(one, other, equal_nan=True)
         assert np.isnan(one[worst]) if np.isnan(one).any() else one[worst] == one.min()

@@ -120,6 +120,15 @@ def test_a_negative_seed_is_refused(tmp_path):
         run_study(STUDY, tmp_path, seed=-1)
 
 
+def test_an_output_that_is_no_directory_is_refused_before_the_study_runs(tmp_path):
+    ran = []
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(InvalidInputError, match="output"):
+        run_study(STUDY, file, progress=lambda *step: ran.append(step))
+    assert not ran
+
+
 def test_the_terminal_shows_all_of_it():
     text = study_text(STUDY, answer(0, True, lambda *_: None))
     for part in (*("0.33", "1.50", "2.00"), "Errors <b>", "✓ Smaller", "- And quick", "Time passes.", "It holds."):

@@ -1,11 +1,37 @@
-"""Verdicts on an impact: was its time and place expected, and what came after it."""
+"""Verdicts on an impact: was its time and place expected, is the contact complete, and what came after it."""
 
-from impact_control.classification.envelope import SignalEnvelope
-from impact_control.classification.single_impact import (
-    ClassifierParameters,
-    SingleImpactClassifier,
-    Verdict,
-    envelope_history,
+from impact_control.classification.classifier import Classifier, Verdict
+from impact_control.classification.contact_completion import (
+    CompletionParameters,
+    ContactCompletion,
+    external_force,
 )
+from impact_control.classification.envelope import SignalEnvelope
+from impact_control.classification.parameters import ClassifierParameters
+from impact_control.classification.recorded_impact import Judgement, RecordedImpact, judge
+from impact_control.classification.simultaneous_impact import SimultaneousImpactClassifier
+from impact_control.classification.single_impact import SingleImpactClassifier
+from impact_control.classification.tuning import Algorithm, GrayArea, SearchGrid, gray_area, is_unexpected, tune
+from impact_control.classification.velocity_error import envelope_history
 
-__all__ = ["ClassifierParameters", "SignalEnvelope", "SingleImpactClassifier", "Verdict", "envelope_history"]
+__all__ = [
+    "Algorithm",
+    "Classifier",
+    "ClassifierParameters",
+    "CompletionParameters",
+    "ContactCompletion",
+    "GrayArea",
+    "Judgement",
+    "RecordedImpact",
+    "SearchGrid",
+    "SignalEnvelope",
+    "SimultaneousImpactClassifier",
+    "SingleImpactClassifier",
+    "Verdict",
+    "envelope_history",
+    "external_force",
+    "gray_area",
+    "is_unexpected",
+    "judge",
+    "tune",
+]

@@ -13,7 +13,7 @@ from impact_control.types import Vector
 
 
 @compiled
-def _filter(
+def filter_sample(
     signal: Vector,
     count: int,
     weight: float,
@@ -119,7 +119,7 @@ class SignalEnvelope:
         weight = self._decay_rate * dt
         weight = min(weight, 1.0) if weight > 0.0 else 0.0
         self.count += 1
-        _filter(
+        filter_sample(
             self._signal,
             self.count,
             weight,

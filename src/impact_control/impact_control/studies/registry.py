@@ -9,7 +9,7 @@ from pathlib import Path
 from impact_control.errors import ImpactControlError, InvalidInputError
 from impact_control.studies.study import Study
 
-_FRAME = frozenset({"registry", "report", "runner", "study", "terminal"})
+_FRAME = frozenset({"registry", "report", "runner", "study", "terminal", "trials"})
 
 
 def available_studies() -> tuple[str, ...]:

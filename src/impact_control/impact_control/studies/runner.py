@@ -15,16 +15,21 @@ def run_study(
     """Run a study and return its result and the path of its report.
 
     Files go to `output`/`study.name`: report.html, a CSV file for each table, a PNG file for each figure; those
-    of an earlier run are replaced. seed: at least 0. Raises InvalidInputError, and what the study raises.
+    of an earlier run are replaced. seed: at least 0. Raises InvalidInputError for a seed or a directory that cannot
+    be, before anything runs, and what the study raises.
     """
     # Late, so that listing the studies does not load the drawing library.
     from impact_control.studies.report import write_report
 
     if seed < 0:
         raise InvalidInputError("seed", seed, "at least 0")
-    result = study.run(seed, quick, progress or _silent)
     directory = output / study.name
-    directory.mkdir(parents=True, exist_ok=True)
+    # First, so that a run of minutes does not end with nothing to write to.
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInputError("output", str(output), f"a directory to write to; {error.strerror}") from error
+    result = study.run(seed, quick, progress or _silent)
     for table in result.tables:
         write_csv(table, directory / f"{table.name}.csv")
     return result, write_report(study, result, directory, seed=seed, quick=quick)

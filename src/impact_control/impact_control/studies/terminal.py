@@ -35,12 +35,12 @@ def study_text(study: Study, result: StudyResult, *, color: bool = False) -> str
 
 def studies_text(studies: Iterable[Study], *, color: bool = False) -> str:
     """Return the names of the studies, their titles and sources."""
-    table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, leading=1)
     for heading in ("study", "what", "source"):
         table.add_column(heading, no_wrap=heading == "study", overflow="fold")
     for study in studies:
         table.add_row(Text(study.name, "bold"), study.title, study.source)
-    return _printed(table, 2 * WIDTH, color)
+    return _printed(table, WIDTH, color)
 
 
 def _table(table: Table) -> RichTable:

@@ -1,0 +1,53 @@
+"""When and where the impact is expected, and how far a detected one is from that."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from impact_control.classification.parameters import ClassifierParameters
+from impact_control.errors import InvalidInputError
+from impact_control.types import Vector
+
+
+@dataclass(frozen=True, eq=False)
+class NominalImpact:
+    """The expected impact: t_1d [s] on the clock of the samples, q_ref(t_1d) (n,) [rad]. Raises InvalidInputError."""
+
+    time: float
+    configuration: Vector
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.time):
+            raise InvalidInputError("nominal_impact_time", self.time, "a finite time in s")
+        configuration = np.array(self.configuration, dtype=np.float64)
+        if configuration.ndim != 1 or not np.all(np.isfinite(configuration)):
+            raise InvalidInputError("nominal_configuration", self.configuration, "finite joint positions in rad")
+        configuration.setflags(write=False)
+        object.__setattr__(self, "time", float(self.time))
+        object.__setattr__(self, "configuration", configuration)
+
+    def of_size(self, n: int) -> NominalImpact:
+        """Return itself. Raises InvalidInputError unless it is for n joints."""
+        if self.configuration.size != n:
+            raise InvalidInputError("nominal_configuration", self.configuration, f"{n} joint positions in rad")
+        return self
+
+    def errors(self, time: float, configuration: Vector) -> tuple[float, float]:
+        """Return t_j - t_1d [s] and ||q(t_j) - q_ref(t_1d)|| [rad] of an impact, Proper 2021 (4.2), (4.7)."""
+        return time - self.time, math.dist(configuration, self.configuration)
+
+
+def is_expected(time_error: float, configuration_error: float, limits: ClassifierParameters) -> bool:
+    """Whether an impact is inside zeta and epsilon, (4.2) and (4.8). Errors that are not numbers are not."""
+    return abs(time_error) <= limits.time_error and configuration_error <= limits.configuration_error
+
+
+def impact_reason(verdict: str, time_error: float, configuration_error: float, limits: ClassifierParameters) -> str:
+    """Say how far an impact is from the expected one."""
+    return (
+        f"impact {verdict}: {time_error:+.4g} s from the nominal time (limit {limits.time_error:.4g} s), "
+        f"{configuration_error:.4g} rad from the nominal configuration (limit {limits.configuration_error:.4g} rad)"
+    )

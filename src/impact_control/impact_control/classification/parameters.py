@@ -1,0 +1,56 @@
+"""The tuning of the classifiers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from impact_control.observation.validation import checked_count, checked_number, checked_vector
+from impact_control.types import Vector
+
+
+@dataclass(frozen=True)
+class ClassifierParameters:
+    """The tuning parameters of Proper 2021, Algorithms 1 and 2. Raises InvalidInputError outside the ranges.
+
+    window_length: m [samples], at least 0. In Algorithm 1, zero stays inside the envelope for m samples after the
+        impact, so m samples should last longer than the contact itself and the delay of the detection.
+    decay_rate: a [1/s], above 0.
+    envelope_margin: e_eta [rad/s], at least 0; one for all joints, as printed, or one for each.
+    configuration_error: epsilon [rad], above 0; largest expected Euclidean distance from the nominal
+        configuration.
+    time_error: zeta [s], at least 0; largest expected distance from the nominal impact time.
+    post_impact_time: t_xi [s], above 0; time after the impact until the behaviour counts as expected.
+    impact_interval: t_int [s], at least 0; largest expected time between two impacts, of Algorithm 2 only.
+        Infinite: not looked at.
+    """
+
+    window_length: int
+    decay_rate: float
+    envelope_margin: float | tuple[float, ...]
+    configuration_error: float
+    time_error: float
+    post_impact_time: float
+    impact_interval: float = math.inf
+
+    def __post_init__(self) -> None:
+        checked_count("window_length", self.window_length, 0)
+        checked_number("decay_rate", self.decay_rate, zero_allowed=False)
+        checked_number("configuration_error", self.configuration_error, zero_allowed=False)
+        checked_number("time_error", self.time_error)
+        checked_number("post_impact_time", self.post_impact_time, zero_allowed=False)
+        if self.impact_interval != math.inf:
+            checked_number("impact_interval", self.impact_interval)
+        if np.ndim(self.envelope_margin) == 0:
+            checked_number("envelope_margin", self.envelope_margin)  # type: ignore[arg-type]
+        else:
+            margins = checked_vector("envelope_margin", self.envelope_margin)
+            object.__setattr__(self, "envelope_margin", tuple(margins.tolist()))
+
+    def joint_margins(self, n: int) -> Vector:
+        """Return e_eta (n,) [rad/s]. Raises InvalidInputError when it was given for another n."""
+        if np.ndim(self.envelope_margin) == 0:
+            return np.full(n, self.envelope_margin, dtype=np.float64)
+        return checked_vector("envelope_margin", self.envelope_margin, n)

@@ -1,0 +1,198 @@
+"""Classifier for an impact of many points: judges every touch, and the behaviour after the last."""
+
+from __future__ import annotations
+
+import math
+
+from impact_control.classification.classifier import Verdict
+from impact_control.classification.nominal_impact import NominalImpact, impact_reason, is_expected
+from impact_control.classification.parameters import ClassifierParameters
+from impact_control.classification.velocity_error import VelocityErrorEnvelope
+from impact_control.observation.validation import checked_count
+from impact_control.types import Vector
+
+
+class SimultaneousImpactClassifier:
+    """Verdicts on impacts t_1, t_2, ... of one task and on what follows them: Proper 2021, Algorithm 2 (section 4.4).
+
+    Every impact has to be in time and place, (4.2), (4.8), and no later than t_int after the one before, (4.3), else
+    all is UNEXPECTED for good. Every impact starts the envelope anew, see `VelocityErrorEnvelope`, and discards what
+    was found about the behaviour: its window grows from the sample after the impact, and from when it is full, m + 1
+    samples, the envelope must hold zero, (4.27), until t_xi after the last impact.
+
+    When that was the last impact is known in one of two ways:
+
+    - `await_completion` False, as printed: when t_xi has passed without another. An UNEXPECTED behaviour is named at
+      once, but the next impact takes it back; it stands when `settled`. Between the touches of an expected impact
+      the envelope may leave zero: whoever cannot undo what he does on a verdict should wait for `settled`.
+    - `await_completion` True: when `contact_completed` says so. Nothing is judged by the envelope before, and the
+      window starts anew with it; what is found after it stands at once. Zeta and epsilon are for the first impact, as
+      in Algorithm 1, and can be as narrow as there: what comes after it is bounded by t_int and by the completion.
+      Impacts after the completion, such as bounces, are not counted. A contact that is not complete t_xi after the
+      last impact is UNEXPECTED.
+
+    Differs from the print, where a later impact in time and place, or soon after the one before, makes good an
+    earlier one that was not: (4.2), (4.3), (4.8) are for all impacts. The condition on the interval is (4.3), see
+    Errata, and judged at once, as nothing can change it. The printed window of k - awl to k reaches one sample back
+    beyond the impact; here it does not, as the text says.
+
+    Numbers that are not finite at an impact, and a joint that never had a finite velocity error, are UNEXPECTED.
+    Any number of joints, points and impacts.
+
+    Attributes: those of `Classifier`, and
+        impacts: impacts judged since `start`.
+        last_impact_time: t_j [s]; NaN before.
+        impact_interval: t_j - t_{j-1} [s]; NaN before the second.
+        completion_time: [s] when the completion of the contact was known; NaN before.
+    """
+
+    def __init__(self, parameters: ClassifierParameters, n: int, *, await_completion: bool = False) -> None:
+        """Set the tuning for n joints. Raises InvalidInputError when they do not fit together."""
+        self._n = checked_count("n", n, 1)
+        self.parameters = parameters
+        self.await_completion = await_completion
+        self._error = VelocityErrorEnvelope(parameters, n)
+        self.lower: Vector = self._error.lower
+        self.upper: Vector = self._error.upper
+        self.margin: Vector = self._error.margin
+        self._clear(None)
+
+    def start(self, nominal_impact_time: float, nominal_configuration: Vector) -> None:
+        """Begin with a new task: forget verdicts, envelope and clock. Not for the loop.
+
+        nominal_impact_time: t_1d [s] on the clock of `update`; nominal_configuration: q_ref(t_1d) (n,) [rad].
+        Raises InvalidInputError when they are not finite or of another size.
+        """
+        self._clear(NominalImpact(nominal_impact_time, nominal_configuration).of_size(self._n))
+
+    def _clear(self, nominal: NominalImpact | None) -> None:
+        self._nominal = nominal
+        self._time = -math.inf
+        self._error.reset()
+        self.impact = Verdict.UNKNOWN
+        self.post_impact = Verdict.NOT_STARTED
+        self._settled = False
+        self.impact_missing = False
+        self.impacts = 0
+        self.impact_time = math.nan
+        self.last_impact_time = math.nan
+        self.impact_interval = math.nan
+        self.completion_time = math.nan
+        self.time_error = math.nan
+        self.configuration_error = math.nan
+        self.decision_time = math.nan
+        self._deciding_joint = 0
+        self._deciding_margin = math.nan
+
+    @property
+    def settled(self) -> bool:
+        """Whether no verdict can change any more before the next `start`."""
+        return self._settled
+
+    def impact_detected(self, time: float, configuration: Vector) -> bool:
+        """Judge an impact at `time` t_j [s] and measured `configuration` q(t_j) (n,) [rad]: (4.2), (4.3), (4.8).
+
+        Returns whether a verdict changed. Impacts are to come in the order of their times.
+        """
+        if self._nominal is None or self._settled or math.isfinite(self.completion_time):
+            return False
+        self.impacts += 1
+        self.impact_missing = False
+        if self.impacts == 1:
+            self.impact_time = time
+        else:
+            self.impact_interval = time - self.last_impact_time
+        if self.impacts == 1 or not self.await_completion:
+            self.time_error, self.configuration_error = self._nominal.errors(time, configuration)
+        in_time_and_place = is_expected(self.time_error, self.configuration_error, self.parameters)
+        soon_enough = self.impacts == 1 or self.impact_interval <= self.parameters.impact_interval
+        self.last_impact_time = time
+        self._error.reset()
+        impact = Verdict.EXPECTED if in_time_and_place else Verdict.UNEXPECTED
+        self._settled = not (in_time_and_place and soon_enough)
+        self._deciding_margin = math.nan
+        return self._decide(impact, Verdict.UNEXPECTED if self._settled else Verdict.UNKNOWN, max(self._time, time))
+
+    def contact_completed(self, time: float) -> bool:
+        """Take that all points touch, known at `time` [s]: the behaviour is judged from here on. Returns False.
+
+        Without `await_completion`, or before an impact, it changes nothing.
+        """
+        if self.await_completion and self.impacts and not self._settled and not math.isfinite(self.completion_time):
+            self.completion_time = time
+            self._error.reset()
+        return False
+
+    def update(self, time: float, velocity: Vector, reference_velocity: Vector) -> bool:
+        """Filter one velocity error and judge the behaviour after the impacts, (4.27).
+
+        time: [s]; samples with a repeated or older stamp are ignored.
+        velocity: dq (n,) [rad/s], measured.
+        reference_velocity: dq_ref (n,) [rad/s], ante-impact until the first impact was detected, then post-impact.
+        Returns whether a verdict changed.
+        """
+        elapsed = time - self._time
+        if not elapsed > 0.0:
+            return False
+        self._time = time
+        self._error.update(velocity, reference_velocity, elapsed)
+        if self.impact == Verdict.UNKNOWN:
+            self.impact_missing = self._nominal is not None and time > self._nominal.time + self.parameters.time_error
+            return False
+        if self._settled:
+            return False
+        incomplete = self.await_completion and not math.isfinite(self.completion_time)
+        last = self.completion_time if math.isfinite(self.completion_time) else self.last_impact_time
+        over = time > last + self.parameters.post_impact_time
+        if incomplete:
+            self._settled = over
+            return over and self._decide(self.impact, Verdict.UNEXPECTED, time)
+        if not self._error.window_is_full:
+            return False
+        violated = not self._error.holds_zero
+        self._settled = over or (violated and self.await_completion)
+        if self.post_impact != Verdict.UNKNOWN or not (over or violated):
+            return False
+        self._deciding_joint = self._error.worst
+        self._deciding_margin = float(self.margin[self._deciding_joint])
+        return self._decide(self.impact, Verdict.UNEXPECTED if violated else Verdict.EXPECTED, time)
+
+    def _decide(self, impact: Verdict, post_impact: Verdict, time: float) -> bool:
+        """Take the verdicts and return whether one changed."""
+        if (impact, post_impact) == (self.impact, self.post_impact):
+            return False
+        self.impact, self.post_impact = impact, post_impact
+        self.decision_time = time
+        return True
+
+    @property
+    def reason(self) -> str:
+        """The condition that decided last, in words with its numbers. Builds a string: not for every tick."""
+        limits = self.parameters
+        if self.impact == Verdict.UNKNOWN:
+            if not self.impact_missing:
+                return "no impact detected yet"
+            nominal = math.nan if self._nominal is None else self._nominal.time
+            return f"no impact detected until {limits.time_error:.4g} s after the nominal time of {nominal:.4g} s"
+        if self.impact == Verdict.UNEXPECTED or self.post_impact == Verdict.UNKNOWN:
+            words = impact_reason(self.impact.name.lower(), self.time_error, self.configuration_error, limits)
+            return f"{words}; impact {self.impacts} of the task"
+        if self.impact_interval > limits.impact_interval:
+            return (
+                f"impacts {self.impacts - 1} and {self.impacts} are {self.impact_interval:.4g} s apart "
+                f"(limit {limits.impact_interval:.4g} s)"
+            )
+        if not math.isfinite(self._deciding_margin):
+            return f"contact not complete {limits.post_impact_time:.4g} s after impact {self.impacts}"
+        joint, elapsed = self._deciding_joint, self.decision_time - self.last_impact_time
+        if self.post_impact == Verdict.UNEXPECTED:
+            return (
+                f"behaviour after impact {self.impacts} unexpected: {elapsed:.4g} s after it the envelope of the "
+                f"velocity error of joint {joint + 1} misses zero by {-self._deciding_margin:.4g} rad/s more than "
+                f"the margin of {self._error.widening[joint]:.4g} rad/s"
+            )
+        return (
+            f"behaviour after impact {self.impacts} expected: the envelopes of all velocity errors, widened by the "
+            f"margin, held zero for {limits.post_impact_time:.4g} s; least margin at the end "
+            f"{self._deciding_margin:.4g} rad/s (joint {joint + 1})"
+        )

@@ -1,0 +1,50 @@
+"""Pictures of the sweeps: share of expected trials over the tilt, and times of decision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from impact_control.recording.figures.panels import ROW, WIDTH
+from impact_control.recording.style import ANTE, LIMIT, POST, SERIES
+from impact_control.studies.classification.evaluation import Outcome
+
+_COLUMNS = 3
+
+
+def draw_shares(outcomes: Sequence[Outcome]) -> Figure:
+    """Share of trials called expected over the tilt, a panel for each figure of the source; acceptable tilts shaded."""
+    rows = -(-len(outcomes) // _COLUMNS)
+    figure = Figure(figsize=(WIDTH, rows * ROW + 0.8), layout="constrained")
+    grid = figure.subplots(rows, _COLUMNS, squeeze=False, sharex=True, sharey=True)
+    for axes, outcome in zip(grid.flat, outcomes, strict=False):
+        share = outcome.expected_share()
+        low, high = outcome.experiment.acceptable
+        axes.axvspan(low - 0.25, high + 0.25, color=POST, alpha=0.15)
+        axes.plot(list(share), 100.0 * np.array(list(share.values())), color=ANTE, marker=".", markersize=3)
+        for width, edge, sign in ((outcome.area.below, low, -1.0), (outcome.area.above, high, 1.0)):
+            if np.isfinite(width):
+                axes.axvline(edge + sign * width, color=LIMIT, linewidth=0.9, linestyle=":")
+        axes.set_title(outcome.experiment.figure)
+    for axes in grid[-1]:
+        axes.set_xlabel("tilt [deg]")
+    for axes in grid[:, 0]:
+        axes.set_ylabel("expected [%]")
+    return figure
+
+
+def draw_times(outcomes: Sequence[Outcome]) -> Figure:
+    """Distribution of the time from the first impact to the verdict, of what is unexpected."""
+    figure = Figure(figsize=(WIDTH, 2.2 * ROW), layout="constrained")
+    axes = figure.subplots()
+    for outcome, color in zip(outcomes, SERIES, strict=False):
+        times = np.sort(1e3 * outcome.decided_after[outcome.unexpected])
+        if times.size:
+            axes.plot(
+                times, 100.0 * np.arange(1, times.size + 1) / times.size, color=color, label=outcome.experiment.figure
+            )
+    axes.set(xlabel="after the first impact [ms]", ylabel="named unexpected [%]")
+    axes.legend()
+    return figure

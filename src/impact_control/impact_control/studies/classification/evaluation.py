@@ -1,0 +1,132 @@
+"""Tunes a classifier on one set of trials and reports it on another: Figures 4.12 to 4.20 of Proper 2021."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from impact_control.classification import (
+    Algorithm,
+    ClassifierParameters,
+    GrayArea,
+    SearchGrid,
+    gray_area,
+    is_unexpected,
+    tune,
+)
+from impact_control.studies.classification.sweep import ACCEPTABLE, EDGE, SPHERE, SweptImpact
+from impact_control.types import Vector
+
+GRID = SearchGrid(
+    window_lengths=(6, 10, 15, 20, 25, 30, 40),
+    decay_rates=(5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0),
+    post_impact_times=(0.08, 0.1, 0.12),
+    margin_reserve=2e-3,
+)
+"""What is searched; t_xi about the 100 ms that the joints ring (Proper 2021, 4.1.3)."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One figure of the source, or a variant of ours: end-effector, algorithm, acceptable tilts [deg].
+
+    published_below, published_above: what the text says of the gray area on either side.
+    largest_published: the gray area [deg] of a side that the text gives or bounds from below; None if it does not.
+    """
+
+    figure: str
+    end_effector: str
+    algorithm: Algorithm
+    acceptable: tuple[float, float]
+    published_below: str = "not in the text"
+    published_above: str = "not in the text"
+
+    @property
+    def ours(self) -> bool:
+        """Whether the source has no such figure."""
+        return self.algorithm is Algorithm.COMPLETION
+
+
+_SINGLE, _PRINTED, _COMPLETION = Algorithm.SINGLE, Algorithm.SIMULTANEOUS, Algorithm.COMPLETION
+
+EXPERIMENTS = (
+    Experiment("4.12", SPHERE, _SINGLE, ACCEPTABLE[0], "at least 2, ends", "at least 1, ends"),
+    Experiment("4.13", SPHERE, _SINGLE, ACCEPTABLE[1], "smaller than 4.12", "smaller than 4.12"),
+    Experiment("4.14", SPHERE, _SINGLE, ACCEPTABLE[2], "larger than 4.13, ends", "larger than 4.13, ends"),
+    Experiment("4.15", EDGE, _PRINTED, ACCEPTABLE[0], "2", "2"),
+    Experiment("4.16", EDGE, _PRINTED, ACCEPTABLE[1], "2", "2"),
+    Experiment("4.17", EDGE, _PRINTED, ACCEPTABLE[2], "2", "2"),
+    Experiment("4.15, completion", EDGE, _COMPLETION, ACCEPTABLE[0], "2", "2"),
+    Experiment("4.16, completion", EDGE, _COMPLETION, ACCEPTABLE[1], "2", "2"),
+    Experiment("4.17, completion", EDGE, _COMPLETION, ACCEPTABLE[2], "2", "2"),
+    Experiment("4.18", SPHERE, _PRINTED, ACCEPTABLE[0], "smaller than 4.12", "at least 1"),
+    Experiment("4.19", SPHERE, _PRINTED, ACCEPTABLE[1], "as 4.13", "does not end"),
+    Experiment("4.20", SPHERE, _PRINTED, ACCEPTABLE[2], "smaller than 4.14", "does not end"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What came of an experiment.
+
+    tuned: gray area of the trials tuned on; area: of the others. tilts (k,) [deg], unexpected (k,), decided_after (k,)
+    [s]: of each of the others; the last counts from when the behaviour could be judged, NaN where an impact decided.
+    """
+
+    experiment: Experiment
+    parameters: ClassifierParameters
+    tuned: GrayArea
+    area: GrayArea
+    tilts: Vector
+    unexpected: NDArray[np.bool_]
+    decided_after: Vector
+
+    @property
+    def acceptable(self) -> NDArray[np.bool_]:
+        """Which trials are acceptable (k,)."""
+        low, high = self.experiment.acceptable
+        return np.asarray((self.tilts >= low) & (self.tilts <= high))
+
+    @property
+    def false_alarms(self) -> int:
+        """Acceptable trials that were called unexpected."""
+        return int(np.sum(self.unexpected & self.acceptable))
+
+    def expected_share(self) -> dict[float, float]:
+        """Share of trials that were called expected, by tilt [deg]."""
+        return {float(tilt): float(np.mean(~self.unexpected[self.tilts == tilt])) for tilt in np.unique(self.tilts)}
+
+    def rises(self) -> list[float]:
+        """Tilts [deg] outside the acceptable ones where more is called expected than a step nearer to them."""
+        share = self.expected_share()
+        low, high = self.experiment.acceptable
+        above = [tilt for tilt in share if tilt > high]
+        below = [tilt for tilt in share if tilt < low][::-1]
+        return [b for side in (above, below) for a, b in pairwise(side) if share[b] > share[a]]
+
+
+def evaluate(
+    experiment: Experiment, tuned_on: Sequence[SweptImpact], reported_on: Sequence[SweptImpact], grid: SearchGrid = GRID
+) -> Outcome:
+    """Tune on the trials of one set and judge those of the other."""
+    tool = experiment.end_effector
+    training = [trial.recorded for trial in tuned_on if trial.point.end_effector == tool]
+    others = [trial.recorded for trial in reported_on if trial.point.end_effector == tool]
+    others = [trial for trial in others if len(trial.impact_times)]
+    parameters, tuned = tune(training, experiment.acceptable, experiment.algorithm, grid)
+    said = [is_unexpected(trial, parameters, experiment.algorithm) for trial in others]
+    tilts = np.array([trial.deviation for trial in others])
+    unexpected = np.array([answer for answer, _ in said])
+    return Outcome(
+        experiment,
+        parameters,
+        tuned,
+        gray_area(tilts, unexpected, experiment.acceptable),
+        tilts,
+        unexpected,
+        np.array([time for _, time in said]) - np.array([trial.impact_times[0] for trial in others]),
+    )

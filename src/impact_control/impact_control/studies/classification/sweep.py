@@ -1,0 +1,124 @@
+"""The sweeps of Proper 2021, Table 4.1, and what the classifiers get to see of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from impact_control.classification import RecordedImpact
+from impact_control.robots import load_robot
+from impact_control.robots.inverse_kinematics import solve
+from impact_control.studies.classification.trial import ImpactTrial, SweepPoint, run_point, unpack
+from impact_control.studies.planar_impact.approach import planar_approach
+from impact_control.studies.study import Progress
+from impact_control.studies.three_plants.course import ELBOW_UP, HEIGHT, SPEED
+from impact_control.studies.trials import run_trials, trials_directory
+
+SPHERE, EDGE = "planar_sphere", "planar_edge"
+
+ACCEPTABLE = ((0.0, 0.0), (-2.0, 2.0), (-4.0, 4.0))
+"""[deg] beta_1, beta_2, beta_3 of Proper 2021, 4.3.2: tilts that are to be expected."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Approach angles [deg] and places of impact [m], all combinations; tilts of the surface [deg], some at each.
+
+    A point gets the tilts of `always`, and every `stride`-th of the others, another choice than its neighbours: the
+    trials of a tilt are spread over all angles and places. shift: which choice the first point gets.
+    """
+
+    angles: tuple[float, ...]
+    distances: tuple[float, ...]
+    always: tuple[float, ...]
+    stride: int
+    shift: int
+
+    def points(self, end_effector: str, seed: int) -> list[SweepPoint]:
+        """Return the points of the sweep with an end-effector, all with the same seed of the noise."""
+        found = []
+        for i, angle in enumerate(self.angles):
+            for j, distance in enumerate(self.distances):
+                choice = TILTS[(i + j + self.shift) % self.stride :: self.stride]
+                tilts = tuple(sorted({*choice, *self.always}))
+                found.append(SweepPoint(end_effector, angle, distance, tilts, seed))
+        return found
+
+
+def _steps(first: float, last: float, step: float) -> tuple[float, ...]:
+    return tuple(round(first + i * step, 6) for i in range(1 + round((last - first) / step)))
+
+
+_RISING = (*_steps(0.0, 6.0, 0.5), 8.0, 10.0)
+
+TILTS = tuple(sorted({*_RISING, *(-tilt for tilt in _RISING)}))
+"""[deg] Steps of half a degree where gray areas may end, up to the 10 deg of the source."""
+
+_EDGES = (-4.0, -2.0, 0.0, 2.0, 4.0)
+"""[deg] The ends of the acceptable sets decide the tuning: every point that is tuned on has them."""
+
+REPORTED = Sweep(_steps(60.0, 120.0, 2.0), _steps(0.2, 0.4, 0.02), (0.0,), 5, 0)
+"""Table 4.1: all its angles and places, but not all tilts at each."""
+
+TUNED = Sweep(_steps(60.0, 120.0, 6.0), (0.2, 0.26, 0.34, 0.4), _EDGES, 5, 2)
+"""What is tuned on: fewer angles and places, its corners those of the other."""
+
+QUICK_REPORTED = Sweep(_steps(60.0, 120.0, 15.0), TUNED.distances, (0.0,), 4, 2)
+"""The other for a first look."""
+
+QUICK_TUNED = Sweep(_steps(60.0, 120.0, 15.0), TUNED.distances, _EDGES, 4, 0)
+"""What is tuned on for a first look."""
+
+
+@dataclass(frozen=True, eq=False)
+class SweptImpact:
+    """One trial with where it belongs: its point and tilt [deg], what was measured, what was true."""
+
+    point: SweepPoint
+    tilt: float
+    recorded: RecordedImpact
+    closed_time: float
+    """[s] from when on all points touched until the end; NaN if they did not."""
+
+    touches: tuple[float, ...]
+    """[s] first touch of each point; infinite if there was none."""
+
+    completion_decision: float
+    """[s] when full contact was reported; NaN if it was not."""
+
+
+def run_sweep(points: Sequence[SweepPoint], progress: Progress, workers: int | None = None) -> list[SweptImpact]:
+    """Simulate all tilts of all points, or take them from disk, and return them in their order.
+
+    Kept below `trials_directory`; an interrupted sweep goes on.
+    """
+    results = run_trials(run_point, points, trials_directory("proper_classification"), workers, progress)
+    found = []
+    for point, arrays in zip(points, results, strict=True):
+        robot = load_robot("planar_rrr", point.end_effector)
+        approach = planar_approach(point.angle, SPEED, point.distance, HEIGHT)
+        nominal = solve(robot, approach.impact_position, approach.rotation, None, ELBOW_UP)
+        found += [_swept(point, tilt, trial, nominal) for tilt, trial in unpack(point, arrays).items()]
+    return found
+
+
+def _swept(point: SweepPoint, tilt: float, trial: ImpactTrial, nominal: np.ndarray) -> SweptImpact:
+    recorded = RecordedImpact(
+        trial.time,
+        trial.velocity,
+        trial.reference,
+        trial.impact_times,
+        trial.impact_samples,
+        trial.configurations,
+        trial.completion_time,
+        trial.completion_sample,
+        0.0,
+        nominal,
+        tilt,
+    )
+    known = trial.completion_sample >= 0
+    decision = float(trial.time[trial.completion_sample]) if known else math.nan
+    return SweptImpact(point, tilt, recorded, trial.closed_time, tuple(trial.touches.tolist()), decision)

@@ -1,0 +1,169 @@
+"""Tables of the sweeps: gray areas beside the published ones, tunings, shares, times, contact completion."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from impact_control.studies.classification.completion import CompletionErrors
+from impact_control.studies.classification.evaluation import Outcome
+from impact_control.studies.study import Cell, Column, Mark, Table
+
+LARGEST_GRAY = 1.5
+"""[deg] Target on each side for the simultaneous impact."""
+
+
+def gray_table(outcomes: Sequence[Outcome]) -> Table:
+    """Gray areas beside those that the text of the source gives."""
+    rows: list[tuple[Cell, ...]] = []
+    marks: dict[tuple[int, int], Mark] = {}
+    for i, outcome in enumerate(outcomes):
+        experiment, area = outcome.experiment, outcome.area
+        low, high = experiment.acceptable
+        rows.append(
+            (
+                experiment.figure,
+                experiment.end_effector.removeprefix("planar_"),
+                f"{low:g} to {high:g}",
+                _degrees(area.below),
+                experiment.published_below,
+                _degrees(area.above),
+                experiment.published_above,
+                100.0 * area.share,
+                f"{outcome.false_alarms} of {int(outcome.acceptable.sum())}",
+            )
+        )
+        marks[i, 3] = Mark.GOOD if reaches(outcome, area.below) else Mark.BAD
+        marks[i, 5] = Mark.GOOD if reaches(outcome, area.above) else Mark.BAD
+        marks[i, 8] = Mark.GOOD if outcome.false_alarms == 0 else Mark.BAD
+    return Table(
+        name="gray_areas",
+        title="Gray areas: ours, on noise that was not tuned on, and what the text of the source says",
+        columns=(
+            Column("figure"),
+            Column("tool"),
+            Column("acceptable\ntilts", "deg"),
+            Column("below,\nours", "deg"),
+            Column("below,\npublished", "deg"),
+            Column("above,\nours", "deg"),
+            Column("above,\npublished", "deg"),
+            Column("share that\nis gray", "%", 1),
+            Column("acceptable,\nbut unexpected"),
+        ),
+        rows=tuple(rows),
+        marks=marks,
+        note=(
+            f"Green: at most {LARGEST_GRAY:g} deg for the edge, an end within the sweep for the sphere; no acceptable "
+            "trial unexpected. The figures and the tunings of the source are not in its text."
+        ),
+    )
+
+
+def reaches(outcome: Outcome, width: float) -> bool:
+    """Whether a side of the gray area [deg] is as small as it is to be."""
+    wide = outcome.experiment.end_effector == "planar_edge"
+    return width <= LARGEST_GRAY if wide else math.isfinite(width)
+
+
+def tuning_table(outcomes: Sequence[Outcome]) -> Table:
+    """What the tuner found."""
+    rows: list[tuple[Cell, ...]] = []
+    for outcome in outcomes:
+        p = outcome.parameters
+        margins = p.joint_margins(3)
+        rows.append(
+            (
+                outcome.experiment.figure,
+                p.window_length,
+                p.decay_rate,
+                *map(float, margins),
+                p.configuration_error,
+                1e3 * p.time_error,
+                1e3 * p.post_impact_time,
+                1e3 * p.impact_interval if math.isfinite(p.impact_interval) else None,
+            )
+        )
+    return Table(
+        name="tunings",
+        title="Tunings that the tuner found",
+        columns=(
+            Column("figure"),
+            Column("m"),
+            Column("a", "1/s", 0),
+            *(Column(f"e_eta,\njoint {joint}", "rad/s", 3) for joint in (1, 2, 3)),
+            Column("epsilon", "rad", 4),
+            Column("zeta", "ms", 1),
+            Column("t_xi", "ms", 0),
+            Column("t_int", "ms", 1),
+        ),
+        rows=tuple(rows),
+    )
+
+
+def shares_table(outcomes: Sequence[Outcome]) -> Table:
+    """Share of trials that are called expected, by tilt."""
+    shares = [outcome.expected_share() for outcome in outcomes]
+    tilts = sorted({tilt for share in shares for tilt in share})
+    rows = tuple((tilt, *(100.0 * share.get(tilt, math.nan) for share in shares)) for tilt in tilts)
+    marks = {(tilts.index(tilt), 1 + j): Mark.BAD for j, outcome in enumerate(outcomes) for tilt in outcome.rises()}
+    return Table(
+        name="shares",
+        title="Share of trials that is called expected, Figs 4.12 to 4.20 (b)",
+        columns=(
+            Column("tilt", "deg", 1),
+            *(Column(outcome.experiment.figure.replace(", ", ",\n"), "%", 1) for outcome in outcomes),
+        ),
+        rows=rows,
+        marks=marks,
+        note="Over all approach angles and places of impact. Red: more than a step nearer to the acceptable tilts.",
+    )
+
+
+def times_table(outcomes: Sequence[Outcome]) -> Table:
+    """When an unexpected trial is named, after the first detection."""
+    rows: list[tuple[Cell, ...]] = []
+    for outcome in outcomes:
+        times = 1e3 * outcome.decided_after[outcome.unexpected]
+        quantiles = np.quantile(times, (0.0, 0.25, 0.5, 0.75, 0.95, 1.0)) if times.size else np.full(6, math.nan)
+        rows.append((outcome.experiment.figure, int(times.size), *map(float, quantiles)))
+    return Table(
+        name="decision_times",
+        title="Time from the first impact to the verdict, of what is unexpected",
+        columns=(
+            Column("figure"),
+            Column("trials"),
+            *(Column(name, "ms", 1) for name in ("least", "quarter", "median", "three quarters", "95 %", "largest")),
+        ),
+        rows=tuple(rows),
+    )
+
+
+def completion_table(errors: Sequence[CompletionErrors]) -> Table:
+    """How well contact completion was told."""
+    rows: list[tuple[Cell, ...]] = []
+    marks: dict[tuple[int, int], Mark] = {}
+    for i, e in enumerate(errors):
+        rows.append((e.name, e.trials, e.touched, e.missed, e.early, *(1e3 * q for q in e.delays)))
+        marks[i, 3] = Mark.GOOD if e.missed == 0 else Mark.BAD
+        marks[i, 4] = Mark.GOOD if e.early == 0 else Mark.BAD
+    return Table(
+        name="completion",
+        title="Contact completion: told from measured signals, against the gaps of the simulation",
+        columns=(
+            Column("trials"),
+            Column("number"),
+            Column("every point\ntouched"),
+            Column("missed"),
+            Column("told before\nthat"),
+            *(Column(f"delay,\n{name}", "ms", 1) for name in ("5 %", "median", "95 %")),
+        ),
+        rows=tuple(rows),
+        marks=marks,
+        note="Delay from the first touch of the last point to the report: the bounces in between are waited for.",
+    )
+
+
+def _degrees(width: float) -> str:
+    return f"{width:g}" if math.isfinite(width) else "does not end"

@@ -1,0 +1,98 @@
+"""Proper 2021, chapter 4: sweeps over approach, place and tilt; tuned classifiers and their gray areas.
+
+Trials are simulated once and kept, see `trials`; a tuner finds the parameters on one set of noise, another is judged.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from impact_control.studies.study import Progress, Study, StudyFigure, StudyResult
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
+    """Simulate, tune, judge. The noise of the trials tuned on has the seed 2 seed, that of the others 2 seed + 1."""
+    from impact_control.studies.classification.evaluation import EXPERIMENTS, evaluate
+    from impact_control.studies.classification.statements import ASSUMPTIONS, completions, findings, verdict
+    from impact_control.studies.classification.sweep import (
+        EDGE,
+        QUICK_REPORTED,
+        QUICK_TUNED,
+        REPORTED,
+        SPHERE,
+        TUNED,
+        run_sweep,
+    )
+    from impact_control.studies.classification.tables import (
+        completion_table,
+        gray_table,
+        shares_table,
+        times_table,
+        tuning_table,
+    )
+
+    tools = (SPHERE, EDGE)
+    training = [point for tool in tools for point in (QUICK_TUNED if quick else TUNED).points(tool, 2 * seed)]
+    others = [point for tool in tools for point in (QUICK_REPORTED if quick else REPORTED).points(tool, 2 * seed + 1)]
+    trials = run_sweep([*training, *others], lambda done, text: progress(0.8 * done, text))
+    tuned_on = [trial for trial in trials if trial.point.seed == 2 * seed]
+    reported_on = [trial for trial in trials if trial.point.seed != 2 * seed]
+    outcomes = []
+    for i, experiment in enumerate(EXPERIMENTS):
+        progress(0.8 + 0.2 * i / len(EXPERIMENTS), f"Figure {experiment.figure}")
+        outcomes.append(evaluate(experiment, tuned_on, reported_on))
+    told = completions(reported_on)
+    holds, sentence = verdict(outcomes)
+
+    def shares_figure() -> Figure:
+        from impact_control.studies.classification.drawing import draw_shares
+
+        return draw_shares(outcomes)
+
+    def times_figure() -> Figure:
+        from impact_control.studies.classification.drawing import draw_times
+
+        return draw_times([outcome for outcome in outcomes if outcome.experiment.acceptable == (-2.0, 2.0)])
+
+    return StudyResult(
+        tables=(
+            gray_table(outcomes),
+            tuning_table(outcomes),
+            shares_table(outcomes),
+            times_table(outcomes),
+            completion_table(told),
+        ),
+        figures=(
+            StudyFigure(
+                "shares",
+                "Share of trials that is called expected (Figs 4.12 to 4.20)",
+                "Over all approach angles and places. Shaded: acceptable tilts. Dotted: end of the gray area.",
+                shares_figure,
+            ),
+            StudyFigure(
+                "times",
+                "When an unexpected trial is named",
+                "Tuned for tilts of -2 to 2 deg; from the detection of the first impact.",
+                times_figure,
+            ),
+        ),
+        findings=findings(outcomes, told),
+        verdict=sentence,
+        holds=holds,
+        assumptions=ASSUMPTIONS,
+    )
+
+
+STUDY = Study(
+    name="proper_classification",
+    title="What can be told of a surface by hitting it: sweeps of the impact classifiers",
+    source="Proper 2021, chapter 4, Figs 4.12 to 4.20, and 5.2",
+    shows=(
+        "The planar arm hits surfaces with a tilt that it does not expect, under 31 approach angles at 11 places, with "
+        "a sphere and with an edge. Classifiers tuned on other trials say whether that was expected."
+    ),
+    run=_run,
+)

@@ -1,0 +1,110 @@
+"""The sweeps of the classifiers: trials, what is spread over the sweep, gray areas in tables, the study as a whole."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+import pytest
+
+from impact_control.robots import Dynamics, load_robot
+from impact_control.studies import find_study, trials
+from impact_control.studies.classification import sweep
+from impact_control.studies.classification.completion import completion_errors
+from impact_control.studies.classification.plan import measured_pose, plan_impact
+from impact_control.studies.classification.sweep import EDGE, REPORTED, SPHERE, TILTS, Sweep
+from impact_control.studies.classification.trial import SweepPoint, run_point, unpack
+
+TINY = Sweep((90.0,), (0.3,), (-8.0, -2.0, 0.0, 2.0, 8.0), len(TILTS) + 1, len(TILTS))
+
+
+@functools.cache
+def point_of(end_effector, tilts, seed=3):
+    point = SweepPoint(end_effector, 90.0, 0.3, tilts, seed)
+    return unpack(point, run_point(point))
+
+
+@pytest.mark.parametrize(("angle", "distance"), [(60.0, 0.2), (120.0, 0.4)])
+@pytest.mark.parametrize("end_effector", [SPHERE, EDGE])
+def test_the_joint_references_are_those_of_the_pose(end_effector, angle, distance):
+    robot = load_robot("planar_rrr", end_effector)
+    plan = plan_impact(robot, angle, distance, -0.2, 0.5)
+    dynamics = Dynamics(robot)
+    for time in (-0.153, -0.02, 0.0, 0.21):
+        for path, pose_at in ((plan.ante, plan.ante_pose), (plan.post, plan.slide.at)):
+            pose, rate, _ = pose_at(time)
+            dynamics.update(path(time), path(time, 1))
+            assert np.allclose(measured_pose(dynamics), pose, rtol=0.0, atol=1e-6)
+            assert np.allclose(dynamics.twist[[0, 2, 4]], rate, rtol=0.0, atol=2e-5)
+    assert np.allclose(plan.ante(0.0), plan.configuration, rtol=0.0, atol=1e-6)
+
+
+def test_an_impact_of_the_sphere_is_detected_at_once():
+    trial = point_of(SPHERE, (0.0,))[0.0]
+    assert 0.0 <= trial.time[trial.impact_samples[0]] - trial.touches[0] <= 3e-3
+    assert np.abs(trial.impact_times[0]) < 2e-3
+    error = trial.velocity - trial.reference
+    assert np.abs(error[: trial.impact_samples[0] - 1]).max() < 0.02
+
+
+def test_the_edge_touches_early_by_its_tilt_and_completes_after_both_ends():
+    """The outer end is w/2 sin(beta) + r (1 - cos beta) nearer: the first touch is early by that over the speed."""
+    for tilt, trial in point_of(EDGE, (0.0, 2.0)).items():
+        beta = math.radians(tilt)
+        early = (0.1 * math.sin(beta) + 0.02 * (1.0 - math.cos(beta))) / math.cos(beta) / 0.2
+        assert trial.touches.min() == pytest.approx(-early, abs=1.5e-3)
+        assert trial.completion_sample > 0
+        assert trial.time[trial.completion_sample] > trial.touches.max()
+
+
+def test_the_same_seed_gives_the_same_trial_and_another_another():
+    one, two = point_of(SPHERE, (0.0,), 3)[0.0], unpack(*_again())[0.0]
+    assert np.array_equal(one.velocity, two.velocity)
+    other = point_of(SPHERE, (0.0,), 4)[0.0]
+    assert not np.array_equal(one.velocity[:20], other.velocity[:20])
+
+
+def _again():
+    point = SweepPoint(SPHERE, 90.0, 0.3, (0.0,), 3)
+    return point, run_point(point)
+
+
+def test_the_sweep_has_all_angles_and_places_and_spreads_all_tilts():
+    points = REPORTED.points(EDGE, 1)
+    assert len(points) == 31 * 11
+    assert {point.angle for point in points} == set(np.arange(60.0, 121.0, 2.0))
+    counts = {tilt: sum(tilt in point.tilts for point in points) for tilt in TILTS}
+    assert counts[0.0] == len(points)
+    assert min(counts.values()) >= len(points) // 5 - 6
+    assert all(tilt in TILTS and -tilt in TILTS for tilt in TILTS)
+
+
+def test_completion_told_early_and_missed_is_counted():
+    class Told:
+        def __init__(self, touches, decision):
+            self.touches, self.completion_decision = touches, decision
+
+    errors = completion_errors(
+        "x", [Told((0.0, 0.1), 0.15), Told((0.0, 0.1), 0.05), Told((0.0, 0.1), math.nan), Told((0.0, math.inf), 0.2)]
+    )
+    assert (errors.trials, errors.touched, errors.missed, errors.early) == (4, 3, 1, 2)
+
+
+def test_the_study_runs_from_trials_to_verdict(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(trials, "_cores", lambda: 1)
+    monkeypatch.setattr(sweep, "QUICK_TUNED", TINY)
+    monkeypatch.setattr(sweep, "QUICK_REPORTED", TINY)
+    steps = []
+    result = find_study("proper_classification").run(0, True, lambda done, text: steps.append(done))
+    assert steps == sorted(steps) and steps[-1] <= 1.0
+    gray = result.tables[0]
+    assert len(gray.rows) == 12 and gray.rows[0][0] == "4.12"
+    shares = result.tables[2]
+    assert [row[0] for row in shares.rows] == sorted(TINY.always)
+    for table in result.tables:
+        assert table.rows
+    for figure in result.figures:
+        assert figure.draw() is not None
+    assert result.findings and "12" in result.verdict
