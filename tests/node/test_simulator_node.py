@@ -59,6 +59,15 @@ def test_rests_damped_without_commands(peer):
     assert np.abs(last.joint_velocity).max() < 1e-6
 
 
+def test_truth_tells_every_contact_and_touch(peer):
+    reset(peer)
+    truth = fresh(peer)[-1]
+    assert list(truth.contact_gaps) == [truth.gap]
+    assert list(truth.contact_normal_forces) == [0.0]
+    assert list(truth.contact_times) == [np.inf]
+    assert list(truth.external_torque) == [0.0] * 7
+
+
 def test_a_command_moves_the_arm_and_its_loss_stops_it(peer):
     reset(peer)
     command = Float64MultiArray(data=[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.5])

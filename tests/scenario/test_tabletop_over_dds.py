@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from live_runs import run
 
-from impact_control.evaluation import evaluate
 from impact_control.graph import Shape, describe_graph
 from impact_control.nodes.session import Session
 from impact_control.pipeline import Outcome
-from impact_control.scenario import load_scenario
 
 pytestmark = [pytest.mark.scenario, pytest.mark.timeout(1800)]
 
@@ -35,15 +34,6 @@ def session(tmp_path_factory, lockstep):
     with Session(specs, tmp_path_factory.mktemp("log")) as session:
         session.start()
         yield session
-
-
-def run(session, scenario, seed, bag):
-    """Run a scenario with the arm put back to its start; return the task's result and what the bag says."""
-    session.restart_arm(scenario, seed)
-    session.record(bag, load_scenario(scenario).with_overrides({"simulation.seed": seed}).to_yaml())
-    result = session.run_task(scenario)
-    session.record(None)
-    return result, evaluate(bag)
 
 
 def check(scenario, result, evaluation, lockstep):

@@ -17,14 +17,24 @@ ALLOWED = {
     "scenario": {"robots"},
     "references": {"robots", "impacts", "scenario"},
     "control": {"robots", "references"},
-    "observation": {"robots"},
+    "observation": set(),
     "detection": {"observation"},
     "classification": {"observation"},
+    "reaction": {"classification"},
     "simulation": {"robots", "impacts", "scenario", "references"},
-    "identification": {"impacts"},
+    "identification": {"impacts", "observation"},
     "recording": {"identification"},
-    "studies": {"identification", "impacts", "recording", "robots", "simulation"},
-    "benchmark": {"classification", "impacts", "references", "robots", "scenario", "simulation"},
+    "studies": {
+        "classification",
+        "detection",
+        "identification",
+        "impacts",
+        "observation",
+        "recording",
+        "robots",
+        "simulation",
+    },
+    "benchmark": {"classification", "detection", "impacts", "references", "robots", "scenario", "simulation"},
 }
 """Which subpackages each may import from: arrows point one way."""
 

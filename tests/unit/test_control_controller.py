@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
@@ -10,7 +12,7 @@ import pytest
 
 from impact_control.control import Fault, Mode, QPStatus, ReferenceSpreadingController
 from impact_control.control.contact_force import ContactForce
-from impact_control.pipeline import contact_force, control_parameters
+from impact_control.parts import admittance_parameters, contact_force, control_parameters, retreat_parameters
 from impact_control.references import build_reference
 from impact_control.robots import Dynamics, load_robot
 from impact_control.scenario import load_scenario
@@ -21,6 +23,10 @@ REFERENCE = build_reference(SCENARIO, ROBOT)
 PARAMETERS = control_parameters(SCENARIO, ROBOT)
 FORCE = contact_force(SCENARIO, REFERENCE)
 STILL = np.zeros(7)
+UP = np.array([0.0, 0.0, 1.0])
+RETREAT = retreat_parameters(SCENARIO)
+LED = admittance_parameters(SCENARIO)
+MESSAGES = Path(__file__).parents[2] / "src" / "impact_msgs" / "msg"
 
 
 def on_reference(table, time):
@@ -126,7 +132,7 @@ def test_interim_mode_takes_velocity_feedback_out_and_blends_it_in():
 
         bench = settled(time, q, wrong, steps, samples=60)
         achieved = bench.dynamics.jacobian @ bench.controller.qp.acceleration + bench.dynamics.jacobian_rate_velocity
-        press = bench.dynamics.jacobian @ bench.controller._force_acceleration
+        press = bench.dynamics.jacobian @ bench.controller._law.force_acceleration
         return achieved[:3] - press[:3] - bench.controller.post.acceleration, bench
 
     none, bench = acceleration(0.0)
@@ -239,3 +245,104 @@ def test_gives_up_after_repeated_failures_of_the_solver(monkeypatch):
     assert c.mode is Mode.FAULT
     assert c.fault is Fault.QP_FAILED
     assert (c.torque < 0.0).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "prefix"), [(Mode, "ControllerReference", ""), (Fault, "ControllerStatus", "FAULT_")]
+)
+def test_modes_and_faults_have_the_numbers_of_the_messages(kind, message, prefix):
+    text = (MESSAGES / f"{message}.msg").read_text()
+    constants = {name: int(number) for name, number in re.findall(rf"^uint8 {prefix}([A-Z_]+) = (\d+)", text, re.M)}
+    assert {member.name: int(member) for member in kind}.items() <= constants.items()
+
+
+def in_mode(mode):
+    """Return a bench that was led into a mode, and the time of its next sample."""
+    bench = Bench()
+    c = bench.controller
+    q, dq = on_reference(REFERENCE.ante, 0.5)
+    bench.update(0.0, q, STILL)
+    if mode is not Mode.IDLE:
+        c.start(REFERENCE, FORCE, -0.5)
+        bench.update(0.001, q, dq)
+    if mode in (Mode.INTERIM, Mode.POST):
+        c.impact(0.001 if mode is Mode.POST else 0.21)
+        bench.update(0.211, q, dq)
+    elif mode is Mode.STOPPED:
+        c.stop()
+    elif mode is Mode.FAULT:
+        c.fail(Fault.INTERNAL)
+    elif mode is Mode.PULL_BACK:
+        c.pull_back(UP, RETREAT)
+    elif mode in (Mode.ADMITTANCE, Mode.RESUME):
+        c.admit(LED, Mode.ANTE)
+        if mode is Mode.RESUME:
+            bench.update(0.21, q, dq)
+            c.resume()
+    bench.update(0.22, q, dq)
+    assert c.mode is mode
+    return bench, 0.221, q, dq
+
+
+REACTIONS = {
+    "stop": (lambda c: c.stop(), Mode.STOPPED),
+    "pull back": (lambda c: c.pull_back(UP, RETREAT), Mode.PULL_BACK),
+    "admittance": (lambda c: c.admit(LED, Mode.ANTE), Mode.ADMITTANCE),
+}
+
+
+@pytest.mark.parametrize("reaction", REACTIONS)
+@pytest.mark.parametrize("mode", [m for m in Mode if m not in (Mode.IDLE, Mode.FAULT)])
+def test_every_reaction_is_safe_from_any_mode(mode, reaction):
+    """It begins at once, the torque does not jump, and arms at rest stay where they are."""
+    bench, time, q, dq = in_mode(mode)
+    act, wanted = REACTIONS[reaction]
+    before = bench.controller.torque.copy()
+    act(bench.controller)
+    bench.update(time, q, dq)
+    assert bench.controller.mode is wanted
+    assert bench.controller.qp.status is QPStatus.SOLVED
+    assert (np.abs(bench.controller.torque - before) <= ROBOT.limits.torque_rate * PARAMETERS.period * (1 + 1e-9)).all()
+    assert not bench.controller.force.any()
+
+
+@pytest.mark.parametrize("reaction", REACTIONS)
+def test_a_fault_stays_a_fault_whatever_the_reaction(reaction):
+    bench, time, q, dq = in_mode(Mode.FAULT)
+    REACTIONS[reaction][0](bench.controller)
+    bench.controller.resume()
+    bench.update(time, q, dq)
+    assert bench.controller.mode is Mode.FAULT
+    assert bench.controller.fault is Fault.INTERNAL
+
+
+@pytest.mark.parametrize("reaction", REACTIONS)
+def test_without_a_task_every_reaction_is_a_stop(reaction):
+    bench, time, q, dq = in_mode(Mode.IDLE)
+    REACTIONS[reaction][0](bench.controller)
+    bench.update(time, q, dq)
+    assert bench.controller.mode is Mode.STOPPED
+
+
+def test_only_what_yields_can_resume():
+    for mode in (Mode.ANTE, Mode.POST, Mode.STOPPED, Mode.PULL_BACK):
+        bench, *_ = in_mode(mode)
+        bench.controller.resume()
+        assert bench.controller.mode is mode
+
+
+def test_yielding_without_torque_is_a_stop_and_with_it_asks_for_motion_along_it():
+    q, _ = on_reference(REFERENCE.ante, 0.5)
+    torque = np.array([0.0, 9.0, 0.0, -9.0, 0.0, 0.0, 0.0])
+    accelerations = []
+    for external in (np.zeros(7), torque):
+        bench, time, *_ = in_mode(Mode.ANTE)
+        bench.controller.admit(LED, Mode.ANTE)
+        for k in range(50):
+            bench.dynamics.update(q, STILL)
+            bench.controller.update(bench.dynamics, time + k * 1e-3, q, STILL, external)
+        accelerations.append(bench.controller.qp.acceleration.copy())
+    np.testing.assert_allclose(accelerations[0], 0.0, atol=1e-3)
+    assert accelerations[1][1] > 1.0
+    assert accelerations[1][3] < -1.0
+    np.testing.assert_allclose(accelerations[1][[0, 2, 4, 5, 6]], 0.0, atol=1e-3)

@@ -10,8 +10,7 @@ import numpy as np
 from impact_control.classification import envelope_history
 from impact_control.control import Mode
 from impact_control.errors import InvalidInputError
-from impact_control.impacts import predict_post_impact_velocity
-from impact_control.pipeline import classifier_parameters
+from impact_control.parts import classifier_parameters
 from impact_control.recording.analysis import RunAnalysis, analyse
 from impact_control.recording.commands import CommandLimits
 from impact_control.recording.comparison import PostImpactComparison
@@ -21,7 +20,8 @@ from impact_control.recording.report import write_report
 from impact_control.recording.series import Recording, read_bag
 from impact_control.recording.summary import RunSummary
 from impact_control.recording.topics import METADATA_NAME, Topics
-from impact_control.robots import Dynamics, InertiaModel, RobotDescription, contact_point_jacobian, load_robot
+from impact_control.references import rigid_impact_map
+from impact_control.robots import Dynamics, InertiaModel, RobotDescription, load_robot, lowest_points
 from impact_control.scenario import Scenario, scenario_from_text
 from impact_control.types import Matrix, Vector
 
@@ -77,7 +77,8 @@ def compare_predictions(
     """Return predicted and observed post-impact velocities, Rey Arias 2024 (16), (17); None without an impact.
 
     Predicted at the measured state of the last sample before the impact, on the surface that is really there
-    where the recording is a simulation, with the inertia models M, M + B_theta and M + B_rho.
+    where the recording is a simulation, with the inertia models M, M + B_theta and M + B_rho. An edge or a plate comes
+    to rest on it with all of its contact points, see `references.simultaneous_impact`.
     """
     impact = analysis.impact_time
     if impact is None or analysis.gross_post_velocity is None or analysis.ante_velocity is None:
@@ -87,10 +88,11 @@ def compare_predictions(
     before = int(np.flatnonzero(joints.time < impact)[-1])
     dynamics = Dynamics(robot)
     dynamics.update(joints.position[before], joints.velocity[before])
-    jacobian = contact_point_jacobian(dynamics.jacobian, -robot.end_effector.radius * surface.normal)
+    tool = robot.end_effector
+    offsets = lowest_points(tool.contact_points, tool.radius, dynamics.rotation, surface.normal)
     predictions = {
-        name: predict_post_impact_velocity(
-            dynamics.inertia(model), jacobian, surface.normal, joints.velocity[before], surface.friction
+        name: rigid_impact_map(robot, model)(
+            joints.position[before], joints.velocity[before], offsets, surface.normal, surface.friction
         ).velocity
         for model, name in INERTIA_NAMES.items()
     }

@@ -10,11 +10,26 @@ from enum import IntEnum
 
 import numpy as np
 
-from impact_control.classification import ClassifierParameters, SingleImpactClassifier, Verdict
+from impact_control.classification import Classifier, ContactCompletion, Verdict, external_force
 from impact_control.compiled import compiled
-from impact_control.control import ContactForce, ControlParameters, Fault, Mode, ReferenceSpreadingController
-from impact_control.detection import ImpactDetector
+from impact_control.control import RUNNING, ContactForce, Fault, Mode, ReferenceSpreadingController
+from impact_control.detection import DetectionSignals, Detector
+from impact_control.errors import InvalidInputError
 from impact_control.observation import MomentumObserver
+from impact_control.parts import (
+    admittance_parameters,
+    classifier_parameters,
+    contact_force,
+    control_parameters,
+    make_classifier,
+    make_completion,
+    make_detector,
+    make_observer,
+    reaction_parameters,
+    retreat_direction,
+    retreat_parameters,
+)
+from impact_control.reaction import CollisionReaction, Step
 from impact_control.references import ImpactReference, build_reference
 from impact_control.robots import Dynamics, RobotDescription
 from impact_control.scenario import Scenario
@@ -34,71 +49,16 @@ class Outcome(IntEnum):
 
 
 SETTLE_TIME = 0.5
-"""[s] a task goes on after it was stopped or is over, so that the rest of the arm is seen and on record."""
+LONGEST_SETTLE_TIME = 2.0
+REST_SPEED = 0.02
+"""A task goes on after it was stopped or is over, at least and at most for these times [s], until every joint is
+slower than this [rad/s]: so that the rest of the arm is seen and on record."""
+
+JUDGED = (*RUNNING, Mode.STOPPED)
+"""Modes in which the classifier follows the arm; in the others the clock of the task stands or is slowed down."""
 
 LIMIT_TOLERANCE = 0.1
 """[rad] outside the position limits, beyond which a measured state cannot be the arm's."""
-
-
-def classifier_parameters(scenario: Scenario) -> ClassifierParameters:
-    """Return the six tuning parameters of the scenario's classifier."""
-    c = scenario.classification
-    return ClassifierParameters(
-        window_length=c.window_length,
-        decay_rate=c.decay_rate,
-        envelope_margin=tuple(c.envelope_margin.tolist()),
-        configuration_error=c.configuration_error,
-        time_error=c.time_error,
-        post_impact_time=c.post_impact_time,
-    )
-
-
-def control_parameters(scenario: Scenario, robot: RobotDescription) -> ControlParameters:
-    """Return gains and limits of the scenario's controller.
-
-    The damping of a fault lets each joint, with the inertia it has at the home configuration, decay at the
-    scenario's stop rate.
-    """
-    c = scenario.control
-    dynamics = Dynamics(robot)
-    home = scenario.task.home_configuration
-    dynamics.update(home, np.zeros_like(home))
-    inertia = np.diag(dynamics.mass_matrix) + robot.transmission.reduced_motor_inertia
-    return ControlParameters(
-        position_gain=c.gains.position,
-        orientation_gain=c.gains.orientation,
-        posture_gain=c.gains.posture,
-        position_weight=c.weights.position,
-        orientation_weight=c.weights.orientation,
-        posture_weight=c.weights.posture,
-        interim_duration=c.interim_duration,
-        friction_compensation=c.friction_compensation,
-        stop_rate=c.stop_damping,
-        stop_damping=c.stop_damping * inertia,
-        acceleration_limit=c.max_joint_acceleration,
-        period=c.period,
-    )
-
-
-def contact_force(scenario: Scenario, reference: ImpactReference) -> ContactForce:
-    """Return the force the task asks for after the impact, on the expected surface."""
-    return ContactForce(
-        magnitude=scenario.task.post.force,
-        friction=scenario.expected_environment.surface.friction,
-        normal=reference.geometry.normal,
-        offset=reference.geometry.contact_offset,
-    )
-
-
-def make_observer(scenario: Scenario, robot: RobotDescription) -> MomentumObserver:
-    """Return the scenario's momentum observer for flexible joints."""
-    transmission = robot.transmission
-    return MomentumObserver(scenario.detection.observer_gain, transmission.damping / transmission.stiffness)
-
-
-def make_detector(scenario: Scenario) -> ImpactDetector:
-    """Return the scenario's impact detector."""
-    return ImpactDetector(scenario.detection.rate_threshold, scenario.detection.refractory_time)
 
 
 @compiled
@@ -110,6 +70,15 @@ def _defect(position: Vector, velocity: Vector, torque: Vector, lower: Vector, u
             return 1
         outside = outside or position[i] < lower[i] or position[i] > upper[i]
     return 2 if outside else 0
+
+
+@compiled
+def largest_magnitude(values: Vector) -> float:
+    """Return the largest |value|."""
+    largest = 0.0
+    for value in values:
+        largest = max(largest, abs(value))
+    return largest
 
 
 class Pipeline:
@@ -134,16 +103,28 @@ class Pipeline:
         self.scenario = scenario
         self.robot = robot
         self.dynamics = Dynamics(robot)
-        self.observer = make_observer(scenario, robot) if detect else None
-        self.detector = make_detector(scenario) if detect else None
+        # A controller observes too: it yields to external torques, wherever impacts are detected.
+        self.observer = make_observer(scenario, robot) if detect or control else None
         n = len(robot.joint_names)
-        self.classifier = SingleImpactClassifier(classifier_parameters(scenario), n) if classify else None
+        self.detector = make_detector(scenario, n) if detect else None
+        self._signals = DetectionSignals(n)
+        if detect and not control and scenario.detection.torque_error is not None:
+            raise InvalidInputError("detection.torque_error", "detector without controller", "both in one process")
+        self.classifier = make_classifier(scenario, n) if classify else None
+        self.completion = make_completion(scenario, robot) if classify else None
+        if self.completion is not None and self.observer is None:
+            allowed = "a controller or detector in the process of the classifier"
+            raise InvalidInputError("classification.completion", "classifier alone", allowed)
         self.controller = ReferenceSpreadingController(robot, control_parameters(scenario, robot)) if control else None
+        self.reaction = CollisionReaction(reaction_parameters(scenario))
+        self._retreat = retreat_parameters(scenario)
+        self._away: Vector = np.array([0.0, 0.0, 1.0])
+        self._admittance = admittance_parameters(scenario)
+        self._touched = False
         self._armed: tuple[ImpactReference, ContactForce] | None = None
         self._duration = 0.0
         self._task_running = False
         self._cancelled = False
-        self._start_time = 0.0
         self._stopped_at = math.nan
         self._impacts_before = 0
         self._timeout = scenario.control.state_timeout
@@ -167,6 +148,8 @@ class Pipeline:
         for part in (self.observer, self.detector, self.controller):
             if part is not None:
                 part.reset()
+        self.reaction.end()
+        self._touched = False
         self._armed = None
         self._task_running = False
         self._last_time = -math.inf
@@ -184,9 +167,16 @@ class Pipeline:
         if self.classifier is not None:
             self.classifier.parameters = classifier_parameters(scenario)
             self.classifier.start(reference.nominal_impact_time, reference.impact_configuration)
+        if self.completion is not None:
+            self.completion.reset()
         self.impact = Verdict.UNKNOWN
         self.post_impact = Verdict.NOT_STARTED
         self.impacts = 0
+        self.reaction.start(reaction_parameters(scenario))
+        self._retreat = retreat_parameters(scenario)
+        self._away = retreat_direction(scenario, reference)
+        self._admittance = admittance_parameters(scenario)
+        self._touched = False
         self.finished = False
         self._cancelled = False
         self._stopped_at = math.nan
@@ -196,6 +186,7 @@ class Pipeline:
         """Stop the task: the arm decelerates and holds."""
         self._cancelled = True
         self._armed = None
+        self.reaction.end()
         if self.controller is not None:
             self.controller.stop()
 
@@ -216,7 +207,7 @@ class Pipeline:
         if time <= self._last_time:
             return  # repeated or older: the torque of the newest sample stands
         if not self._state_is_sane(time, position, velocity, torque):
-            self._end_task_if_due(time)
+            self._end_task_if_due(time, velocity)
             return
         dynamics = self.dynamics
         dynamics.update(position, velocity)
@@ -224,8 +215,7 @@ class Pipeline:
             self.controller.start(*self._armed, time)
             self._armed = None
             self._task_running = True
-            self._start_time = time
-        if self.observer is not None and self.detector is not None:
+        if self.observer is not None:
             dynamics.update_momentum_terms()
             self.observer.update(
                 dynamics.mass_matrix,
@@ -235,27 +225,69 @@ class Pipeline:
                 dynamics.gravity,
                 time,
             )
-            if self.detector.update(self.observer.residual_rate, time):
-                self.impact_now = True
-                self.impact_detected(self.detector.impact_time, position)
-        if self.controller is not None:
-            self.controller.update(dynamics, time, position, velocity)
-            if self.classifier is not None and self._task_running:
-                reference = self.controller.ante if self.controller.mode is Mode.ANTE else self.controller.post
-                if self.classifier.update(time - self._start_time, velocity, reference.joint_velocity):
+            if self.detector is not None:
+                self._detect(self.detector, self.observer, time, position, velocity, torque)
+        controller = self.controller
+        if controller is not None and self.observer is not None:
+            controller.update(dynamics, time, position, velocity, self.observer.residual)
+            self._go_on_reacting(controller, time, self.observer.residual)
+            if self._task_running and controller.mode in JUDGED and self.classifier is not None:
+                seconds = time - controller.start_time
+                if self.completion is not None and self.impacts:
+                    self._look_for_full_contact(self.completion, self.classifier, self.observer, seconds, velocity)
+                if self.classifier.update(seconds, velocity, controller.wanted.joint_velocity):
                     self._take_verdict()
-        self._end_task_if_due(time)
+        self._end_task_if_due(time, velocity)
+
+    def _detect(
+        self,
+        detector: Detector,
+        observer: MomentumObserver,
+        time: float,
+        position: Vector,
+        velocity: Vector,
+        torque: Vector,
+    ) -> None:
+        """Show the detector this sample, with the torque that was commanded for it."""
+        signals = self._signals
+        signals.position, signals.velocity, signals.joint_torque = position, velocity, torque
+        signals.residual, signals.residual_rate = observer.residual, observer.residual_rate
+        if self.controller is not None:
+            np.add(self.controller.torque, self.dynamics.gravity, out=signals.commanded_torque)
+        if detector.update(signals, time):
+            self.impact_now = True
+            self.impact_detected(detector.impact_time, position)
+
+    def _look_for_full_contact(
+        self,
+        completion: ContactCompletion,
+        classifier: Classifier,
+        observer: MomentumObserver,
+        seconds: float,
+        velocity: Vector,
+    ) -> None:
+        """Tell the classifier when all points of the end-effector touch, Proper 2021 section 5.2."""
+        if completion.complete:
+            return
+        jacobian = self.dynamics.jacobian
+        # Without the delay of the observer, Proper 2021 (2.90).
+        torque = observer.residual + observer.residual_rate / self.scenario.detection.observer_gain
+        force = external_force(jacobian, torque)
+        if completion.update(seconds, self.dynamics.rotation, jacobian @ velocity, force):
+            classifier.contact_completed(seconds)
 
     def impact_detected(self, time: float, position: Vector) -> None:
         """Take a detected impact, of our own detector or another's: time [s], position (n,) [rad] there."""
         if not self._task_running:
             return
         self.impacts += 1
-        if self.classifier is not None and self.classifier.impact_detected(time - self._start_time, position):
+        self._touched = True
+        if self.controller is None:
+            return
+        seconds = time - self.controller.start_time
+        if self.classifier is not None and self.classifier.impact_detected(seconds, position):
             self._take_verdict()
-        if self.controller is not None:
-            self.controller.impact(time)
-            self._react()
+        self.controller.impact(time)
 
     def verdict(self, impact: Verdict, post_impact: Verdict) -> None:
         """Take the verdicts of a classifier that runs elsewhere."""
@@ -272,15 +304,43 @@ class Pipeline:
             self._react()
 
     def _react(self) -> None:
-        if self.controller is None:
+        """Answer a new verdict."""
+        if self.controller is not None:
+            self.obey(self.reaction.verdict(self.impact, self.post_impact))
+
+    def _go_on_reacting(self, controller: ReferenceSpreadingController, time: float, residual: Vector) -> None:
+        touched, self._touched = self._touched, False
+        step = self.reaction.update(time, residual, touched, controller.arrived, controller.pressing)
+        if step is not Step.NONE:
+            self.obey(step)
+
+    def obey(self, step: Step) -> None:
+        """Let the controller begin a step of a reaction."""
+        controller = self.controller
+        if controller is None:
             return
-        reaction = self.scenario.reaction
-        if self.impact is Verdict.UNEXPECTED:
-            stop = reaction.on_unexpected_impact == "stop"
-        else:
-            stop = self.post_impact is Verdict.UNEXPECTED and reaction.on_unexpected_post_impact == "stop"
-        if stop:
-            self.controller.stop()
+        if step is Step.STOP:
+            controller.stop()
+        elif step is Step.PULL_BACK:
+            controller.pull_back(self._away, self._retreat)
+        elif step is Step.YIELD:
+            controller.admit(self._admittance, Mode.ANTE if self.reaction.repeats_impact else Mode.POST)
+        elif step is Step.RESUME:
+            controller.resume()
+        elif step is Step.JUDGE_ANEW:
+            self._judge_anew(controller)
+
+    def _judge_anew(self, controller: ReferenceSpreadingController) -> None:
+        """Forget the touches that interrupted the task: its own impact is still to come, at its time of the task."""
+        self.impacts = 0
+        self.impact = Verdict.UNKNOWN
+        self.post_impact = Verdict.NOT_STARTED
+        reference = controller.reference
+        if self.classifier is not None and reference is not None:
+            self.classifier.start(reference.nominal_impact_time, reference.impact_configuration)
+            self.verdict_changed = True
+        if self.completion is not None:
+            self.completion.reset()
 
     def _state_is_sane(self, time: float, position: Vector, velocity: Vector, torque: Vector) -> bool:
         """Check a sample; a bad one sends the controller into FAULT with damping. A gap is one during a task."""
@@ -310,7 +370,7 @@ class Pipeline:
             self._armed = None
             self._finish()
 
-    def _end_task_if_due(self, time: float) -> None:
+    def _end_task_if_due(self, time: float, velocity: Vector) -> None:
         controller = self.controller
         if not self._task_running or controller is None:
             return
@@ -319,13 +379,17 @@ class Pipeline:
         elif controller.mode is Mode.STOPPED:
             if math.isnan(self._stopped_at):
                 self._stopped_at = time
-            elif time - self._stopped_at >= SETTLE_TIME:
+            elif time - self._stopped_at >= SETTLE_TIME and (
+                largest_magnitude(velocity) < REST_SPEED or time - self._stopped_at >= LONGEST_SETTLE_TIME
+            ):
                 self._finish()
-        elif time - self._start_time >= self._duration:
+        elif controller.mode in RUNNING and controller.task_time >= self._duration:
+            self.reaction.end()
             controller.stop()
 
     def _finish(self) -> None:
         self._task_running = False
+        self.reaction.end()
         self.finished = True
 
     @property
@@ -366,7 +430,10 @@ def warm_up(scenario: Scenario, robot: RobotDescription) -> None:
     pipeline.impact_detected(3.5 * period, q)
     for k, place in enumerate(places, start=4):
         pipeline.tick(k * period, place, still, still)
+    for k, step in enumerate((Step.YIELD, Step.RESUME, Step.NONE, Step.NONE, Step.PULL_BACK, Step.STOP), start=7):
+        pipeline.obey(step)
+        pipeline.tick(k * period, q, still, still)
     pipeline.cancel()
-    pipeline.tick(7.0 * period, q, still, still)
+    pipeline.tick(13.0 * period, q, still, still)
     pipeline.fail(Fault.INTERNAL, still)
-    pipeline.tick(8.0 * period, q, still, still)
+    pipeline.tick(14.0 * period, q, still, still)

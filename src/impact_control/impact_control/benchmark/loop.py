@@ -6,13 +6,9 @@ import time
 
 from impact_control.benchmark.figure import Figure, figure_of
 from impact_control.classification import SingleImpactClassifier
-from impact_control.pipeline import (
-    Pipeline,
-    classifier_parameters,
-    make_detector,
-    make_observer,
-    warm_up,
-)
+from impact_control.detection import DetectionSignals
+from impact_control.parts import classifier_parameters, make_detector, make_observer
+from impact_control.pipeline import Pipeline, warm_up
 from impact_control.references import ImpactReference, build_reference
 from impact_control.robots import Dynamics, RobotDescription, load_robot
 from impact_control.scenario import Scenario, load_scenario
@@ -97,7 +93,10 @@ def _detector(
     scenario: Scenario, robot: RobotDescription, samples: list[tuple[float, Vector, Vector, Vector]]
 ) -> Figure:
     """Momentum terms, observer and detector."""
-    dynamics, observer, detector = Dynamics(robot), make_observer(scenario, robot), make_detector(scenario)
+    n = len(robot.joint_names)
+    dynamics, observer, detector = Dynamics(robot), make_observer(scenario, robot), make_detector(scenario, n)
+    signals = DetectionSignals(n)
+    signals.residual, signals.residual_rate = observer.residual, observer.residual_rate
     durations = []
     for time_, q, dq, torque in samples:
         dynamics.update(q, dq)
@@ -106,7 +105,8 @@ def _detector(
         observer.update(
             dynamics.mass_matrix, dq, torque, dynamics.coriolis_transposed_velocity, dynamics.gravity, time_
         )
-        detector.update(observer.residual_rate, time_)
+        signals.position, signals.velocity, signals.joint_torque = q, dq, torque
+        detector.update(signals, time_)
         durations.append(time.perf_counter() - start)
     return figure_of("observer and detector", durations)
 

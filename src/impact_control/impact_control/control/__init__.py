@@ -1,15 +1,22 @@
-"""QP reference-spreading control: tasks, limits, solver, modes."""
+"""QP reference-spreading control: tasks, limits, solver, modes, and what happens when a task is interrupted."""
 
+from impact_control.control.admittance import AdmittanceParameters
 from impact_control.control.contact_force import ContactForce
-from impact_control.control.controller import ControlParameters, Fault, Mode, ReferenceSpreadingController
+from impact_control.control.controller import ReferenceSpreadingController
+from impact_control.control.modes import RUNNING, Fault, Mode
+from impact_control.control.parameters import ControlParameters
 from impact_control.control.qp import AccelerationQP, QPStatus
+from impact_control.control.retreat import RetreatParameters
 
 __all__ = [
+    "RUNNING",
     "AccelerationQP",
+    "AdmittanceParameters",
     "ContactForce",
     "ControlParameters",
     "Fault",
     "Mode",
     "QPStatus",
     "ReferenceSpreadingController",
+    "RetreatParameters",
 ]

@@ -1,178 +1,27 @@
-"""Reference-spreading control of one arm: ante-impact, interim and post-impact mode in one QP.
+"""Reference-spreading control of one arm in one QP, with what it does when a task is interrupted.
 
-Van Steen 2024 section IV-B, with the corrections of the Errata and with the full twist and joint 1 taken
-through the impact map (Proper 2021 (3.16)-(3.18)).
+Van Steen 2024 section IV-B: ante-impact, interim and post-impact mode, with the corrections of the Errata and with the
+full twist and joint 1 taken through the impact map (Proper 2021 (3.16)-(3.18)). Pull back: Wang 2022 section VI.
+Admittance and going on: Flacco 2016 section V-D.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from enum import IntEnum
 
 import numpy as np
 import pinocchio as pin
 
-from impact_control.compiled import compiled
+from impact_control.control.admittance import AdmittanceParameters, JointAdmittance
 from impact_control.control.contact_force import NO_FORCE, ContactForce
-from impact_control.control.qp import AccelerationQP, QPStatus
-from impact_control.errors import InvalidInputError
+from impact_control.control.modes import Fault, Mode
+from impact_control.control.parameters import ControlParameters
+from impact_control.control.resumption import Resumption, resumption_time, slow_down
+from impact_control.control.retreat import Retreat, RetreatParameters
+from impact_control.control.torque_law import TorqueLaw
 from impact_control.references import ImpactReference, ReferenceColumns
 from impact_control.robots import Dynamics, RobotDescription
-from impact_control.types import Matrix, Vector
-
-
-class Mode(IntEnum):
-    """What the controller does; constants of impact_msgs/ControllerReference."""
-
-    IDLE = 0
-    ANTE = 1
-    INTERIM = 2
-    POST = 3
-    STOPPED = 4
-    FAULT = 5
-
-
-class Fault(IntEnum):
-    """Why it is in Mode.FAULT; constants of impact_msgs/ControllerStatus."""
-
-    NONE = 0
-    STATE_NOT_FINITE = 1
-    STATE_WRONG_SIZE = 2
-    STATE_JOINT_NAMES = 3
-    STATE_STALE = 4
-    STATE_OUT_OF_LIMITS = 5
-    QP_FAILED = 6
-    INTERNAL = 7
-
-
-@dataclass(frozen=True)
-class ControlParameters:
-    """Gains and limits of the law.
-
-    position_gain, orientation_gain, posture_gain, hold_gain: k of van Steen 2024 (15)-(17) [1/s^2]; the
-    velocity gain is 2 sqrt(k). weights w_p, w_theta, w_q [-] of (18). interim_duration Delta t_int [s] of (24).
-    friction_compensation [0..1]: part of the robot's friction model that is fed forward.
-    stop_rate [1/s]: decay of the joint velocity in a stop. stop_damping (n,) [Nm s/rad]: for faults.
-    acceleration_limit (n,) [rad/s^2]. period [s].
-    qp_failures: consecutive failed problems after which the controller gives up.
-    """
-
-    position_gain: float
-    orientation_gain: float
-    posture_gain: float
-    position_weight: float
-    orientation_weight: float
-    posture_weight: float
-    interim_duration: float
-    friction_compensation: float
-    stop_rate: float
-    stop_damping: Vector
-    acceleration_limit: Vector
-    hold_gain: float = 400.0
-    period: float = 1e-3
-    qp_failures: int = 5
-
-    def __post_init__(self) -> None:
-        for name in ("position_gain", "orientation_gain", "posture_gain", "hold_gain", "stop_rate", "period"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0.0):
-                raise InvalidInputError(name, value, "a finite number above 0")
-        for name in ("position_weight", "orientation_weight", "posture_weight", "interim_duration"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0.0):
-                raise InvalidInputError(name, value, "a finite number of at least 0")
-        if not 0.0 <= self.friction_compensation <= 1.0:
-            raise InvalidInputError("friction_compensation", self.friction_compensation, "a number in [0, 1]")
-
-
-@compiled
-def _task_target(
-    wanted: Vector,
-    position: Vector,
-    twist: Vector,
-    orientation_error: Vector,
-    jacobian_rate_velocity: Vector,
-    joint_1: float,
-    joint_1_velocity: float,
-    gains: Vector,
-    gamma: float,
-    position_error: Vector,
-    velocity_error: Vector,
-    target: Vector,
-) -> None:
-    """Write what J ddq (6,) and ddq_1 are to be into target (7,), and the errors (3,) of position and velocity.
-
-    Van Steen 2024 (15), (23), (25) for the position, (16) with the sign of the Errata for the orientation,
-    (17) for joint 1, each solved for the acceleration; dJ dq is taken to the right side, (2).
-    wanted: one row of a reference, see `references.ReferenceColumns`. gains (3,): k_p, k_theta, k_q.
-    """
-    for i in range(3):
-        position_error[i] = wanted[i] - position[i]
-        velocity_error[i] = wanted[3 + i] - twist[i]
-        turning_error = wanted[12 + i] - twist[3 + i]
-        target[i] = (
-            wanted[6 + i]
-            + 2.0 * math.sqrt(gains[0]) * gamma * velocity_error[i]
-            + gains[0] * position_error[i]
-            - jacobian_rate_velocity[i]
-        )
-        target[3 + i] = (
-            wanted[15 + i]
-            + 2.0 * math.sqrt(gains[1]) * gamma * turning_error
-            + gains[1] * orientation_error[i]
-            - jacobian_rate_velocity[3 + i]
-        )
-    target[6] = (
-        wanted[20]
-        + 2.0 * math.sqrt(gains[2]) * gamma * (wanted[19] - joint_1_velocity)
-        + gains[2] * (wanted[18] - joint_1)
-    )
-
-
-@compiled
-def _scale_and_add(values: Vector, factor: float, addend: Vector) -> None:
-    """Replace values (n,) by factor values + addend."""
-    for i in range(values.shape[0]):
-        values[i] = factor * values[i] + addend[i]
-
-
-@compiled
-def _hold_target(
-    position: Vector, velocity: Vector, start: Vector, start_velocity: Vector, elapsed: float, rate: float,
-    gain: float, target: Vector,
-) -> None:  # fmt: skip
-    """Write the joint accelerations (n,) that follow q(t) = q0 + dq0 (1 - exp(-rate t)) / rate.
-
-    Joint configuration task, Proper 2021 (2.67), (2.68), critically damped.
-    """
-    decay = math.exp(-rate * max(0.0, elapsed))
-    for j in range(target.shape[0]):
-        wanted_velocity = start_velocity[j] * decay
-        wanted = start[j] + start_velocity[j] * (1.0 - decay) / rate
-        target[j] = (
-            -rate * wanted_velocity
-            + 2.0 * math.sqrt(gain) * (wanted_velocity - velocity[j])
-            + gain * (wanted - position[j])
-        )
-
-
-@compiled
-def _add_force(jacobian: Matrix, inertia: Matrix, wrench: Vector, acceleration: Vector, target: Vector) -> None:
-    """Add Lambda^-1 f = J (M + B_theta)^-1 J^T f to target[:6] and its share of joint 1 to target[6].
-
-    Van Steen 2024 (26), (27). wrench (6,); acceleration (n,): (M + B_theta)^-1 J^T f, overwritten.
-    """
-    n = inertia.shape[0]
-    for j in range(n):
-        acceleration[j] = 0.0
-        for i in range(6):
-            acceleration[j] += jacobian[i, j] * wrench[i]
-    acceleration[:] = np.linalg.solve(inertia, acceleration)
-    for i in range(6):
-        for j in range(n):
-            target[i] += jacobian[i, j] * acceleration[j]
-    target[6] += acceleration[0]
+from impact_control.types import Vector
 
 
 class ReferenceSpreadingController:
@@ -180,30 +29,30 @@ class ReferenceSpreadingController:
 
     Life: `reset` at activation -> IDLE, holding the pose of the first sample; `start` -> ANTE; the first
     `impact` -> INTERIM for Delta t_int -> POST; `stop` -> STOPPED from anywhere; `fail` -> FAULT until `reset`.
+    From anywhere but FAULT, once there was a task: `pull_back` -> PULL_BACK; `admit` -> ADMITTANCE, where the clock of
+    the task stands; `resume` -> RESUME -> ANTE or POST.
 
-    Attributes after `update`: torque (n,) [Nm] without gravity, mode, fault, task_time [s], gamma [-],
-    position_error, velocity_error, orientation_error (3,) in frame A, qp (status, limited), force (3,) [N].
+    Attributes after `update`: torque (n,) [Nm] without gravity, mode, fault, task_time [s], gamma [-], arrived (the
+    motion of PULL_BACK is done, or RESUME was left for the task), position_error, velocity_error, orientation_error
+    (3,) in frame A, qp (status, limited), force (3,) [N].
     """
 
     def __init__(self, robot: RobotDescription, parameters: ControlParameters) -> None:
         n = len(robot.joint_names)
-        self._robot = robot
         self._parameters = p = parameters
-        self.qp = AccelerationQP(robot, p.period, p.acceleration_limit, p.stop_damping)
-        self._gains = np.array([p.position_gain, p.orientation_gain, p.posture_gain])
-        self._weights = np.repeat([p.position_weight, p.orientation_weight, p.posture_weight], [3, 3, 1]).astype(float)
-        self._task_matrix = np.zeros((7, n))
-        self._task_matrix[6, 0] = 1.0
-        self._target = np.zeros(7)
-        self._joint_matrix = np.eye(n)
-        self._joint_target = np.zeros(n)
-        self._joint_weights = np.ones(n)
-        self._feedforward = np.zeros(n)
-        self._force_acceleration = np.zeros(n)
-        self._wrench = np.zeros(6)
-        self._hold_position = np.zeros(n)
-        self._hold_velocity = np.zeros(n)
+        self._law = law = TorqueLaw(robot, p)
+        self.qp = law.qp
+        self._no_torque = np.zeros(n)
+        self._hold_position, self._hold_velocity = np.zeros(n), np.zeros(n)
+        self._hold_rotation = np.eye(3)
         self._hold_time = 0.0
+        self._retreat = Retreat(p.period)
+        # Feedback of a joint that is further from its reference than this is cut by the acceleration's bound.
+        reach = p.acceleration_limit / p.hold_gain
+        limits = robot.limits
+        self._admittance = JointAdmittance(limits.position_lower, limits.position_upper, reach, p.stop_rate, p.period)
+        self._resumption = Resumption(n, p.period)
+        self._resume_in = Mode.ANTE
         self._reference: ImpactReference | None = None
         self._force = NO_FORCE
         self.ante = ReferenceColumns.one_sample(n)
@@ -211,16 +60,15 @@ class ReferenceSpreadingController:
         self.mode = Mode.IDLE
         self.fault = Fault.NONE
         self.task_time = 0.0
+        self.start_time = 0.0
         self.gamma = 1.0
-        self.force = np.zeros(3)
-        self.position_error = np.zeros(3)
-        self.velocity_error = np.zeros(3)
-        self.orientation_error = np.zeros(3)
+        self.arrived = False
+        self.pressing = False
+        self.force, self.orientation_error = law.force, law.orientation_error
+        self.position_error, self.velocity_error = law.position_error, law.velocity_error
         self.peak_torque_rate = 0.0
-        self._start_time = 0.0
         self._impact_time = math.nan
-        self._consecutive_failures = 0
-        self._hold_pending = True
+        self._entering = True
 
     @property
     def torque(self) -> Vector:
@@ -232,30 +80,34 @@ class ReferenceSpreadingController:
         """Reference of the task that runs or ran last."""
         return self._reference
 
+    @property
+    def wanted(self) -> ReferenceColumns:
+        """The reference that is followed."""
+        ante = self.mode is Mode.ANTE or (self.mode is Mode.RESUME and self._resume_in is Mode.ANTE)
+        return self.ante if ante else self.post
+
     def reset(self) -> None:
         """Back to IDLE with all buffers cleared; the pose of the next sample is held."""
-        self.qp.reset()
+        self._law.reset()
         self._reference = None
-        self.mode = Mode.IDLE
         self.fault = Fault.NONE
+        self.mode = Mode.IDLE
+        self._entering = True
         self.task_time = 0.0
         self.gamma = 1.0
-        self.force[:] = 0.0
-        self.position_error[:] = 0.0
-        self.velocity_error[:] = 0.0
-        self.orientation_error[:] = 0.0
+        self.arrived = False
+        self.pressing = False
         self.peak_torque_rate = 0.0
-        self._consecutive_failures = 0
-        self._hold_pending = True
 
     def start(self, reference: ImpactReference, force: ContactForce, time: float) -> None:
         """Begin the task at `time` [s] of the samples' clock; `force` is exerted after the impact."""
         self._reference = reference
         self._force = force
-        self._start_time = time
+        self.start_time = time
         self._impact_time = math.nan
         self.peak_torque_rate = 0.0
         self.task_time = 0.0
+        self.arrived = False
         self.mode = Mode.ANTE
 
     def impact(self, time: float) -> bool:
@@ -268,9 +120,33 @@ class ReferenceSpreadingController:
 
     def stop(self) -> None:
         """Let the joint velocities decay and hold where that ends."""
-        if self.mode not in (Mode.FAULT, Mode.STOPPED):
-            self.mode = Mode.STOPPED
-            self._hold_pending = True
+        if self.mode is not Mode.STOPPED:
+            self._enter(Mode.STOPPED)
+
+    def pull_back(self, direction: Vector, parameters: RetreatParameters) -> None:
+        """Move the end-effector away along direction (3,), frame A; without a task stop instead."""
+        if self._reference is None:
+            self.stop()
+            return
+        self._retreat.aim(direction, parameters)
+        self._enter(Mode.PULL_BACK)
+
+    def admit(self, parameters: AdmittanceParameters, resume_in: Mode) -> None:
+        """Yield to external torques; without a task stop instead.
+
+        resume_in: Mode.ANTE or Mode.POST, where `resume` goes on; the time of the task stands until then.
+        """
+        if self._reference is None:
+            self.stop()
+            return
+        self._admittance.parameters = parameters
+        self._resume_in = resume_in
+        self._enter(Mode.ADMITTANCE)
+
+    def resume(self) -> None:
+        """Go back to the task; only from ADMITTANCE, where the arm follows a reference of its own."""
+        if self.mode is Mode.ADMITTANCE:
+            self._enter(Mode.RESUME)
 
     def fail(self, fault: Fault) -> None:
         """Damp the joints and accept nothing until `reset`. The first fault is kept."""
@@ -278,98 +154,146 @@ class ReferenceSpreadingController:
             self.mode = Mode.FAULT
             self.fault = fault
 
-    def update(self, dynamics: Dynamics, time: float, position: Vector, velocity: Vector) -> None:
+    def _enter(self, mode: Mode) -> None:
+        if self.mode is not Mode.FAULT:
+            self.mode = mode
+            self.gamma = 1.0
+            self.arrived = False
+            self._entering = True
+
+    def update(
+        self, dynamics: Dynamics, time: float, position: Vector, velocity: Vector, external_torque: Vector | None = None
+    ) -> None:
         """Compute the torque for one sample; `dynamics` holds the terms of this sample.
 
-        time [s] of the sample; position (n,) [rad]; velocity (n,) [rad/s].
+        time [s] of the sample; position (n,) [rad]; velocity (n,) [rad/s]; external_torque (n,) [Nm]: the observer's
+        residual, to which ADMITTANCE yields; None: nothing touches.
         """
+        self.pressing = False
         if self.mode is Mode.FAULT:
             self.qp.damp(velocity)
         else:
-            self.qp.update_inertia(dynamics)
-            self._feed_forward(dynamics, velocity)
-            if self.mode in (Mode.ANTE, Mode.INTERIM, Mode.POST) and self._reference is not None:
-                self._follow(dynamics, time, position, velocity)
-            else:
-                self._hold(dynamics, time, position, velocity)
-            self._watch_solver()
+            self._law.take(dynamics, position, velocity)
+            self._obey(
+                dynamics, time, position, velocity, self._no_torque if external_torque is None else external_torque
+            )
+            self._entering = False
+            if self._law.failures >= self._parameters.qp_failures:
+                self.fail(Fault.QP_FAILED)
         self.peak_torque_rate = max(self.peak_torque_rate, self.qp.change / self._parameters.period)
 
     def damp(self, velocity: Vector) -> None:
         """Command damping for a sample whose dynamics cannot be computed; velocity may be not finite."""
         self.qp.damp(velocity)
 
-    def _watch_solver(self) -> None:
-        if self.qp.status is QPStatus.FAILED:
-            self._consecutive_failures += 1
-            if self._consecutive_failures >= self._parameters.qp_failures:
-                self.fail(Fault.QP_FAILED)
+    def _obey(self, dynamics: Dynamics, time: float, position: Vector, velocity: Vector, torque: Vector) -> None:
+        reference = self._reference
+        if reference is None or self.mode in (Mode.IDLE, Mode.STOPPED):
+            self._hold(dynamics, time, position, velocity)
+        elif self.mode is Mode.PULL_BACK:
+            self._withdraw(dynamics, position)
+        elif self.mode is Mode.ADMITTANCE:
+            self._yield(dynamics, position, velocity, torque)
+        elif self.mode is Mode.RESUME:
+            self._return(reference, time)
         else:
-            self._consecutive_failures = 0
+            self._follow(reference, time)
 
-    def _feed_forward(self, dynamics: Dynamics, velocity: Vector) -> None:
-        # van Steen 2024 (22) without gravity: inertia ddq + C dq, plus the part of the friction that is known.
-        self._robot.friction.torque(velocity, self._feedforward)
-        _scale_and_add(self._feedforward, self._parameters.friction_compensation, dynamics.coriolis)
+    def _stand_still(self, dynamics: Dynamics, position: Vector) -> None:
+        """Let the references, which are published, be this pose at rest."""
+        for reference in (self.ante, self.post):
+            reference.data[:] = 0.0
+            reference.position[:] = dynamics.position
+            reference.joint_position[:] = position
 
     def _hold(self, dynamics: Dynamics, time: float, position: Vector, velocity: Vector) -> None:
-        if self._hold_pending:
-            self._hold_pending = False
+        if self._entering:
             self._hold_position[:] = position
             self._hold_velocity[:] = velocity if self.mode is Mode.STOPPED else 0.0
             self._hold_time = time
-            for reference in (self.ante, self.post):
-                reference.data[:] = 0.0
-                reference.position[:] = dynamics.position
-                reference.joint_position[:] = position
-        np.subtract(self.post.position, dynamics.position, out=self.position_error)
-        np.negative(dynamics.twist[:3], out=self.velocity_error)
-        p = self._parameters
-        target = self._joint_target
-        _hold_target(
-            position, velocity, self._hold_position, self._hold_velocity, time - self._hold_time, p.stop_rate,
-            p.hold_gain, target,
-        )  # fmt: skip
-        self.force[:] = 0.0
-        self.qp.solve(dynamics, position, velocity, self._joint_matrix, target, self._joint_weights, self._feedforward)
+            self._stand_still(dynamics, position)
+        self._law.decay(self._hold_position, self._hold_velocity, time - self._hold_time)
+        self._law.note_error(self.post.position)
 
-    def _follow(self, dynamics: Dynamics, time: float, position: Vector, velocity: Vector) -> None:
-        p = self._parameters
-        reference = self._reference
-        if reference is None:
-            return
-        self.task_time = t = time - self._start_time
-        reference.ante.sample(t, self.ante)
-        reference.post.sample(t, self.post)
+    def _withdraw(self, dynamics: Dynamics, position: Vector) -> None:
+        retreat, wanted = self._retreat, self.post
+        if self._entering:
+            self._stand_still(dynamics, position)
+            self._hold_rotation[:] = dynamics.rotation
+            wanted.posture[0] = position[0]
+            retreat.start(dynamics.position, dynamics.twist[:3])
+        self.arrived = retreat.advance()
+        wanted.position[:] = retreat.position
+        wanted.velocity[:] = retreat.velocity
+        wanted.acceleration[:] = retreat.acceleration
+        self._law.serve_task(wanted, self._hold_rotation, 1.0, NO_FORCE, 0.0)
+
+    def _yield(self, dynamics: Dynamics, position: Vector, velocity: Vector, torque: Vector) -> None:
+        admittance = self._admittance
+        if self._entering:
+            admittance.start(position, velocity)
+        admittance.anchor(position, velocity)
+        admittance.advance(torque)
+        self._stand_still(dynamics, admittance.position)
+        self.post.joint_velocity[:] = admittance.velocity
+        self._track(admittance)
+
+    def _follow(self, reference: ImpactReference, time: float) -> None:
+        self.task_time = time - self.start_time
+        self._sample(reference)
         self.gamma = 1.0
         if self.mode is Mode.INTERIM:
-            elapsed = time - self._impact_time
-            if elapsed >= p.interim_duration:
+            elapsed, duration = time - self._impact_time, self._parameters.interim_duration
+            if elapsed >= duration:
                 self.mode = Mode.POST
             else:
-                self.gamma = max(0.0, elapsed / p.interim_duration)  # van Steen 2024 (24)
-        ante = self.mode is Mode.ANTE
-        wanted = self.ante if ante else self.post
-        # R_ref = exp(phi) R_d; log(R_ref R^T) is in the axes of A, as omega is, and equals R log(R^T R_ref).
-        wanted_rotation = pin.exp3(wanted.orientation) @ reference.geometry.orientation
-        self.orientation_error[:] = pin.log3(wanted_rotation @ dynamics.rotation.T)
-        _task_target(
-            wanted.data, dynamics.position, dynamics.twist, self.orientation_error, dynamics.jacobian_rate_velocity,
-            position[0], velocity[0], self._gains, self.gamma, self.position_error, self.velocity_error, self._target,
+                self.gamma = max(0.0, elapsed / duration)  # van Steen 2024 (24)
+        share = 0.0 if self.mode is Mode.ANTE else 1.0
+        self._serve_reference(reference, self.wanted, share)
+
+    def _return(self, reference: ImpactReference, time: float) -> None:
+        resumption, wanted = self._resumption, self.wanted
+        if self._entering:
+            self._plan_return(reference, time, wanted)
+        if time < resumption.back_time:
+            resumption.back_at(time)
+            wanted.joint_position[:] = resumption.position
+            wanted.joint_velocity[:] = resumption.velocity
+            self._track(resumption)
+            return
+        self.task_time, rate, rate_change = resumption.clock(time)
+        self._sample(reference)
+        for columns in (self.ante, self.post):
+            slow_down(columns.data, rate, rate_change)
+        self._serve_reference(reference, wanted, rate if wanted is self.post else 0.0)
+        if rate >= 1.0:
+            self.start_time = time - self.task_time
+            self.mode = self._resume_in
+            self.arrived = True
+
+    def _plan_return(self, reference: ImpactReference, time: float, wanted: ReferenceColumns) -> None:
+        led = self._admittance.parameters
+        if self._resume_in is Mode.ANTE:
+            self.task_time = resumption_time(self.task_time, reference.nominal_impact_time, led.resume_duration)
+        self._sample(reference)
+        for columns in (self.ante, self.post):
+            slow_down(columns.data, 0.0, 0.0)
+        self._resumption.start(
+            time, self._admittance.position, wanted.joint_position, led.speed, led.acceleration, self.task_time,
+            led.resume_duration,
         )  # fmt: skip
-        self._task_matrix[:6] = dynamics.jacobian
-        if ante:
-            self.force[:] = 0.0
-        else:
-            self._press(dynamics, wanted)
-        self.qp.solve(dynamics, position, velocity, self._task_matrix, self._target, self._weights, self._feedforward)
 
-    def _press(self, dynamics: Dynamics, wanted: ReferenceColumns) -> None:
-        """Add the acceleration that exerts the contact force, van Steen 2024 (26), (27).
+    def _sample(self, reference: ImpactReference) -> None:
+        reference.ante.sample(self.task_time, self.ante)
+        reference.post.sample(self.task_time, self.post)
 
-        Its joint acceleration also enters the posture task, so that the three tasks together ask for exactly
-        J^T f of torque.
-        """
-        self._force.wrench(wanted.velocity, self._wrench)
-        self.force[:] = self._wrench[:3]
-        _add_force(dynamics.jacobian, self.qp.inertia, self._wrench, self._force_acceleration, self._target)
+    def _serve_reference(self, reference: ImpactReference, wanted: ReferenceColumns, share: float) -> None:
+        """Follow a sample of a reference, with this share of the contact force."""
+        # R_ref = exp(phi) R_d
+        rotation = pin.exp3(wanted.orientation) @ reference.geometry.orientation
+        self.pressing = share > 0.0
+        self._law.serve_task(wanted, rotation, self.gamma, self._force, share)
+
+    def _track(self, motion: JointAdmittance | Resumption) -> None:
+        self._law.track(motion.position, motion.velocity, motion.acceleration)
+        self._law.note_error(self.wanted.position)

@@ -10,15 +10,15 @@ from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
 
-from impact_control.classification import SingleImpactClassifier, Verdict
+from impact_control.classification import Verdict
 from impact_control.control import Mode
-from impact_control.errors import ImpactControlError
+from impact_control.errors import ImpactControlError, InvalidInputError
 from impact_control.nodes import qos, runtime, topics
 from impact_control.nodes.diagnostics import LoopDiagnostics
 from impact_control.nodes.joint_states import JointStateReader
 from impact_control.nodes.messages import nanoseconds, to_stamp
 from impact_control.nodes.publishers import ClassificationWriter
-from impact_control.pipeline import classifier_parameters
+from impact_control.parts import make_classifier
 from impact_control.robots import load_robot
 from impact_control.scenario import Scenario, load_scenario
 
@@ -89,7 +89,10 @@ class ClassifierNode(LifecycleNode):
         )
         n = len(robot.joint_names)
         self._reader = JointStateReader(robot.joint_names)
-        self._classifier = SingleImpactClassifier(classifier_parameters(self._scenario), n)
+        if self._scenario.classification.completion is not None:
+            allowed = "none where the classifier has a process of its own: it does not see the external torque"
+            raise InvalidInputError("classification.completion", "given", allowed)
+        self._classifier = make_classifier(self._scenario, n)
         self._writer = ClassificationWriter(self._scenario, n)
 
     def _on_state(self, data: bytes) -> None:

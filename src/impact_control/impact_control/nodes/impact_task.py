@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from impact_msgs.action import ExecuteImpactTask
@@ -59,6 +59,18 @@ class Arm(Protocol):
 
     def fault_reason(self) -> str:
         """Return what is wrong, in words; nothing when nothing is."""
+
+
+BUILT_IN = ("robot", "detection", "classification.method", "classification.completion")
+"""Entries of a scenario that the node is built for when it is configured: a goal has to agree with them."""
+
+
+def _entry(scenario: Scenario, key: str) -> Any:
+    """Return what stands at a dotted key of a scenario, None where nothing does."""
+    value = scenario.document.plain()
+    for name in key.split("."):
+        value = value.get(name)
+    return value
 
 
 class ImpactTaskServer:
@@ -152,11 +164,10 @@ class ImpactTaskServer:
             scenario = load_scenario(name) if name else self._scenario
         except ImpactControlError as error:
             return str(error)
-        if scenario.robot.model != self._scenario.robot.model:
-            return (
-                f"scenario {scenario.name!r} is for another robot "
-                f"({scenario.robot.model}, not {self._scenario.robot.model})"
-            )
+        for key in BUILT_IN:
+            here, there = (_entry(one, key) for one in (self._scenario, scenario))
+            if here != there:
+                return f"scenario {scenario.name!r} needs another {key} than this node was configured with"
         self._goal_scenario = scenario
         return ""
 
@@ -253,4 +264,6 @@ class ImpactTaskServer:
         if outcome is Outcome.FAULT and not reason:
             reason = self._arm.fault_reason()
         result.summary = reason or result.classification.reason
+        if pipeline.reaction.interruptions:
+            result.summary += f"; interrupted {pipeline.reaction.interruptions} time(s)"
         return result

@@ -30,6 +30,7 @@ from impact_control.nodes.impact_task import ImpactTaskServer, PreparedTask
 from impact_control.nodes.joint_states import JointStateReader
 from impact_control.nodes.messages import nanoseconds, set_xyz, to_stamp
 from impact_control.nodes.publishers import ClassificationWriter
+from impact_control.parts import rate_threshold
 from impact_control.pipeline import Pipeline, warm_up
 from impact_control.robots import load_robot
 from impact_control.scenario import Scenario, load_scenario
@@ -200,7 +201,7 @@ class LoopNode(LifecycleNode):
         self._torque_message = ExternalTorque(joint_names=names)
         self._residual = float_field(self._torque_message, "external_torque", n)
         self._residual_rate = float_field(self._torque_message, "external_torque_rate", n)
-        float_field(self._torque_message, "rate_threshold", n)[:] = self._scenario.detection.rate_threshold
+        float_field(self._torque_message, "rate_threshold", n)[:] = rate_threshold(self._scenario, n)
         self._commands = CommandWriter(n)
         self._reference_message = ControllerReference(joint_names=names)
         self._impact_configuration = float_field(self._reference_message, "impact_configuration", n)
@@ -283,7 +284,7 @@ class LoopNode(LifecycleNode):
         if pipeline is None or pipeline.controller is None:
             return
         controller = pipeline.controller
-        wanted = controller.ante if controller.mode is Mode.ANTE else controller.post
+        wanted = controller.wanted
         message = self._reference_message
         message.header.stamp = self._reader.time
         message.mode = int(controller.mode)

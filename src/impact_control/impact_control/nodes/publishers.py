@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from impact_msgs.msg import ImpactClassification
 
-from impact_control.classification import SingleImpactClassifier
+from impact_control.classification import Classifier
 from impact_control.robots import load_robot
 from impact_control.scenario import Scenario
 
@@ -23,7 +23,7 @@ class ClassificationWriter:
             envelope_margin=float(c.envelope_margin.max()),
         )
 
-    def write(self, classifier: SingleImpactClassifier, impacts: int) -> ImpactClassification:
+    def write(self, classifier: Classifier, impacts: int) -> ImpactClassification:
         """Return the message with the numbers behind the present verdicts; the caller stamps it."""
         message = self._message
         message.impact_index = impacts

@@ -145,6 +145,11 @@ class SimulatorNode(LifecycleNode):
             float_field(self._truth, name, n)
             for name in ("joint_position", "joint_velocity", "motor_position", "motor_velocity", "applied_torque")
         )
+        self._touch_torque = float_field(self._truth, "external_torque", n)
+        self._gaps, self._normal_forces, self._contact_times = (
+            float_field(self._truth, name, self.plant.gaps.size)
+            for name in ("contact_gaps", "contact_normal_forces", "contact_times")
+        )
         self._held = 0
         self._zeros = np.zeros(n)
 
@@ -288,6 +293,10 @@ class SimulatorNode(LifecycleNode):
         self._motor_position[:] = plant.motor_position
         self._motor_velocity[:] = plant.motor_velocity
         self._applied[:] = self.gate.torque
+        self._touch_torque[:] = plant.external_torque
+        self._gaps[:] = plant.gaps
+        self._normal_forces[:] = plant.normal_forces
+        self._contact_times[:] = plant.first_contact_times
         truth.command_state = int(self.gate.state)
         truth.late_cycles = self._late
         truth.cycles = self._cycles

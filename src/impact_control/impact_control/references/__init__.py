@@ -1,14 +1,18 @@
 """References: quintics through via points, and the overlapping ante- and post-impact references of a task."""
 
+from impact_control.references.impact_map import (
+    ImpactMap,
+    PredictedImpact,
+    SimultaneousImpact,
+    rigid_impact_map,
+    simultaneous_impact,
+)
 from impact_control.references.impact_task import (
     ImpactGeometry,
-    ImpactMap,
     ImpactReference,
-    PredictedImpact,
     build_reference,
     impact_geometry,
     initial_configuration,
-    rigid_impact_map,
     rotation_from_roll_pitch_yaw,
 )
 from impact_control.references.joint_space import UnreachableReferenceError
@@ -23,6 +27,7 @@ __all__ = [
     "PredictedImpact",
     "ReferenceColumns",
     "ReferenceTable",
+    "SimultaneousImpact",
     "UnreachableReferenceError",
     "ViaPoint",
     "build_reference",
@@ -30,4 +35,5 @@ __all__ = [
     "initial_configuration",
     "rigid_impact_map",
     "rotation_from_roll_pitch_yaw",
+    "simultaneous_impact",
 ]

@@ -1,6 +1,8 @@
 """The two references of an impact task: before and after the impact, overlapping around its nominal time.
 
-van Steen 2024 section IV-A, Proper 2021 sections 3.4 and 3.4.1.
+van Steen 2024 section IV-A, Proper 2021 sections 3.4 and 3.4.1. The end-effector meets the expected surface with all of
+its contact points at once, a simultaneous impact of an edge or a plate (Proper 2021 section 2.2.1), and keeps its
+orientation until then.
 """
 
 from __future__ import annotations
@@ -8,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 
 from impact_control.errors import InvalidInputError
-from impact_control.impacts import predict_post_impact_velocity
+from impact_control.references.impact_map import ImpactMap, rigid_impact_map
 from impact_control.references.joint_space import (
     JointMotion,
     TaskMotion,
@@ -25,10 +26,10 @@ from impact_control.references.quintic import PiecewiseQuintic, ViaPoint
 from impact_control.references.table import ReferenceColumns, ReferenceTable
 from impact_control.robots import (
     Dynamics,
-    InertiaModel,
     RobotDescription,
     UnreachablePoseError,
-    contact_point_jacobian,
+    contact_jacobians,
+    lowest_points,
 )
 from impact_control.robots.inverse_kinematics import solve
 from impact_control.scenario import Scenario
@@ -43,26 +44,8 @@ _LARGEST_NORMAL_VELOCITY = 1e-6
 """[m/s] a predicted post-impact velocity along the normal below this is rounding."""
 
 
-class PredictedImpact(Protocol):
-    """What is needed of an impact map; `impact_control.impacts.ImpactPrediction` is one."""
-
-    @property
-    def velocity(self) -> Vector:
-        """Return dq^+ (n,) [rad/s]."""
-        ...
-
-    @property
-    def normal_impulse(self) -> float:
-        """Return the impulse along the normal [Ns]."""
-        ...
-
-
-ImpactMap = Callable[[Vector, Vector, Vector, Vector, float], PredictedImpact]
-"""predict(q (n,), dq^- (n,), contact_offset (3,), normal (3,), friction), Proper 2021 (3.17).
-
-An inelastic impact at one point. contact_offset [m]: from the origin of E to that point, axes of A; normal:
-unit, to the robot, axes of A.
-"""
+_LARGEST_TILT = 1e-5
+"""[m] by which the contact points may differ in height over the expected surface and still meet it at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +55,10 @@ class ImpactGeometry:
     Attributes:
         normal: (3,) of the surface, to the robot.
         heading: (3,) unit vector along the surface.
-        contact_point: (3,) [m] point of the surface that is hit.
-        contact_offset: (3,) [m] from the origin of E to the contact point, -radius normal.
+        contact_point: (3,) [m] point of the surface that is hit: the middle of the contact points.
+        contact_offsets: (n_c, 3) [m] from the origin of E to the contact points, axes of A; all lie in the surface.
+        contact_offset: (3,) [m] from the origin of E to their middle; -radius normal for a sphere. A force there,
+            without a moment, is shared equally.
         start_position, impact_position, rest_position: (3,) [m] of the origin of E at the start, at the
             impact, and at the end of the reference when there is no surface.
         approach_velocity: (3,) [m/s] of the origin of E before the impact.
@@ -83,6 +68,7 @@ class ImpactGeometry:
     normal: Vector
     heading: Vector
     contact_point: Vector
+    contact_offsets: Matrix
     contact_offset: Vector
     start_position: Vector
     impact_position: Vector
@@ -118,25 +104,35 @@ class ImpactReference:
 
 
 def impact_geometry(scenario: Scenario, robot: RobotDescription) -> ImpactGeometry:
-    """Return the planned impact of a scenario."""
+    """Return the planned impact of a scenario.
+
+    Raises InvalidInputError when the contact points of the end-effector would not meet the surface at once.
+    """
     task, surface = scenario.task, scenario.expected_environment.surface
     normal = surface.normal
     heading = task.impact.heading - (task.impact.heading @ normal) * normal
     heading /= np.linalg.norm(heading)
     sine, cosine = np.sin(task.impact.approach_angle), np.cos(task.impact.approach_angle)
     direction = cosine * heading - sine * normal
-    radius = robot.end_effector.radius
-    impact_position = task.impact.position + radius * normal
+    tool, orientation = robot.end_effector, rotation_from_roll_pitch_yaw(task.impact.orientation)
+    offsets = lowest_points(tool.contact_points, tool.radius, orientation, normal)
+    difference = float(np.ptp(offsets @ normal))
+    if difference > _LARGEST_TILT:
+        allowed = f"all contact points at once on the expected surface; they differ by {1e3 * difference:.3g} mm"
+        raise InvalidInputError("task.impact.orientation", np.rad2deg(task.impact.orientation).tolist(), allowed)
+    contact_offset = offsets.mean(axis=0)
+    impact_position = task.impact.position - contact_offset
     return ImpactGeometry(
         normal=normal,
         heading=heading,
         contact_point=task.impact.position,
-        contact_offset=-radius * normal,
+        contact_offsets=offsets,
+        contact_offset=contact_offset,
         start_position=impact_position - task.ante.distance * direction,
         impact_position=impact_position,
         rest_position=impact_position + task.ante.extension_depth / sine * direction,
         approach_velocity=task.impact.speed * direction,
-        orientation=rotation_from_roll_pitch_yaw(task.impact.orientation),
+        orientation=orientation,
     )
 
 
@@ -154,23 +150,12 @@ def initial_configuration(scenario: Scenario, robot: RobotDescription) -> Vector
         raise UnreachableReferenceError(0.0, None, remaining, allowed) from error
 
 
-def rigid_impact_map(robot: RobotDescription, model: InertiaModel = InertiaModel.REDUCED_MOTORS) -> ImpactMap:
-    """Return the map of Rey Arias 2024 (16); by default with M + B_theta of a torque-controlled arm."""
-    dynamics = Dynamics(robot)
-
-    def predict(q: Vector, dq: Vector, offset: Vector, normal: Vector, friction: float) -> PredictedImpact:
-        dynamics.update(q, dq)
-        contact_jacobian = contact_point_jacobian(dynamics.jacobian, offset)
-        return predict_post_impact_velocity(dynamics.inertia(model), contact_jacobian, normal, dq, friction)
-
-    return predict
-
-
 def build_reference(scenario: Scenario, robot: RobotDescription, predict: ImpactMap | None = None) -> ImpactReference:
     """Plan both references of a scenario.
 
-    predict: the impact map; by default `rigid_impact_map(robot)`. Raises UnreachableReferenceError naming
-    joint and time; InvalidInputError when the impact map refuses the impact or does not keep the contact.
+    predict: the impact map of one contact, by default `rigid_impact_map(robot)`, which always predicts impacts at
+    several. Raises UnreachableReferenceError naming joint and time; InvalidInputError when the impact map refuses
+    the impact or does not keep the contacts.
     """
     if len(robot.joint_names) != _JOINTS:
         raise InvalidInputError("joints", robot.joint_names, f"{_JOINTS}: six for the pose and one for joint 1")
@@ -189,13 +174,19 @@ def build_reference(scenario: Scenario, robot: RobotDescription, predict: Impact
     before = ante_joints.velocity[at_impact]
 
     friction = scenario.expected_environment.surface.friction
-    predicted = (predict or rigid_impact_map(robot))(
-        impact_configuration, before, geometry.contact_offset, geometry.normal, friction
+    several = len(geometry.contact_offsets) > 1
+    predicted = (rigid_impact_map(robot) if several or predict is None else predict)(
+        impact_configuration,
+        before,
+        geometry.contact_offsets if several else geometry.contact_offset,
+        geometry.normal,
+        friction,
     )
     after = np.asarray(predicted.velocity, dtype=float)
     if after.shape != before.shape or not np.all(np.isfinite(after)):
         raise InvalidInputError("predicted post-impact velocity", after, f"{before.size} finite numbers")
     dynamics.update(impact_configuration, after)
+    _require_contacts_at_rest(geometry, dynamics, after)
     post_motion = _post_motion(scenario, geometry, task_jacobian(dynamics.jacobian) @ after)
     ends = {nominal + task.post.duration, nominal + task.post.settle_duration}
     post_knots = _knots([nominal - task.post.lead, nominal, *sorted(ends)])
@@ -244,6 +235,15 @@ def _ante_motion(scenario: Scenario, geometry: ImpactGeometry) -> Callable[[Vect
         return TaskMotion(*position.sample(times), still, still, still, posture)
 
     return motion
+
+
+def _require_contacts_at_rest(geometry: ImpactGeometry, dynamics: Dynamics, velocity: Vector) -> None:
+    """Refuse a joint velocity (n,) [rad/s] after the impact that moves a contact along the normal."""
+    for i, jacobian in enumerate(contact_jacobians(dynamics.jacobian, geometry.contact_offsets)):
+        along_normal = float(geometry.normal @ jacobian @ velocity)
+        if abs(along_normal) > _LARGEST_NORMAL_VELOCITY:
+            name = f"predicted post-impact velocity of contact {i} along the normal"
+            raise InvalidInputError(name, along_normal, "0 m/s")
 
 
 def _post_motion(scenario: Scenario, geometry: ImpactGeometry, twist: Vector) -> Callable[[Vector], TaskMotion]:

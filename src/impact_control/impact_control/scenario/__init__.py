@@ -1,45 +1,57 @@
 """Scenarios: one YAML file says robot, task, environments, control, detection, classification, reaction."""
 
+from impact_control.scenario.classification import SIMULTANEOUS, Classification, Completion
+from impact_control.scenario.detection import Detection, Residual, ResidualRate, TorqueError, VelocityJump
 from impact_control.scenario.documentation import describe_schema
+from impact_control.scenario.environment import (
+    ActualEnvironment,
+    CompliantSurface,
+    Contact,
+    ExpectedEnvironment,
+    Surface,
+    Touch,
+)
 from impact_control.scenario.loading import (
     available_scenarios,
     config_directory,
     load_scenario,
     scenario_from_text,
 )
+from impact_control.scenario.robot_side import JointBacklash, Simulation
 from impact_control.scenario.schema import (
-    ActualEnvironment,
+    Admittance,
     Ante,
-    Classification,
-    CompliantSurface,
-    Contact,
     Control,
-    Detection,
-    ExpectedEnvironment,
     Impact,
     Post,
+    PullBack,
     Reaction,
     Robot,
     Scenario,
-    Simulation,
-    Surface,
     Task,
     TaskGains,
     TaskWeights,
 )
 
 __all__ = [
+    "SIMULTANEOUS",
     "ActualEnvironment",
+    "Admittance",
     "Ante",
     "Classification",
+    "Completion",
     "CompliantSurface",
     "Contact",
     "Control",
     "Detection",
     "ExpectedEnvironment",
     "Impact",
+    "JointBacklash",
     "Post",
+    "PullBack",
     "Reaction",
+    "Residual",
+    "ResidualRate",
     "Robot",
     "Scenario",
     "Simulation",
@@ -47,6 +59,9 @@ __all__ = [
     "Task",
     "TaskGains",
     "TaskWeights",
+    "TorqueError",
+    "Touch",
+    "VelocityJump",
     "available_scenarios",
     "config_directory",
     "describe_schema",

@@ -27,7 +27,7 @@ _YAML_HINT = "YAML 1.2 without duplicate keys; an array with a unit is written `
 class Node:
     """A mapping from key to Node, or a plain value (list, str, float, int, bool, None), and its origin.
 
-    origin: `path:line`, or the word `override`.
+    The mappings inside a list are Nodes, too. origin: `path:line`, or the word `override`.
     """
 
     value: Any
@@ -40,6 +40,8 @@ class Node:
 
     def plain(self) -> Any:
         """Return the value without origins."""
+        if isinstance(self.value, list):
+            return [item.plain() if isinstance(item, Node) else item for item in self.value]
         return {key: node.plain() for key, node in self.value.items()} if self.is_mapping else self.value
 
 
@@ -77,7 +79,9 @@ def _from_plain(value: Any) -> Node:
         return Node({str(key): _from_plain(item) for key, item in value.items()}, "override")
     if hasattr(value, "tolist"):
         value = value.tolist()
-    return Node(list(value) if isinstance(value, tuple) else value, "override")
+    if isinstance(value, list | tuple):
+        value = [_from_plain(item) if isinstance(item, Mapping) else item for item in value]
+    return Node(value, "override")
 
 
 def _load(path: Path, extended_by: tuple[Path, ...]) -> Node:
@@ -133,13 +137,18 @@ def _convert(raw: Any, path: Path, line: int, key: str) -> Node:
         for name, item in raw.items():
             if not isinstance(name, str):
                 raise ScenarioError(origin, key or "(file)", name, "keys that are words")
-            own_line = raw.lc.data.get(name, (line - 1,))[0] + 1 if raw.lc.data else line
             dotted = f"{key}.{name}" if key else name
-            children[str(name)] = _convert(item, path, own_line, dotted)
+            children[str(name)] = _convert(item, path, _line_of(raw, name, line), dotted)
         return Node(children, origin)
     if isinstance(raw, CommentedSeq):
-        return Node([_convert(item, path, line, key).plain() for item in raw], origin)
+        items = [_convert(item, path, _line_of(raw, k, line), f"{key}[{k}]") for k, item in enumerate(raw)]
+        return Node([item if item.is_mapping else item.plain() for item in items], origin)
     return Node(_plain_scalar(raw), origin)
+
+
+def _line_of(raw: CommentedMap | CommentedSeq, item: str | int, line: int) -> int:
+    """Return the line in which an item stands, `line` where the YAML library does not know."""
+    return int(raw.lc.data.get(item, (line - 1,))[0]) + 1 if raw.lc.data else line
 
 
 def _plain_scalar(raw: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from impact_control.scenario.fields import REQUIRED, Section
+from impact_control.scenario.fields import REQUIRED, Section, Sections
 from impact_control.scenario.schema import Scenario
 from impact_control.scenario.validation import entries
 
@@ -23,7 +23,7 @@ def _rows(section: type, prefix: str) -> Iterator[str]:
         key = prefix + name
         if declared.default is REQUIRED:
             default = "required"
-        elif declared.default in (None, {}):
+        elif declared.default in (None, {}, []):
             default = "optional"
         else:
             default = f"`{declared.default}`"
@@ -31,3 +31,5 @@ def _rows(section: type, prefix: str) -> Iterator[str]:
         yield f"| {' | '.join(cell.replace('|', BAR) for cell in cells)} |"
         if isinstance(declared.kind, Section):
             yield from _rows(declared.kind.type, f"{key}.")
+        elif isinstance(declared.kind, Sections):
+            yield from _rows(declared.kind.type, f"{key}[].")

@@ -206,6 +206,23 @@ class Count(Kind):
 
 
 @dataclass(frozen=True)
+class JointNumbers(Kind):
+    """A list of joints by number, the first is 1."""
+
+    def parse(self, raw: Any, sizes: Sizes, siblings: Mapping[str, Any]) -> tuple[int, ...]:
+        """Return the numbers as they stand."""
+        given = raw if isinstance(raw, list) else [raw]
+        whole = all(isinstance(item, int) and not isinstance(item, bool) for item in given)
+        if not given or not whole or len(set(given)) < len(given) or not set(given) <= set(range(1, sizes[JOINTS] + 1)):
+            raise Refusal("", raw, f"different whole numbers from 1 to {sizes[JOINTS]}, at least one")
+        return tuple(given)
+
+    def allowed(self) -> str:
+        """Say what numbers are allowed."""
+        return "different numbers of joints, the first is 1, at least one"
+
+
+@dataclass(frozen=True)
 class Flag(Kind):
     """true or false."""
 
@@ -268,6 +285,21 @@ class Section(Kind):
     def allowed(self) -> str:
         """Say that keys are expected."""
         return "a section with keys of its own" + (", or none" if self.none_allowed else "")
+
+
+@dataclass(frozen=True)
+class Sections(Kind):
+    """A list of nested sections of one kind."""
+
+    type: type
+
+    def parse(self, raw: Any, sizes: Sizes, siblings: Mapping[str, Any]) -> None:
+        """Refuse what is no list; a list is read by `validation`."""
+        raise Refusal("", raw, self.allowed())
+
+    def allowed(self) -> str:
+        """Say that a list is expected."""
+        return "a list of sections, each with keys of its own"
 
 
 @dataclass(frozen=True)

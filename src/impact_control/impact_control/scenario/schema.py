@@ -18,7 +18,10 @@ from ruamel.yaml import YAML
 
 from impact_control.errors import ScenarioError
 from impact_control.robots import RobotDescription, load_robot
+from impact_control.scenario.classification import Classification
+from impact_control.scenario.detection import Detection
 from impact_control.scenario.document import Node, overlay, override_tree
+from impact_control.scenario.environment import ActualEnvironment, ExpectedEnvironment, Touch
 from impact_control.scenario.fields import (
     FRACTION,
     JOINTS,
@@ -31,12 +34,12 @@ from impact_control.scenario.fields import (
     Flag,
     Number,
     Numbers,
-    PowerLawCoefficient,
     Range,
     Refusal,
     Section,
     Text,
 )
+from impact_control.scenario.robot_side import Simulation
 from impact_control.scenario.validation import build
 from impact_control.types import Vector
 
@@ -184,51 +187,6 @@ class Task:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Surface:
-    """A plane the end-effector is expected to touch."""
-
-    point: Annotated[Vector, Entry(Numbers(3, "m"), "any point of the plane")]
-    normal: Annotated[Vector, Entry(Direction(), "normal of the plane, out of the material")]
-    friction: Annotated[float, Entry(Number("", NOT_NEGATIVE), "Coulomb coefficient mu")]
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Contact:
-    """Exponentially extended Hunt-Crossley contact, Rey Arias 2024 (6); defaults from its table I."""
-
-    exponent: Annotated[float, Entry(Number("", Range(1.0, 3.0)), "exponent eta of the penetration", default=1.5)]
-    stiffness: Annotated[float, Entry(PowerLawCoefficient("N", POSITIVE), "stiffness k_c", default="3.2e9 N/m^1.5")]
-    damping: Annotated[
-        float,
-        Entry(PowerLawCoefficient("N*s", NOT_NEGATIVE, added=1), "damping d_c", default="3.2e12 N*s/m^2.5"),
-    ]
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class CompliantSurface(Surface):
-    """A plane that is really there, with its contact law."""
-
-    contact: Annotated[Contact, Entry(Section(Contact), "contact law", default={})]
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ExpectedEnvironment:
-    """What the robot believes."""
-
-    surface: Annotated[Surface, Entry(Section(Surface), "the surface that is expected")]
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ActualEnvironment:
-    """What is really there; only a simulator reads it."""
-
-    surface: Annotated[
-        CompliantSurface | None,
-        Entry(Section(CompliantSurface, none_allowed=True), "the surface that is there, None when there is none"),
-    ]
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
 class TaskGains:
     """Position feedback of each task; the velocity feedback is 2 sqrt(k), van Steen 2024 (15)-(17)."""
 
@@ -281,61 +239,101 @@ class Control:
             raise Refusal("state_timeout", self.state_timeout, f"at least control.period = {self.period:g} s")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Detection:
-    """Momentum observer and impact detector, Proper 2021 (2.89), (3.4), (3.6), (3.7)."""
-
-    observer_gain: Annotated[Vector, Entry(Numbers(JOINTS, "1/s", POSITIVE, repeats=True), "diagonal of K_O")]
-    rate_threshold: Annotated[
-        Vector, Entry(Numbers(JOINTS, "Nm/s", POSITIVE, repeats=True), "r_b, bound of the residual's rate")
-    ]
-    refractory_time: Annotated[
-        float, Entry(Number("s", NOT_NEGATIVE), "least time between two detected impacts, t_int")
-    ]
+REACTIONS = ("stop", "continue", "pull_back", "admittance")
+"""What may be done after a verdict; `impact_control.reaction.Reaction`."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Classification:
-    """The six parameters of the single-impact classifier, Proper 2021 section 4.3."""
+class PullBack:
+    """The motion away from a contact, Wang 2022 section VI."""
 
-    window_length: Annotated[int, Entry(Count(1), "m, samples of the moving window")]
-    decay_rate: Annotated[float, Entry(Number("1/s", POSITIVE), "a, rate at which the envelope closes")]
-    envelope_margin: Annotated[Vector, Entry(Numbers(JOINTS, "rad/s", NOT_NEGATIVE, repeats=True), "e_eta")]
-    configuration_error: Annotated[
-        float, Entry(Number("rad", POSITIVE), "epsilon, largest norm of q(t_1) - q_ref(T_nom)")
+    direction: Annotated[
+        str,
+        Entry(
+            Choice(("surface_normal", "reversed_approach")),
+            "along the normal of the expected surface, or against the velocity of the approach",
+            default="surface_normal",
+        ),
     ]
-    time_error: Annotated[float, Entry(Number("s", POSITIVE), "zeta, largest |t_1 - T_nom|")]
-    post_impact_time: Annotated[
-        float, Entry(Number("s", POSITIVE), "t_xi, time until the behaviour counts as expected")
+    distance: Annotated[float, Entry(Number("m", POSITIVE), "way of the end-effector", default="5 cm")]
+    speed: Annotated[float, Entry(Number("m/s", POSITIVE), "largest speed on it", default="0.2 m/s")]
+    acceleration: Annotated[
+        float, Entry(Number("m/s^2", POSITIVE), "largest acceleration of its reference", default="2 m/s^2")
     ]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Admittance:
+    """Yielding to external torques until nothing touches the arm, Flacco 2016 (15), and going on."""
+
+    gain: Annotated[
+        Vector,
+        Entry(
+            Numbers(JOINTS, "rad/Nm/s", POSITIVE, repeats=True),
+            "K_a, speed for the external torque beyond the threshold",
+            default="0.02 rad/Nm/s",
+        ),
+    ]
+    threshold: Annotated[
+        Vector,
+        Entry(
+            Numbers(JOINTS, "Nm", POSITIVE, repeats=True),
+            "external torque below which a joint is not touched; above friction and model errors",
+            default="2 Nm",
+        ),
+    ]
+    speed: Annotated[
+        Vector,
+        Entry(
+            Numbers(JOINTS, "rad/s", POSITIVE, repeats=True),
+            "largest speed of a joint that yields, and on the way back",
+            default="0.5 rad/s",
+        ),
+    ]
+    acceleration: Annotated[
+        Vector,
+        Entry(
+            Numbers(JOINTS, "rad/s^2", POSITIVE, repeats=True),
+            "largest acceleration of its reference",
+            default="5 rad/s^2",
+        ),
+    ]
+    excursion: Annotated[
+        Vector,
+        Entry(
+            Numbers(JOINTS, "rad", POSITIVE, repeats=True),
+            "how far a joint may be led from where it began to yield",
+            default="0.5 rad",
+        ),
+    ]
+    quiet_time: Annotated[
+        float, Entry(Number("s", Range(0.5, 60.0)), "time without a touch after which the task goes on", default="2 s")
+    ]
+    time_limit: Annotated[
+        float, Entry(Number("s", POSITIVE), "time of yielding after which the arm stops", default="30 s")
+    ]
+    attempts: Annotated[
+        int, Entry(Count(), "how often a task is taken up again; at the next interruption the arm stops", default=3)
+    ]
+    resume_duration: Annotated[
+        float,
+        Entry(Number("s", POSITIVE), "time in which the clock of the task comes back to full speed", default="0.5 s"),
+    ]
+
+    def check(self) -> None:
+        """Require that there is time for the silence."""
+        if self.time_limit < self.quiet_time:
+            raise Refusal("time_limit", self.time_limit, f"at least quiet_time = {self.quiet_time:g} s")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Reaction:
     """What is done after a verdict."""
 
-    on_unexpected_impact: Annotated[str, Entry(Choice(("stop", "continue")), "wrong time or place")]
-    on_unexpected_post_impact: Annotated[str, Entry(Choice(("stop", "continue")), "wrong behaviour afterwards")]
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Simulation:
-    """The simulated robot side."""
-
-    seed: Annotated[int, Entry(Count(), "seed of the sensor noise")]
-    noise: Annotated[float, Entry(Number("", NOT_NEGATIVE), "factor on the sensor noise of Proper 2021 (3.5), 0: none")]
-    joint_friction: Annotated[bool, Entry(Flag(), "whether the joints have friction")]
-    command_timeout: Annotated[
-        float, Entry(Number("s", POSITIVE), "age of a command after which the arm is damped instead")
-    ]
-    lost_command_damping: Annotated[
-        Vector,
-        Entry(
-            Numbers(JOINTS, "Nm*s/rad", NOT_NEGATIVE, repeats=True),
-            "damping that acts when commands are lost",
-        ),
-    ]
-    largest_step: Annotated[float, Entry(Number("s", Range(1e-7, 1e-3)), "largest integration step of the plant")]
+    on_unexpected_impact: Annotated[str, Entry(Choice(REACTIONS), "wrong time or place")]
+    on_unexpected_post_impact: Annotated[str, Entry(Choice(REACTIONS), "wrong behaviour afterwards")]
+    pull_back: Annotated[PullBack, Entry(Section(PullBack), "the motion of `pull_back`", default={})]
+    admittance: Annotated[Admittance, Entry(Section(Admittance), "the motion of `admittance`", default={})]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -373,6 +371,10 @@ class Scenario:
         if self.simulation.largest_step > period:
             step = self.simulation.largest_step
             raise Refusal("simulation.largest_step", step, f"at most control.period = {period:g} s")
+        delay = self.simulation.measurement_delay
+        if abs(delay / period - round(delay / period)) > 1e-6:
+            raise Refusal("simulation.measurement_delay", delay, f"a multiple of control.period = {period:g} s")
+        _require_known_links(self.actual_environment.touches, robot)
 
     def with_overrides(self, overrides: Mapping[str, Any]) -> Scenario:
         """Return a changed scenario, checked like a file.
@@ -403,6 +405,15 @@ def scenario_from_document(document: Node) -> Scenario:
 @lru_cache(maxsize=16)
 def _robot(model: str, end_effector: str, motor_inertia: str) -> RobotDescription:
     return load_robot(model, end_effector, motor_inertia)
+
+
+def _require_known_links(touches: tuple[Touch, ...], robot: RobotDescription) -> None:
+    """Refuse a touch on something that the robot does not have."""
+    moving = [frame.name for frame in robot.pinocchio_model.frames if frame.parentJoint > 0]
+    for k, touch in enumerate(touches):
+        if touch.link not in moving:
+            allowed = f"one of {', '.join(moving)}"
+            raise Refusal(f"actual_environment.touches[{k}].link", touch.link, allowed)
 
 
 def _require_inside_limits(task: Task, robot: RobotDescription) -> None:

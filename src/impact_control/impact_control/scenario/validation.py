@@ -8,7 +8,7 @@ from typing import Annotated, Any, Protocol, TypeVar, get_origin, get_type_hints
 
 from impact_control.errors import ScenarioError
 from impact_control.scenario.document import Node
-from impact_control.scenario.fields import REQUIRED, Entry, Refusal, Section, Sizes
+from impact_control.scenario.fields import REQUIRED, Entry, Refusal, Section, Sections, Sizes
 
 _T = TypeVar("_T")
 
@@ -72,6 +72,9 @@ def _entry(
         node = Node(declaration.default, section.origin)
     if isinstance(kind, Section) and node.is_mapping:
         return build(kind.type, node, sizes, key)
+    if isinstance(kind, Sections) and isinstance(node.value, list):
+        items = (item if isinstance(item, Node) else Node(item, node.origin) for item in node.value)
+        return tuple(build(kind.type, item, sizes, f"{key}[{k}]") for k, item in enumerate(items))
     try:
         return kind.parse(node.plain(), sizes, siblings)
     except Refusal as refusal:
@@ -81,9 +84,12 @@ def _entry(
 def _origin(node: Node, key: str) -> str:
     """Return where the entry stands, or the nearest section around it when it was left out."""
     for part in key.split("."):
-        if not (node.is_mapping and part in node.value):
+        name, _, index = part.partition("[")
+        if not (node.is_mapping and name in node.value):
             break
-        node = node.value[part]
+        node = node.value[name]
+        if index:
+            node = node.value[int(index.rstrip("]"))]
     return node.origin
 
 

@@ -1,0 +1,49 @@
+"""Gains and limits of the control law."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from impact_control.errors import InvalidInputError
+from impact_control.types import Vector
+
+
+@dataclass(frozen=True)
+class ControlParameters:
+    """Gains and limits of the law.
+
+    position_gain, orientation_gain, posture_gain, hold_gain: k of van Steen 2024 (15)-(17) [1/s^2]; the
+    velocity gain is 2 sqrt(k). weights w_p, w_theta, w_q [-] of (18). interim_duration Delta t_int [s] of (24).
+    friction_compensation [0..1]: part of the robot's friction model that is fed forward.
+    stop_rate [1/s]: decay of the joint velocity in a stop. stop_damping (n,) [Nm s/rad]: for faults.
+    acceleration_limit (n,) [rad/s^2]. period [s].
+    qp_failures: consecutive failed problems after which the controller gives up.
+    """
+
+    position_gain: float
+    orientation_gain: float
+    posture_gain: float
+    position_weight: float
+    orientation_weight: float
+    posture_weight: float
+    interim_duration: float
+    friction_compensation: float
+    stop_rate: float
+    stop_damping: Vector
+    acceleration_limit: Vector
+    hold_gain: float = 400.0
+    period: float = 1e-3
+    qp_failures: int = 5
+
+    def __post_init__(self) -> None:
+        for name in ("position_gain", "orientation_gain", "posture_gain", "hold_gain", "stop_rate", "period"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value > 0.0):
+                raise InvalidInputError(name, value, "a finite number above 0")
+        for name in ("position_weight", "orientation_weight", "posture_weight", "interim_duration"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value >= 0.0):
+                raise InvalidInputError(name, value, "a finite number of at least 0")
+        if not 0.0 <= self.friction_compensation <= 1.0:
+            raise InvalidInputError("friction_compensation", self.friction_compensation, "a number in [0, 1]")

@@ -1,0 +1,157 @@
+"""The parts of a pipeline, and their settings, as a scenario chooses them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from impact_control import detection
+from impact_control.classification import (
+    Classifier,
+    ClassifierParameters,
+    CompletionParameters,
+    ContactCompletion,
+    SimultaneousImpactClassifier,
+    SingleImpactClassifier,
+)
+from impact_control.control import AdmittanceParameters, ContactForce, ControlParameters, RetreatParameters
+from impact_control.detection import SCORES, Detector, FirstOf
+from impact_control.observation import MomentumObserver
+from impact_control.reaction import Reaction, ReactionParameters
+from impact_control.references import ImpactReference
+from impact_control.robots import Dynamics, RobotDescription
+from impact_control.scenario import SIMULTANEOUS, Scenario
+from impact_control.types import Vector
+
+
+def classifier_parameters(scenario: Scenario) -> ClassifierParameters:
+    """Return the tuning parameters of the scenario's classifier."""
+    c = scenario.classification
+    return ClassifierParameters(
+        window_length=c.window_length,
+        decay_rate=c.decay_rate,
+        envelope_margin=tuple(c.envelope_margin.tolist()),
+        configuration_error=c.configuration_error,
+        time_error=c.time_error,
+        post_impact_time=c.post_impact_time,
+        impact_interval=math.inf if c.impact_interval is None else c.impact_interval,
+    )
+
+
+def make_classifier(scenario: Scenario, size: int) -> Classifier:
+    """Return the scenario's classifier for an arm of `size` joints."""
+    parameters = classifier_parameters(scenario)
+    if scenario.classification.method == SIMULTANEOUS:
+        awaits = scenario.classification.completion is not None
+        return SimultaneousImpactClassifier(parameters, size, await_completion=awaits)
+    return SingleImpactClassifier(parameters, size)
+
+
+def make_completion(scenario: Scenario, robot: RobotDescription) -> ContactCompletion | None:
+    """Return what tells the scenario's classifier that all points touch; None when it does not wait for that."""
+    c = scenario.classification.completion
+    if c is None:
+        return None
+    parameters = CompletionParameters(c.window, c.largest_speed, c.least_force)
+    return ContactCompletion(robot.end_effector.contact_points, parameters)
+
+
+def control_parameters(scenario: Scenario, robot: RobotDescription) -> ControlParameters:
+    """Return gains and limits of the scenario's controller.
+
+    The damping of a fault lets each joint, with the inertia it has at the home configuration, decay at the
+    scenario's stop rate.
+    """
+    c = scenario.control
+    dynamics = Dynamics(robot)
+    home = scenario.task.home_configuration
+    dynamics.update(home, np.zeros_like(home))
+    inertia = np.diag(dynamics.mass_matrix) + robot.transmission.reduced_motor_inertia
+    return ControlParameters(
+        position_gain=c.gains.position,
+        orientation_gain=c.gains.orientation,
+        posture_gain=c.gains.posture,
+        position_weight=c.weights.position,
+        orientation_weight=c.weights.orientation,
+        posture_weight=c.weights.posture,
+        interim_duration=c.interim_duration,
+        friction_compensation=c.friction_compensation,
+        stop_rate=c.stop_damping,
+        stop_damping=c.stop_damping * inertia,
+        acceleration_limit=c.max_joint_acceleration,
+        period=c.period,
+    )
+
+
+def contact_force(scenario: Scenario, reference: ImpactReference) -> ContactForce:
+    """Return the force the task asks for after the impact, on the expected surface."""
+    return ContactForce(
+        magnitude=scenario.task.post.force,
+        friction=scenario.expected_environment.surface.friction,
+        normal=reference.geometry.normal,
+        offset=reference.geometry.contact_offset,
+    )
+
+
+def reaction_parameters(scenario: Scenario) -> ReactionParameters:
+    """Return what the scenario wants done after a verdict."""
+    r = scenario.reaction
+    return ReactionParameters(
+        on_unexpected_impact=Reaction[r.on_unexpected_impact.upper()],
+        on_unexpected_post_impact=Reaction[r.on_unexpected_post_impact.upper()],
+        threshold=r.admittance.threshold,
+        quiet_time=r.admittance.quiet_time,
+        time_limit=r.admittance.time_limit,
+        attempts=r.admittance.attempts,
+    )
+
+
+def retreat_parameters(scenario: Scenario) -> RetreatParameters:
+    """Return how the scenario pulls back."""
+    p = scenario.reaction.pull_back
+    return RetreatParameters(p.distance, p.speed, p.acceleration)
+
+
+def retreat_direction(scenario: Scenario, reference: ImpactReference) -> Vector:
+    """Return the direction (3,) away from the contact, frame A, in which the scenario pulls back."""
+    geometry = reference.geometry
+    if scenario.reaction.pull_back.direction == "surface_normal":
+        return geometry.normal
+    return -geometry.approach_velocity
+
+
+def admittance_parameters(scenario: Scenario) -> AdmittanceParameters:
+    """Return how the scenario's arm yields, and goes back to its task."""
+    a = scenario.reaction.admittance
+    return AdmittanceParameters(a.gain, a.threshold, a.speed, a.acceleration, a.excursion, a.resume_duration)
+
+
+def make_observer(scenario: Scenario, robot: RobotDescription) -> MomentumObserver:
+    """Return the scenario's momentum observer for flexible joints."""
+    transmission = robot.transmission
+    return MomentumObserver(scenario.detection.observer_gain, transmission.damping / transmission.stiffness)
+
+
+def detector_settings(scenario: Scenario) -> dict[str, dict[str, object]]:
+    """Return the settings of each detector the scenario uses, by its name in `impact_control.detection`."""
+    chosen = scenario.detection
+    sections = {name: getattr(chosen, name) for name in SCORES}
+    return {
+        name: {**vars(section), "refractory_time": chosen.refractory_time}
+        for name, section in sections.items()
+        if section is not None
+    }
+
+
+def make_detector(scenario: Scenario, size: int) -> Detector:
+    """Return the scenario's detector for an arm of `size` joints, several in one if it uses several."""
+    settings = detector_settings(scenario)
+    detectors = [detection.make_detector(name, parameters, size) for name, parameters in settings.items()]
+    return detectors[0] if len(detectors) == 1 else FirstOf(detectors, scenario.detection.refractory_time)
+
+
+def rate_threshold(scenario: Scenario, size: int) -> Vector:
+    """Return the bounds (n,) [Nm/s] of the residual's rate; NaN where the scenario's detectors have none."""
+    section = scenario.detection.residual_rate
+    return np.full(size, np.nan) if section is None else section.threshold

@@ -1,0 +1,77 @@
+"""The classifier of a scenario and its tuning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from impact_control.scenario.fields import (
+    JOINTS,
+    NOT_NEGATIVE,
+    POSITIVE,
+    Choice,
+    Count,
+    Entry,
+    Number,
+    Numbers,
+    Refusal,
+    Section,
+)
+from impact_control.types import Vector
+
+SINGLE, SIMULTANEOUS = "single", "simultaneous"
+"""Proper 2021, Algorithms 1 and 2."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Completion:
+    """When all contact points of the end-effector touch, Proper 2021 section 5.2."""
+
+    window: Annotated[int, Entry(Count(2, 10_000), "samples over which the means are taken, and have to hold")]
+    largest_speed: Annotated[
+        float, Entry(Number("m/s", POSITIVE), "mean speed of a contact point along the normal of the face")
+    ]
+    least_force: Annotated[float, Entry(Number("N", POSITIVE), "mean force on the face")]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Classification:
+    """The classifier and its parameters, Proper 2021 sections 4.3 and 4.4."""
+
+    method: Annotated[
+        str,
+        Entry(Choice((SINGLE, SIMULTANEOUS)), "one impact, Algorithm 1, or many points, Algorithm 2", default=SINGLE),
+    ]
+    window_length: Annotated[int, Entry(Count(1), "m, samples of the moving window")]
+    decay_rate: Annotated[float, Entry(Number("1/s", POSITIVE), "a, rate at which the envelope closes")]
+    envelope_margin: Annotated[Vector, Entry(Numbers(JOINTS, "rad/s", NOT_NEGATIVE, repeats=True), "e_eta")]
+    configuration_error: Annotated[
+        float, Entry(Number("rad", POSITIVE), "epsilon, largest norm of q(t_1) - q_ref(T_nom)")
+    ]
+    time_error: Annotated[float, Entry(Number("s", POSITIVE), "zeta, largest |t_1 - T_nom|")]
+    post_impact_time: Annotated[
+        float, Entry(Number("s", POSITIVE), "t_xi, time until the behaviour counts as expected")
+    ]
+    impact_interval: Annotated[
+        float | None,
+        Entry(
+            Number("s", POSITIVE),
+            "simultaneous: t_int, largest time between two impacts; any when left out",
+            default=None,
+        ),
+    ]
+    completion: Annotated[
+        Completion | None,
+        Entry(
+            Section(Completion, none_allowed=True),
+            "simultaneous: judge the behaviour from full contact on, and not after every impact",
+            default="none",
+        ),
+    ]
+
+    def check(self) -> None:
+        """Require that what only the simultaneous classifier reads is given to it only."""
+        if self.method == SINGLE:
+            for key in ("impact_interval", "completion"):
+                if getattr(self, key) is not None:
+                    raise Refusal(key, "given", f"only with classification.method {SIMULTANEOUS}")

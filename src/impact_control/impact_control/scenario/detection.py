@@ -1,0 +1,84 @@
+"""Observer and impact detectors of a scenario: each detector that has a section is used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from impact_control.scenario.fields import (
+    JOINTS,
+    NOT_NEGATIVE,
+    POSITIVE,
+    Count,
+    Entry,
+    JointNumbers,
+    Number,
+    Numbers,
+    Refusal,
+    Section,
+)
+from impact_control.types import Vector
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ResidualRate:
+    """Rate of the momentum residual, Proper 2021 (3.4), (3.6), (3.7): hard impacts."""
+
+    threshold: Annotated[Vector, Entry(Numbers(JOINTS, "Nm/s", POSITIVE, repeats=True), "r_b, bound of the rate")]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Residual:
+    """The momentum residual itself, Proper 2021 (2.91): soft and slow touches too."""
+
+    threshold: Annotated[
+        Vector, Entry(Numbers(JOINTS, "Nm", POSITIVE, repeats=True), "bound; above the friction that is not known")
+    ]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class VelocityJump:
+    """Joint velocity against where its last samples point, Proper 2021 section 1.1."""
+
+    threshold: Annotated[Vector, Entry(Numbers(JOINTS, "rad/s", POSITIVE, repeats=True), "bound of the jump")]
+    window: Annotated[int, Entry(Count(2, 1000), "samples through which the line is laid", default=8)]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TorqueError:
+    """Sum of the torque errors of chosen joints, Wang 2022 section VI. Needs detector and controller in one process."""
+
+    threshold: Annotated[float, Entry(Number("Nm", POSITIVE), "bound of the sum")]
+    joints: Annotated[tuple[int, ...], Entry(JointNumbers(), "joints whose errors are added, the first is 1")]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Detection:
+    """Momentum observer, Proper 2021 (2.89), and the impact detectors; the first of them to report makes the event."""
+
+    observer_gain: Annotated[Vector, Entry(Numbers(JOINTS, "1/s", POSITIVE, repeats=True), "diagonal of K_O")]
+    refractory_time: Annotated[
+        float, Entry(Number("s", NOT_NEGATIVE), "least time between two detected impacts, t_int")
+    ]
+    residual_rate: Annotated[
+        ResidualRate | None,
+        Entry(Section(ResidualRate, none_allowed=True), "detector on the rate of the residual", default="none"),
+    ]
+    residual: Annotated[
+        Residual | None,
+        Entry(Section(Residual, none_allowed=True), "detector on the residual", default="none"),
+    ]
+    velocity_jump: Annotated[
+        VelocityJump | None,
+        Entry(Section(VelocityJump, none_allowed=True), "detector on jumps of the velocity", default="none"),
+    ]
+    torque_error: Annotated[
+        TorqueError | None,
+        Entry(Section(TorqueError, none_allowed=True), "detector on the error of the torque control", default="none"),
+    ]
+
+    def check(self) -> None:
+        """Require a detector."""
+        if not (self.residual_rate or self.residual or self.velocity_jump or self.torque_error):
+            names = "residual_rate, residual, velocity_jump, torque_error"
+            raise Refusal("residual_rate", "none", f"at least one detector of {names}")

@@ -1,0 +1,70 @@
+"""What a scenario says of the simulated robot side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from impact_control.scenario.fields import (
+    JOINTS,
+    NOT_NEGATIVE,
+    POSITIVE,
+    Count,
+    Entry,
+    Flag,
+    Number,
+    Numbers,
+    Range,
+    Section,
+)
+from impact_control.types import Vector
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class JointBacklash:
+    """Dead zone of the transmissions, Flacco 2016 (5), (6)."""
+
+    gap: Annotated[
+        Vector,
+        Entry(Numbers(JOINTS, "rad", NOT_NEGATIVE, repeats=True), "half-width alpha of the free play", "0 rad"),
+    ]
+    damping: Annotated[
+        Vector,
+        Entry(Numbers(JOINTS, "Nm*s/rad", NOT_NEGATIVE, repeats=True), "K_phi,v inside the gap", "0 Nm*s/rad"),
+    ]
+    dry_friction: Annotated[
+        Vector, Entry(Numbers(JOINTS, "Nm", NOT_NEGATIVE, repeats=True), "K_phi,s inside the gap", "0 Nm")
+    ]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Simulation:
+    """The simulated robot side."""
+
+    seed: Annotated[int, Entry(Count(), "seed of the sensor noise")]
+    noise: Annotated[float, Entry(Number("", NOT_NEGATIVE), "factor on the sensor noise of Proper 2021 (3.5), 0: none")]
+    measurement_delay: Annotated[
+        float,
+        Entry(
+            Number("s", Range(0.0, 0.1)),
+            "age of the joint states when they are sent, whole control periods; delays detection, Proper 2021 3.3.1",
+            "0 s",
+        ),
+    ]
+    joint_friction: Annotated[bool, Entry(Flag(), "whether the joints have friction")]
+    backlash: Annotated[JointBacklash, Entry(Section(JointBacklash), "free play of the joints", {})]
+    torque_loop: Annotated[
+        bool, Entry(Flag(), "whether the low-level torque loop acts, which reduces the motor inertia to B_theta", True)
+    ]
+    torque_filter: Annotated[bool, Entry(Flag(), "whether the torque that this loop feeds back is filtered", True)]
+    command_timeout: Annotated[
+        float, Entry(Number("s", POSITIVE), "age of a command after which the arm is damped instead")
+    ]
+    lost_command_damping: Annotated[
+        Vector,
+        Entry(
+            Numbers(JOINTS, "Nm*s/rad", NOT_NEGATIVE, repeats=True),
+            "damping that acts when commands are lost",
+        ),
+    ]
+    largest_step: Annotated[float, Entry(Number("s", Range(1e-7, 1e-3)), "largest integration step of the plant")]

@@ -1,0 +1,37 @@
+"""Scenarios with several contacts, touches and reactions on the live graph, one run each in lockstep."""
+
+from __future__ import annotations
+
+import pytest
+from live_runs import run
+
+from impact_control.graph import Shape, describe_graph
+from impact_control.nodes.session import Session
+from impact_control.pipeline import Outcome
+
+pytestmark = [pytest.mark.scenario, pytest.mark.timeout(300)]
+
+PRESSING = ["ante", "interim", "post", "stopped"]
+
+EXPECTED = {
+    "tabletop_edge": (Outcome.SUCCEEDED, PRESSING),
+    "tabletop_edge_tilted": (Outcome.SUCCEEDED, PRESSING),
+    "tabletop_plate": (Outcome.SUCCEEDED, PRESSING),
+    "tabletop_touch": (Outcome.IMPACT_UNEXPECTED, ["ante", "stopped"]),
+    "tabletop_admittance": (Outcome.SUCCEEDED, ["ante", "admittance", "resume", *PRESSING]),
+}
+
+
+@pytest.mark.parametrize("scenario", EXPECTED)
+def test_scenario_ends_as_it_must(scenario, tmp_path):
+    outcome, modes = EXPECTED[scenario]
+    with Session(describe_graph(scenario, shape=Shape.COMPOSED, lockstep=True), tmp_path / "log") as session:
+        session.start()
+        result, evaluation = run(session, scenario, 1, tmp_path / "bag")
+    analysis = evaluation.analysis
+    assert result.outcome is outcome, result.summary
+    assert [interval.mode for interval in analysis.modes if interval.mode != "idle"] == modes
+    assert analysis.within_limits
+    assert analysis.final_speed < 0.02, "not at rest at the end"
+    if outcome is Outcome.SUCCEEDED:
+        assert analysis.final_force == pytest.approx(30.0, rel=0.2)
