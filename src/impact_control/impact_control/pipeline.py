@@ -51,8 +51,9 @@ class Outcome(IntEnum):
 SETTLE_TIME = 0.5
 LONGEST_SETTLE_TIME = 2.0
 REST_SPEED = 0.02
-"""A task goes on after it was stopped or is over, at least and at most for these times [s], until every joint is
-slower than this [rad/s]: so that the rest of the arm is seen and on record."""
+REST_TIME = 0.2
+"""A task goes on after it was stopped or is over, at least and at most for the first two times [s], until every joint
+has been slower than this speed [rad/s] for this time [s]: so that the rest of the arm is seen and on record."""
 
 JUDGED = (*RUNNING, Mode.STOPPED)
 """Modes in which the classifier follows the arm; in the others the clock of the task stands or is slowed down."""
@@ -126,7 +127,7 @@ class Pipeline:
         self._task_running = False
         self._cancelled = False
         self._stopped_at = math.nan
-        self._impacts_before = 0
+        self._moved_at = math.nan
         self._timeout = scenario.control.state_timeout
         self._last_time = -math.inf
         self._lower = robot.limits.position_lower - LIMIT_TOLERANCE
@@ -378,10 +379,12 @@ class Pipeline:
             self._finish()
         elif controller.mode is Mode.STOPPED:
             if math.isnan(self._stopped_at):
-                self._stopped_at = time
-            elif time - self._stopped_at >= SETTLE_TIME and (
-                largest_magnitude(velocity) < REST_SPEED or time - self._stopped_at >= LONGEST_SETTLE_TIME
-            ):
+                self._stopped_at = self._moved_at = time
+            if largest_magnitude(velocity) >= REST_SPEED:
+                self._moved_at = time
+            stopped_for = time - self._stopped_at
+            at_rest = stopped_for >= SETTLE_TIME and time - self._moved_at >= REST_TIME
+            if at_rest or stopped_for >= LONGEST_SETTLE_TIME:
                 self._finish()
         elif controller.mode in RUNNING and controller.task_time >= self._duration:
             self.reaction.end()
