@@ -107,6 +107,12 @@ def reaction_parameters(scenario: Scenario) -> ReactionParameters:
     )
 
 
+def may_yield(scenario: Scenario) -> bool:
+    """Whether the scenario lets the arm yield to external torques after a verdict."""
+    r = scenario.reaction
+    return "admittance" in (r.on_unexpected_impact, r.on_unexpected_post_impact)
+
+
 def retreat_parameters(scenario: Scenario) -> RetreatParameters:
     """Return how the scenario pulls back."""
     p = scenario.reaction.pull_back

@@ -25,6 +25,7 @@ from impact_control.parts import (
     make_completion,
     make_detector,
     make_observer,
+    may_yield,
     reaction_parameters,
     retreat_direction,
     retreat_parameters,
@@ -104,8 +105,9 @@ class Pipeline:
         self.scenario = scenario
         self.robot = robot
         self.dynamics = Dynamics(robot)
-        # A controller observes too: it yields to external torques, wherever impacts are detected.
+        # A controller observes too, where it may have to yield to external torques.
         self.observer = make_observer(scenario, robot) if detect or control else None
+        self._observes = detect or scenario.classification.completion is not None or may_yield(scenario)
         n = len(robot.joint_names)
         self.detector = make_detector(scenario, n) if detect else None
         self._signals = DetectionSignals(n)
@@ -177,6 +179,7 @@ class Pipeline:
         self._retreat = retreat_parameters(scenario)
         self._away = retreat_direction(scenario, reference)
         self._admittance = admittance_parameters(scenario)
+        self._observes = self.detector is not None or self.completion is not None or may_yield(scenario)
         self._touched = False
         self.finished = False
         self._cancelled = False
@@ -216,7 +219,7 @@ class Pipeline:
             self.controller.start(*self._armed, time)
             self._armed = None
             self._task_running = True
-        if self.observer is not None:
+        if self.observer is not None and self._observes:
             dynamics.update_momentum_terms()
             self.observer.update(
                 dynamics.mass_matrix,
