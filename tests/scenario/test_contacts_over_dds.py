@@ -34,4 +34,5 @@ def test_scenario_ends_as_it_must(scenario, tmp_path):
     assert analysis.within_limits
     assert analysis.final_speed < 0.02, "not at rest at the end"
     if outcome is Outcome.SUCCEEDED:
+        assert 0.0 <= analysis.detection_delay <= 3e-3
         assert analysis.final_force == pytest.approx(30.0, rel=0.2)

@@ -11,7 +11,14 @@ import numpy as np
 
 from impact_control.identification import GROSS_VELOCITY_WINDOW, ante_impact_velocity, gross_post_impact_velocity
 from impact_control.recording.commands import CommandLimits, commanded_peaks
-from impact_control.recording.contact import contact_end, desired_force, final_force, peak_force, true_impact_time
+from impact_control.recording.contact import (
+    contact_end,
+    desired_force,
+    final_force,
+    peak_force,
+    touch_start,
+    true_impact_time,
+)
 from impact_control.recording.decisions import (
     ModeInterval,
     Verdict,
@@ -41,7 +48,8 @@ class RunAnalysis:
         modes: modes of the controller, in order.
         detections: (k,) stamps of the samples on which impacts were detected.
         true_impact_time: first contact of the simulated robot.
-        detection_delay: [s] first detection minus true contact; negative for a false alarm before it.
+        detection_delay: [s] first detection minus true contact; negative for a false alarm before it, which an event
+            after somebody touched the arm is not.
         verdict: of the classifier.
         final_force: [N] mean normal force at the end of the last post-impact mode (its last `FORCE_WINDOW`), of
             the recording where that mode is missing.
@@ -124,7 +132,7 @@ def analyse(recording: Recording, *, limits: CommandLimits | None = None, topics
         modes=modes,
         detections=detections,
         true_impact_time=contact,
-        detection_delay=float(detections[0]) - contact if detections.size and contact is not None else None,
+        detection_delay=_detection_delay(detections, contact, touch_start(recording, topics)),
         verdict=verdict,
         final_force=final_force(recording, topics, end),
         desired_force=desired_force(recording, topics, end),
@@ -138,6 +146,13 @@ def analyse(recording: Recording, *, limits: CommandLimits | None = None, topics
         gross_post_velocity=_gross_velocity(measured, impact),
         timing=loop_timing(recording, topics),
     )
+
+
+def _detection_delay(detections: Vector, contact: float | None, touched: float) -> float | None:
+    if contact is None:
+        return None
+    of_contact = detections[(detections < touched) | (detections >= contact)]
+    return float(of_contact[0]) - contact if of_contact.size else None
 
 
 def _impact_time(contact: float | None, detections: Vector) -> float | None:

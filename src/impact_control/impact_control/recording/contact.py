@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -54,6 +55,15 @@ def touch_torques(recording: Recording, topics: Topics) -> tuple[Vector, Matrix]
     """
     column = _truth_column(recording, topics, "external_torque")
     return None if column is None or not column[1].any() else column
+
+
+def touch_start(recording: Recording, topics: Topics) -> float:
+    """When somebody first touched the arm [s]; infinity when nobody did, or the recording does not know."""
+    touches = touch_torques(recording, topics)
+    if touches is None:
+        return math.inf
+    time, torque = touches
+    return float(time[np.flatnonzero(np.any(torque != 0.0, axis=1))[0]])
 
 
 def _truth_column(recording: Recording, topics: Topics, name: str) -> tuple[Vector, Matrix] | None:
