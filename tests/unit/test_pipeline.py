@@ -90,6 +90,34 @@ def test_tabletop_is_expected(seed, delay, lost):
     assert_limits_kept(record, plan("tabletop")[1])
 
 
+def test_a_behaviour_that_the_next_impact_may_take_back_is_answered_when_it_stands():
+    """Algorithm 2 without completion names it at once, but it stands t_xi after the last impact only."""
+    scenario, robot, reference = plan("tabletop")
+    scenario = scenario.with_overrides(
+        {"classification.method": "simultaneous", "classification.envelope_margin": "0 rad/s"}
+    )
+    plant, sensors, gate = build_simulation(scenario)
+    pipeline = Pipeline(scenario, robot)
+    pipeline.reset()
+    pipeline.start(reference, scenario)
+    named = answered = None
+    for k in range(2000):
+        sample = sensors.measure(plant)
+        pipeline.tick(k * PERIOD, sample.position, sample.velocity, sample.torque)
+        if named is None and pipeline.post_impact is Verdict.UNEXPECTED:
+            named = k * PERIOD
+            assert not pipeline.classifier.settled
+            assert pipeline.controller.mode is not Mode.STOPPED
+        if pipeline.controller.mode is Mode.STOPPED:
+            answered = k * PERIOD
+            break
+        gate.offer(pipeline.torque)
+        plant.step(gate.select(plant.link_velocity, PERIOD))
+    last = pipeline.classifier.last_impact_time
+    assert named < last + scenario.classification.post_impact_time < answered
+    assert answered < last + scenario.classification.post_impact_time + 3 * PERIOD
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_tilted_table_is_an_expected_impact_with_unexpected_behaviour(seed):
     record = run("tabletop_tilted", seed=seed)

@@ -240,7 +240,9 @@ class Pipeline:
                 if self.completion is not None and self.impacts:
                     self._look_for_full_contact(self.completion, self.classifier, self.observer, seconds, velocity)
                 if self.classifier.update(seconds, velocity, controller.wanted.joint_velocity):
-                    self._take_verdict()
+                    self._take_verdict(self.classifier)
+                elif self.classifier.settled:
+                    self._react()
         self._end_task_if_due(time, velocity)
 
     def _detect(
@@ -290,7 +292,7 @@ class Pipeline:
             return
         seconds = time - self.controller.start_time
         if self.classifier is not None and self.classifier.impact_detected(seconds, position):
-            self._take_verdict()
+            self._take_verdict(self.classifier)
         self.controller.impact(time)
 
     def verdict(self, impact: Verdict, post_impact: Verdict) -> None:
@@ -300,11 +302,12 @@ class Pipeline:
             self.post_impact = post_impact
             self._react()
 
-    def _take_verdict(self) -> None:
-        if self.classifier is not None:
-            self.impact = self.classifier.impact
-            self.post_impact = self.classifier.post_impact
-            self.verdict_changed = True
+    def _take_verdict(self, classifier: Classifier) -> None:
+        """Report a verdict that changed, and answer it unless the next impact of many may take it back."""
+        self.impact = classifier.impact
+        self.post_impact = classifier.post_impact
+        self.verdict_changed = True
+        if classifier.settled:
             self._react()
 
     def _react(self) -> None:
