@@ -131,8 +131,11 @@ def test_interim_mode_takes_velocity_feedback_out_and_blends_it_in():
             c.impact(time - gamma * PARAMETERS.interim_duration)
 
         bench = settled(time, q, wrong, steps, samples=60)
-        achieved = bench.dynamics.jacobian @ bench.controller.qp.acceleration + bench.dynamics.jacobian_rate_velocity
-        press = bench.dynamics.jacobian @ bench.controller._law.force_acceleration
+        dynamics, qp = bench.dynamics, bench.controller.qp
+        achieved = dynamics.jacobian @ qp.acceleration + dynamics.jacobian_rate_velocity
+        wrench, torque = np.zeros(6), np.zeros(7)
+        FORCE.press(1.0, bench.controller.post.velocity, dynamics.jacobian, wrench, torque)
+        press = dynamics.jacobian @ np.linalg.solve(qp.inertia, torque)
         return achieved[:3] - press[:3] - bench.controller.post.acceleration, bench
 
     none, bench = acceleration(0.0)
@@ -150,9 +153,10 @@ def test_pressing_adds_the_torque_of_the_force():
     bench = settled(time, q, dq, lambda c: c.impact(1.0))
     c = bench.controller
     assert c.mode is Mode.POST
-    wrench = FORCE.wrench(c.post.velocity, np.zeros(6))
+    wrench, expected = np.zeros(6), np.zeros(7)
+    FORCE.press(1.0, c.post.velocity, bench.dynamics.jacobian, wrench, expected)
     np.testing.assert_allclose(c.force, wrench[:3])
-    expected = bench.dynamics.jacobian.T @ wrench
+    np.testing.assert_allclose(expected, bench.dynamics.jacobian.T @ wrench)
     friction = ROBOT.friction.torque(dq, np.zeros(7)) * PARAMETERS.friction_compensation
     np.testing.assert_allclose(c.torque - friction - bench.dynamics.coriolis, expected, atol=2e-2)
     assert c.force @ REFERENCE.geometry.normal == pytest.approx(-SCENARIO.task.post.force)
@@ -161,11 +165,13 @@ def test_pressing_adds_the_torque_of_the_force():
 def test_force_carries_the_friction_of_sliding_and_the_moment_about_the_centre():
     normal = np.array([0.0, 0.0, 1.0])
     force = ContactForce(30.0, 0.3, normal, -0.02 * normal)
-    resting = force.wrench(np.zeros(3), np.zeros(6))
+    resting, sliding, torque = np.zeros(6), np.zeros(6), np.zeros(6)
+    force.press(1.0, np.zeros(3), np.eye(6), resting, torque)
     np.testing.assert_allclose(resting, [0.0, 0.0, -30.0, 0.0, 0.0, 0.0])
-    sliding = force.wrench(np.array([0.1, 0.0, 0.0]), np.zeros(6))
-    np.testing.assert_allclose(sliding[:3], [9.0, 0.0, -30.0], atol=1e-9)
+    force.press(0.5, np.array([0.1, 0.0, 0.0]), np.eye(6), sliding, torque)
+    np.testing.assert_allclose(sliding[:3], [4.5, 0.0, -15.0], atol=1e-9)
     np.testing.assert_allclose(sliding[3:], np.cross(force.offset, sliding[:3]), atol=1e-12)
+    np.testing.assert_allclose(torque, sliding)
 
 
 def test_idle_holds_the_first_pose():

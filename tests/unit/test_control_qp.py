@@ -28,13 +28,13 @@ def prepared(q=HOME, dq=None):
     dynamics = Dynamics(ROBOT)
     dq = np.zeros(7) if dq is None else dq
     dynamics.update(q, dq)
-    qp.update_inertia(dynamics)
     return qp, dynamics, q, dq
 
 
 def solve(qp, dynamics, q, dq, target, weights=None, matrix=None):
     matrix = np.eye(7) if matrix is None else matrix
-    qp.solve(dynamics, q, dq, matrix, target, np.ones(7) if weights is None else weights, dynamics.coriolis)
+    weights = np.ones(7) if weights is None else weights
+    qp.solve(dynamics, matrix, target, weights, dynamics.coriolis, np.zeros(7))
 
 
 def test_without_active_limits_it_is_the_inverse_dynamics_of_the_target():
@@ -47,6 +47,19 @@ def test_without_active_limits_it_is_the_inverse_dynamics_of_the_target():
     inertia = dynamics.mass_matrix + np.diag(ROBOT.transmission.reduced_motor_inertia)
     np.testing.assert_allclose(qp.torque, inertia @ qp.acceleration + dynamics.coriolis, atol=1e-9)
     assert not qp.limited
+
+
+def test_a_wished_force_is_added_as_its_torque():
+    """Van Steen 2024 (26), (27): a_f = Lambda^-1 f; with the share of joint 1 the torque is J^T f."""
+    qp, dynamics, _, _ = prepared()
+    rows = np.vstack([dynamics.jacobian, np.eye(7)[0]])
+    wrench = np.array([3.0, -1.0, -20.0, 0.2, 0.1, -0.1])
+    pressing = dynamics.jacobian.T @ wrench
+    for _ in range(100):
+        qp.solve(dynamics, rows, np.zeros(7), np.ones(7), np.zeros(7), pressing)
+    np.testing.assert_allclose(qp.torque, pressing, atol=1e-4 * np.abs(pressing).max())
+    inverse_task_inertia = dynamics.jacobian @ np.linalg.solve(qp.inertia, dynamics.jacobian.T)
+    np.testing.assert_allclose(dynamics.jacobian @ qp.acceleration, inverse_task_inertia @ wrench, rtol=1e-4)
 
 
 @settings(deadline=None, max_examples=10)

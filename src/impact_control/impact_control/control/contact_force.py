@@ -8,23 +8,28 @@ from dataclasses import dataclass
 import numpy as np
 
 from impact_control.compiled import compiled
-from impact_control.types import Vector
+from impact_control.types import Matrix, Vector
 
 SLIDING_SPEED = 5e-3
 """[m/s] reference speed above which the friction of sliding is fed forward nearly whole; it fades in below."""
 
 
 @compiled
-def _wrench(
-    magnitude: float, friction: float, normal: Vector, offset: Vector, sliding_velocity: Vector, out: Vector
-) -> None:
+def _press(
+    magnitude: float, friction: float, normal: Vector, offset: Vector, sliding_velocity: Vector, jacobian: Matrix,
+    wrench: Vector, torque: Vector,
+) -> None:  # fmt: skip
     speed = math.sqrt(sliding_velocity[0] ** 2 + sliding_velocity[1] ** 2 + sliding_velocity[2] ** 2)
     along = friction * math.tanh(speed / SLIDING_SPEED) / speed if speed > 1e-9 else 0.0
     for i in range(3):
-        out[i] = magnitude * (along * sliding_velocity[i] - normal[i])
-    out[3] = offset[1] * out[2] - offset[2] * out[1]
-    out[4] = offset[2] * out[0] - offset[0] * out[2]
-    out[5] = offset[0] * out[1] - offset[1] * out[0]
+        wrench[i] = magnitude * (along * sliding_velocity[i] - normal[i])
+    wrench[3] = offset[1] * wrench[2] - offset[2] * wrench[1]
+    wrench[4] = offset[2] * wrench[0] - offset[0] * wrench[2]
+    wrench[5] = offset[0] * wrench[1] - offset[1] * wrench[0]
+    for j in range(torque.shape[0]):
+        torque[j] = 0.0
+        for i in range(6):
+            torque[j] += jacobian[i, j] * wrench[i]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,14 +45,15 @@ class ContactForce:
     normal: Vector
     offset: Vector
 
-    def wrench(self, sliding_velocity: Vector, out: Vector) -> Vector:
-        """Write the wrench (6,) [N, Nm] the robot exerts at E, in axes of A, and return it.
+    def press(self, share: float, sliding_velocity: Vector, jacobian: Matrix, wrench: Vector, torque: Vector) -> None:
+        """Write f, the wrench (6,) [N, Nm] on the surface at E in axes of A, and J^T f, torque (n,) [Nm].
 
-        sliding_velocity (3,) [m/s]: reference of the motion along the surface. The robot carries the friction
-        mu f_N against it. No allocation.
+        share [-] of the force; sliding_velocity (3,) [m/s]: reference of the motion along the surface. The robot
+        carries the friction mu f_N against it. J (6, n), mixed frame E[A]. No allocation.
         """
-        _wrench(self.magnitude, self.friction, self.normal, self.offset, sliding_velocity, out)
-        return out
+        _press(
+            share * self.magnitude, self.friction, self.normal, self.offset, sliding_velocity, jacobian, wrench, torque
+        )
 
 
 NO_FORCE = ContactForce(0.0, 0.0, np.array([0.0, 0.0, 1.0]), np.zeros(3))

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pinocchio as pin
 
 from impact_control.control.admittance import AdmittanceParameters, JointAdmittance
 from impact_control.control.contact_force import NO_FORCE, ContactForce
+from impact_control.control.decay import Decay
 from impact_control.control.modes import Fault, Mode
 from impact_control.control.parameters import ControlParameters
 from impact_control.control.resumption import Resumption, resumption_time, slow_down
@@ -42,10 +42,9 @@ class ReferenceSpreadingController:
         self._parameters = p = parameters
         self._law = law = TorqueLaw(robot, p)
         self.qp = law.qp
-        self._no_torque = np.zeros(n)
-        self._hold_position, self._hold_velocity = np.zeros(n), np.zeros(n)
+        self._at_rest = np.zeros(n)
+        self._decay = Decay(n, p.stop_rate)
         self._hold_rotation = np.eye(3)
-        self._hold_time = 0.0
         self._retreat = Retreat(p.period)
         # Feedback of a joint that is further from its reference than this is cut by the acceleration's bound.
         reach = p.acceleration_limit / p.hold_gain
@@ -173,9 +172,9 @@ class ReferenceSpreadingController:
         if self.mode is Mode.FAULT:
             self.qp.damp(velocity)
         else:
-            self._law.take(dynamics, position, velocity)
+            self._law.take(dynamics)
             self._obey(
-                dynamics, time, position, velocity, self._no_torque if external_torque is None else external_torque
+                dynamics, time, position, velocity, self._at_rest if external_torque is None else external_torque
             )
             self._entering = False
             if self._law.failures >= self._parameters.qp_failures:
@@ -208,12 +207,10 @@ class ReferenceSpreadingController:
 
     def _hold(self, dynamics: Dynamics, time: float, position: Vector, velocity: Vector) -> None:
         if self._entering:
-            self._hold_position[:] = position
-            self._hold_velocity[:] = velocity if self.mode is Mode.STOPPED else 0.0
-            self._hold_time = time
+            self._decay.start(time, position, velocity if self.mode is Mode.STOPPED else self._at_rest)
             self._stand_still(dynamics, position)
-        self._law.decay(self._hold_position, self._hold_velocity, time - self._hold_time)
-        self._law.note_error(self.post.position)
+        self._decay.at(time)
+        self._track(self._decay)
 
     def _withdraw(self, dynamics: Dynamics, position: Vector) -> None:
         retreat, wanted = self._retreat, self.post
@@ -289,11 +286,8 @@ class ReferenceSpreadingController:
 
     def _serve_reference(self, reference: ImpactReference, wanted: ReferenceColumns, share: float) -> None:
         """Follow a sample of a reference, with this share of the contact force."""
-        # R_ref = exp(phi) R_d
-        rotation = pin.exp3(wanted.orientation) @ reference.geometry.orientation
         self.pressing = share > 0.0
-        self._law.serve_task(wanted, rotation, self.gamma, self._force, share)
+        self._law.serve_task(wanted, reference.geometry.orientation, self.gamma, self._force, share)
 
-    def _track(self, motion: JointAdmittance | Resumption) -> None:
-        self._law.track(motion.position, motion.velocity, motion.acceleration)
-        self._law.note_error(self.wanted.position)
+    def _track(self, motion: Decay | JointAdmittance | Resumption) -> None:
+        self._law.track(motion.position, motion.velocity, motion.acceleration, self.wanted.position)

@@ -11,6 +11,7 @@ from qpsolvers import Problem, solve_problem
 from impact_control.compiled import compiled
 from impact_control.control.limits import acceleration_bounds
 from impact_control.errors import InvalidInputError
+from impact_control.impacts.dense import dot, factorise, solve_lower, solve_upper
 from impact_control.robots import Dynamics, RobotDescription
 from impact_control.types import Matrix, Vector
 
@@ -25,25 +26,30 @@ class QPStatus(IntEnum):
 
 
 @compiled
-def _add_diagonal(matrix: Matrix, diagonal: Vector, out: Matrix) -> None:
-    """Write matrix (n, n) + diag(diagonal (n,)) into out. Pinocchio's column order makes numpy slow at this."""
-    n = diagonal.shape[0]
-    for i in range(n):
-        for j in range(n):
-            out[i, j] = matrix[i, j]
-        out[i, i] += diagonal[i]
+def _force_acceleration(inertia: Matrix, torque: Vector, factor: Matrix, acceleration: Vector) -> None:
+    """Write inertia^-1 J^T f (n,) of a wished force f, van Steen 2024 (26), (27); torque (n,) [Nm]: J^T f."""
+    pressing = False
+    for i in range(torque.shape[0]):
+        acceleration[i] = torque[i]
+        pressing = pressing or torque[i] != 0.0
+        for j in range(i + 1):
+            factor[i, j] = inertia[i, j]
+    if pressing:
+        factorise(factor)
+        solve_lower(factor, acceleration)
+        solve_upper(factor, acceleration)
 
 
 @compiled
 def _cost(
-    task_matrix: Matrix,
-    target: Vector,
-    weights: Vector,
-    regularisation: float,
-    hessian: Matrix,
+    task_matrix: Matrix, target: Vector, added: Vector, weights: Vector, regularisation: float, hessian: Matrix,
     gradient: Vector,
-) -> None:
-    """H = E^T W E + eps I, g = -E^T W target: Proper 2021 (2.64) with e = -target."""
+) -> None:  # fmt: skip
+    """H = E^T W E + eps I, g = -E^T W (target + E added): Proper 2021 (2.64).
+
+    added (n,) [rad/s^2]: the joint acceleration of the wished force, in every task, that of the posture too, so that
+    all tasks together ask for exactly its torque.
+    """
     n = task_matrix.shape[1]
     for i in range(n):
         for j in range(n):
@@ -51,93 +57,47 @@ def _cost(
         gradient[i] = 0.0
         hessian[i, i] = regularisation
     for row in range(task_matrix.shape[0]):
+        wanted = target[row] + dot(task_matrix[row], added)
         for i in range(n):
             weighted = weights[row] * task_matrix[row, i]
-            gradient[i] -= weighted * target[row]
-            for j in range(n):
+            gradient[i] -= weighted * wanted
+            for j in range(i + 1):
                 hessian[i, j] += weighted * task_matrix[row, j]
+    for i in range(n):
+        for j in range(i):
+            hessian[j, i] = hessian[i, j]
 
 
 @compiled
-def _torque_rows(
-    inertia: Matrix,
-    nonlinear: Vector,
-    feedforward: Vector,
-    previous_torque: Vector,
-    torque_limit: Vector,
-    torque_step: Vector,
-    rows: Matrix,
-    bounds: Vector,
+def _torque_bounds(
+    nonlinear: Vector, feedforward: Vector, previous: Vector, limits: Matrix, low: Vector, high: Vector
 ) -> None:
-    """Rows G ddq <= h for the torque limits (21) and the limit on the change of the commanded torque.
+    """Write low <= inertia ddq <= high, (n,) each, for the torque limits (21) and that on the command's change.
 
     Motor torque inertia ddq + nonlinear stays inside the torque limits; the command, which is
-    inertia ddq + feedforward, stays inside them too and changes by at most torque_step. When both cannot
-    hold, the change of the command is the one that is kept: the robot checks it.
+    inertia ddq + feedforward, stays inside them too and changes by at most its step. When both cannot hold, the
+    change of the command is the one that is kept: the robot checks it. limits: see `AccelerationQP`.
     """
-    n = nonlinear.shape[0]
-    for i in range(n):
-        high = min(previous_torque[i] + torque_step[i], torque_limit[i]) - feedforward[i]
-        low = max(previous_torque[i] - torque_step[i], -torque_limit[i]) - feedforward[i]
-        motor_high = torque_limit[i] - nonlinear[i]
-        motor_low = -torque_limit[i] - nonlinear[i]
-        high = max(min(high, motor_high), low)
-        low = min(max(low, motor_low), high)
-        bounds[i] = high
-        bounds[n + i] = -low
-        for j in range(n):
-            rows[i, j] = inertia[i, j]
-            rows[n + i, j] = -inertia[i, j]
+    for i in range(nonlinear.shape[0]):
+        torque, step = limits[4, i], limits[5, i]
+        upper = min(previous[i] + step, torque) - feedforward[i]
+        lower = max(previous[i] - step, -torque) - feedforward[i]
+        high[i] = max(min(upper, torque - nonlinear[i]), lower)
+        low[i] = min(max(lower, -torque - nonlinear[i]), high[i])
 
 
 @compiled
-def _unconstrained(
-    hessian: Matrix, gradient: Vector, rows: Matrix, bounds: Vector, lower: Vector, upper: Vector, solution: Vector
-) -> bool:
-    """Write the minimiser without constraints; True when it meets them all.
-
-    Then it is the solution of the QP: the cost is strictly convex, and the multipliers are zero.
-    """
-    if not math.isfinite(hessian.sum() + gradient.sum()):
+def _free_minimiser(hessian: Matrix, gradient: Vector, factor: Matrix, solution: Vector) -> bool:
+    """Write the minimiser without constraints, -H^-1 g; False where there is none."""
+    for i in range(gradient.shape[0]):
+        solution[i] = -gradient[i]
+        for j in range(i + 1):
+            factor[i, j] = hessian[i, j]
+    if not factorise(factor):
         return False
-    solution[:] = -np.linalg.solve(hessian, gradient)
-    for i in range(solution.shape[0]):
-        if not lower[i] <= solution[i] <= upper[i]:
-            return False
-    for row in range(rows.shape[0]):
-        value = 0.0
-        for j in range(solution.shape[0]):
-            value += rows[row, j] * solution[j]
-        if not value <= bounds[row]:
-            return False
+    solve_lower(factor, solution)
+    solve_upper(factor, solution)
     return True
-
-
-@compiled
-def _assemble(
-    limits: Matrix,
-    period: float,
-    position: Vector,
-    velocity: Vector,
-    task_matrix: Matrix,
-    target: Vector,
-    weights: Vector,
-    regularisation: float,
-    inertia: Matrix,
-    nonlinear: Vector,
-    feedforward: Vector,
-    previous: Vector,
-    hessian: Matrix,
-    gradient: Vector,
-    rows: Matrix,
-    bounds: Vector,
-    lower: Vector,
-    upper: Vector,
-) -> bool:
-    """Fill the whole problem in one call; True when the state is viable. limits: see `AccelerationQP`."""
-    _cost(task_matrix, target, weights, regularisation, hessian, gradient)
-    _torque_rows(inertia, nonlinear, feedforward, previous, limits[4], limits[5], rows, bounds)
-    return acceleration_bounds(position, velocity, limits[0], limits[1], limits[2], limits[3], period, lower, upper)
 
 
 @compiled
@@ -163,15 +123,63 @@ def _limit(wanted: Vector, limits: Matrix, previous: Vector, torque: Vector) -> 
 
 @compiled
 def _command(
-    inertia: Matrix, acceleration: Vector, feedforward: Vector, wanted: Vector, limits: Matrix, previous: Vector,
-    torque: Vector,
-) -> tuple[bool, float]:  # fmt: skip
+    inertia: Matrix, acceleration: Vector, feedforward: Vector, limits: Matrix, previous: Vector, torque: Vector
+) -> tuple[bool, float]:
     """Turn the acceleration into the command, van Steen 2024 (22), inside the limits; see `_limit`."""
-    for i in range(wanted.shape[0]):
-        wanted[i] = feedforward[i]
-        for j in range(wanted.shape[0]):
-            wanted[i] += inertia[i, j] * acceleration[j]
-    return _limit(wanted, limits, previous, torque)
+    for i in range(torque.shape[0]):
+        torque[i] = feedforward[i]
+        for j in range(torque.shape[0]):
+            torque[i] += inertia[i, j] * acceleration[j]
+    return _limit(torque, limits, previous, torque)
+
+
+@compiled
+def _solve_freely(
+    limits: Matrix, period: float, regularisation: float, position: Vector, velocity: Vector, task_matrix: Matrix,
+    target: Vector, weights: Vector, mass_matrix: Matrix, motors: Vector, nonlinear: Vector, feedforward: Vector,
+    pressing: Vector, previous: Vector, inertia: Matrix, hessian: Matrix, gradient: Vector, factor: Matrix,
+    bounds: Matrix, acceleration: Vector, torque: Vector,
+) -> tuple[bool, bool, bool, float]:  # fmt: skip
+    """Set up the problem; where its minimiser without constraints meets them all, it is the solution: command it.
+
+    The cost is strictly convex, and then the multipliers are zero. bounds (4, n): lower and upper of ddq, of
+    inertia ddq. Returns whether the state is viable, whether it is solved, and then the answer of `_command`.
+    """
+    n = position.shape[0]
+    for i in range(n):
+        for j in range(n):
+            inertia[i, j] = mass_matrix[i, j]
+        inertia[i, i] += motors[i]
+    _force_acceleration(inertia, pressing, factor, acceleration)
+    _cost(task_matrix, target, acceleration, weights, regularisation, hessian, gradient)
+    _torque_bounds(nonlinear, feedforward, previous, limits, bounds[2], bounds[3])
+    viable = acceleration_bounds(
+        position, velocity, limits[0], limits[1], limits[2], limits[3], period, bounds[0], bounds[1]
+    )
+    solved = _free_minimiser(hessian, gradient, factor, acceleration)
+    for i in range(n):
+        torque_part = 0.0
+        for j in range(n):
+            torque_part += inertia[i, j] * acceleration[j]
+        # Written so that a value that is not a number meets no bound.
+        solved = solved and bounds[0, i] <= acceleration[i] <= bounds[1, i]
+        solved = solved and bounds[2, i] <= torque_part <= bounds[3, i]
+    if not solved:
+        return viable, False, False, 0.0
+    limited, change = _command(inertia, acceleration, feedforward, limits, previous, torque)
+    return viable, True, limited, change
+
+
+@compiled
+def _torque_rows(inertia: Matrix, bounds: Matrix, rows: Matrix, right: Vector) -> None:
+    """Write the torque bounds as rows G ddq <= h for the solver; bounds: see `_solve_freely`."""
+    n = inertia.shape[0]
+    for i in range(n):
+        right[i] = bounds[3, i]
+        right[n + i] = -bounds[2, i]
+        for j in range(n):
+            rows[i, j] = inertia[i, j]
+            rows[n + i, j] = -inertia[i, j]
 
 
 class AccelerationQP:
@@ -187,8 +195,8 @@ class AccelerationQP:
     Order of relaxation: all constraints; then without position and velocity bounds (RELAXED); then damping
     torque (FAILED). Whatever happens, the returned torque is finite and inside torque and torque-rate limits.
 
-    Attributes after `solve`: torque (n,) [Nm], acceleration (n,) [rad/s^2], status, limited (whether a
-    torque or torque-rate limit holds with equality), change (largest change of a torque against the last [Nm]).
+    Attributes after `solve`: torque (n,) [Nm], acceleration (n,) [rad/s^2], inertia M + B_theta (n, n), status, limited
+    (whether a torque or torque-rate limit holds with equality), change (largest of a torque against the last [Nm]).
     """
 
     def __init__(
@@ -225,16 +233,16 @@ class AccelerationQP:
         self.inertia = np.zeros((n, n))
         self._hessian = np.zeros((n, n))
         self._gradient = np.zeros(n)
+        self._factor = np.zeros((n, n))
+        self._bounds = np.zeros((4, n))
         self._rows = np.zeros((2 * n, n))
-        self._bounds = np.zeros(2 * n)
-        self._lower = np.zeros(n)
-        self._upper = np.zeros(n)
+        self._right = np.zeros(2 * n)
         self._wanted = np.zeros(n)
         # The problems hold references to the arrays above, which are refilled at each tick.
         self._problem = Problem(
-            self._hessian, self._gradient, self._rows, self._bounds, None, None, self._lower, self._upper
+            self._hessian, self._gradient, self._rows, self._right, None, None, self._bounds[0], self._bounds[1]
         )
-        self._relaxed_problem = Problem(self._hessian, self._gradient, self._rows, self._bounds)
+        self._relaxed_problem = Problem(self._hessian, self._gradient, self._rows, self._right)
         self._previous = np.zeros(n)
         self.acceleration = np.zeros(n)
         self.torque = np.zeros(n)
@@ -248,46 +256,43 @@ class AccelerationQP:
         self.torque[:] = 0.0
         self.status = QPStatus.NOT_USED
 
-    def update_inertia(self, dynamics: Dynamics) -> None:
-        """Take over M + B_theta, van Steen 2024 (10), of this tick; before `solve`."""
-        _add_diagonal(dynamics.mass_matrix, self._reduced_motor_inertia, self.inertia)
-
     def solve(
         self,
         dynamics: Dynamics,
-        position: Vector,
-        velocity: Vector,
         task_matrix: Matrix,
         target: Vector,
         weights: Vector,
         feedforward: Vector,
+        pressing: Vector,
     ) -> None:
-        """Solve for one tick.
+        """Solve for the state of `dynamics`.
 
         task_matrix E (m, n), target (m,), weights (m,): rows E ddq = target, weight w >= 0.
         feedforward (n,) [Nm]: added to the command beside inertia ddq: Coriolis and friction torque.
+        pressing (n,) [Nm]: J^T f of a wished force f on the environment; its acceleration is added to the target.
         """
-        viable = _assemble(
-            self._limits, self._period, position, velocity, task_matrix, target, weights, self._regularisation,
-            self.inertia, dynamics.nonlinear, feedforward, self._previous, self._hessian, self._gradient, self._rows,
-            self._bounds, self._lower, self._upper,
+        viable, solved, self.limited, self.change = _solve_freely(
+            self._limits, self._period, self._regularisation, dynamics.q, dynamics.dq, task_matrix, target, weights,
+            dynamics.mass_matrix, self._reduced_motor_inertia, dynamics.nonlinear, feedforward, pressing,
+            self._previous, self.inertia, self._hessian, self._gradient, self._factor, self._bounds,
+            self.acceleration, self.torque,
         )  # fmt: skip
         self.status = QPStatus.SOLVED if viable else QPStatus.RELAXED
-        if not _unconstrained(
-            self._hessian, self._gradient, self._rows, self._bounds, self._lower, self._upper, self.acceleration
-        ):
-            solution = self._attempt(self._problem)
-            if solution is None:
-                solution = self._attempt(self._relaxed_problem)
-                self.status = QPStatus.RELAXED
-            if solution is None:
-                self.acceleration[:] = 0.0
-                self.damp(velocity)
-                self.status = QPStatus.FAILED
-                return
-            self.acceleration[:] = solution
+        if solved:
+            return
+        _torque_rows(self.inertia, self._bounds, self._rows, self._right)
+        solution = self._attempt(self._problem)
+        if solution is None:
+            solution = self._attempt(self._relaxed_problem)
+            self.status = QPStatus.RELAXED
+        if solution is None:
+            self.acceleration[:] = 0.0
+            self.damp(dynamics.dq)
+            self.status = QPStatus.FAILED
+            return
+        self.acceleration[:] = solution
         self.limited, self.change = _command(
-            self.inertia, self.acceleration, feedforward, self._wanted, self._limits, self._previous, self.torque
+            self.inertia, self.acceleration, feedforward, self._limits, self._previous, self.torque
         )
 
     @staticmethod

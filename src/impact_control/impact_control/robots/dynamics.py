@@ -18,6 +18,7 @@ class Dynamics:
     (origin of E, axes of A), linear part first. Not to be shared between threads, not to be written to.
 
     Attributes:
+        q, dq: configuration and velocity (n,) [rad, rad/s] of the last `update`.
         mass_matrix: M (n, n) [kg m^2], links only, symmetric; see `inertia` for the motors.
         nonlinear: h = C dq + g (n,) [Nm].
         gravity: g (n,) [Nm], the torque that holds the arm.
@@ -38,8 +39,8 @@ class Dynamics:
         self._frame = robot.contact_frame_id
         size = self._model.nv
         self._zero = np.zeros(size)
-        self._q = np.zeros(size)
-        self._dq = np.zeros(size)
+        self.q = np.zeros(size)
+        self.dq = np.zeros(size)
         self._motors = {model: reflected_motor_inertia(robot.transmission, model) for model in InertiaModel}
         # Views on memory that Pinocchio allocates once with `data` and overwrites in place.
         self.mass_matrix: Matrix = self._data.M
@@ -56,27 +57,27 @@ class Dynamics:
         self._joint_motions = joint_motions(self._model, self._data)
         self._twists = body_rows(self._data.v)
         self._momenta = body_rows(self._data.h)
-        self.update(self._q, self._dq)
+        self.update(self.q, self.dq)
         self.update_momentum_terms()
 
     def update(self, q: Vector, dq: Vector) -> None:
         """Compute everything but the momentum terms at q (n,) [rad], dq (n,) [rad/s]. Does not check them."""
         model, data, frame = self._model, self._data, self._frame
-        self._q[:] = q
-        self._dq[:] = dq
+        self.q[:] = q
+        self.dq[:] = dq
         # Separate calls: computeAllTerms also does energies and the centre of mass, and leaves out gravity
         # and accelerations. forwardKinematics with zero ddq leaves dJ dq as the acceleration of the frame.
-        pin.forwardKinematics(model, data, self._q, self._dq, self._zero)
-        pin.crba(model, data, self._q)
-        pin.nonLinearEffects(model, data, self._q, self._dq)
-        pin.computeGeneralizedGravity(model, data, self._q)
+        pin.forwardKinematics(model, data, self.q, self.dq, self._zero)
+        pin.crba(model, data, self.q)
+        pin.nonLinearEffects(model, data, self.q, self.dq)
+        pin.computeGeneralizedGravity(model, data, self.q)
         pin.computeJointJacobians(model, data)
         pin.updateFramePlacement(model, data, frame)
         np.subtract(self.nonlinear, self.gravity, out=self.coriolis)
         self.jacobian[:] = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)
         acceleration = pin.getFrameClassicalAcceleration(model, data, frame, pin.LOCAL_WORLD_ALIGNED)
         self.jacobian_rate_velocity[:] = acceleration.vector
-        np.dot(self.jacobian, self._dq, out=self.twist)
+        np.dot(self.jacobian, self.dq, out=self.twist)
 
     def update_momentum_terms(self) -> None:
         """Compute C^T dq at the state of the last `update`, in O(n) without the matrix C; Flacco 2016, IV."""
