@@ -17,7 +17,7 @@ from impact_control.nodes import qos, runtime, topics
 from impact_control.nodes.diagnostics import LoopDiagnostics
 from impact_control.nodes.joint_states import JointStateReader
 from impact_control.nodes.messages import nanoseconds, to_stamp
-from impact_control.nodes.publishers import ClassificationWriter
+from impact_control.nodes.writers import ClassificationWriter
 from impact_control.parts import make_classifier
 from impact_control.robots import load_robot
 from impact_control.scenario import Scenario, load_scenario

@@ -20,7 +20,7 @@ from impact_control.control import Mode, ReferenceSpreadingController
 from impact_control.errors import ImpactControlError
 from impact_control.nodes import topics
 from impact_control.nodes.messages import set_xyz
-from impact_control.nodes.publishers import ClassificationWriter
+from impact_control.nodes.writers import ClassificationWriter
 from impact_control.pipeline import Outcome, Pipeline
 from impact_control.references import ImpactReference, build_reference
 from impact_control.robots import InertiaModel, RobotDescription

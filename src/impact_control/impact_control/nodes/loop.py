@@ -20,16 +20,21 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from impact_control.classification import Verdict
-from impact_control.control import Fault, Mode
+from impact_control.control import Fault, Mode, ReferenceSpreadingController
 from impact_control.errors import ImpactControlError
 from impact_control.nodes import qos, runtime, topics
 from impact_control.nodes.commands import CommandWriter
 from impact_control.nodes.diagnostics import LoopDiagnostics
-from impact_control.nodes.fields import float_field
 from impact_control.nodes.impact_task import ImpactTaskServer, PreparedTask
 from impact_control.nodes.joint_states import JointStateReader
-from impact_control.nodes.messages import nanoseconds, set_xyz, to_stamp
-from impact_control.nodes.publishers import ClassificationWriter
+from impact_control.nodes.messages import nanoseconds, to_stamp
+from impact_control.nodes.writers import (
+    ClassificationWriter,
+    ExternalTorqueWriter,
+    ReferenceWriter,
+    StatusWriter,
+    impact_event,
+)
 from impact_control.parts import rate_threshold
 from impact_control.pipeline import Pipeline, warm_up
 from impact_control.robots import load_robot
@@ -98,7 +103,7 @@ class LoopNode(LifecycleNode):
             return TransitionCallbackReturn.FAILURE
         self._reader = JointStateReader(self._robot.joint_names)
         self._base: int | None = None
-        self._build_messages()
+        self._make_writers()
         self._open(self._pipeline)
         parts = [part for part in ("detect", "classify", "control") if self.get_parameter(part).value]
         self.get_logger().info(f"ready to {', '.join(parts)} for {self._robot.name}, scenario {self._scenario.name}")
@@ -195,21 +200,14 @@ class LoopNode(LifecycleNode):
         self._slow_timer = self.create_timer(0.05, self._on_slow_timer)
         self._diagnostics_timer = self.create_timer(1.0, self._on_diagnostics)
 
-    def _build_messages(self) -> None:
-        names = list(self._robot.joint_names)
+    def _make_writers(self) -> None:
+        names = self._robot.joint_names
         n = len(names)
-        self._torque_message = ExternalTorque(joint_names=names)
-        self._residual = float_field(self._torque_message, "external_torque", n)
-        self._residual_rate = float_field(self._torque_message, "external_torque_rate", n)
-        float_field(self._torque_message, "rate_threshold", n)[:] = rate_threshold(self._scenario, n)
+        self._torques = ExternalTorqueWriter(names, rate_threshold(self._scenario, n))
         self._commands = CommandWriter(n)
-        self._reference_message = ControllerReference(joint_names=names)
-        self._impact_configuration = float_field(self._reference_message, "impact_configuration", n)
-        self._ante_velocity = float_field(self._reference_message, "ante_joint_velocity", n)
-        self._post_velocity = float_field(self._reference_message, "post_joint_velocity", n)
-        self._status_message = ControllerStatus()
-        self._commanded = float_field(self._status_message, "commanded_torque", n)
-        self._writer = ClassificationWriter(self._scenario, n)
+        self._references = ReferenceWriter(names)
+        self._statuses = StatusWriter(n)
+        self._verdicts = ClassificationWriter(self._scenario, n)
 
     # ------------------------------------------------------------------ the loop
 
@@ -232,9 +230,9 @@ class LoopNode(LifecycleNode):
         elapsed = time.perf_counter() - started
         self._count(stamp)
         if self._detects:
-            self._publish_detection()
-        if self._controls:
-            self._publish_control(elapsed)
+            self._publish_detection(pipeline)
+        if pipeline.controller is not None:
+            self._publish_control(pipeline.controller, elapsed)
         if pipeline.verdict_changed and self._classifies:
             self._classification_publisher.publish(self.classification())
         self._diagnostics.sample(stamp, elapsed)
@@ -248,75 +246,29 @@ class LoopNode(LifecycleNode):
                 self._missed += periods - 1
         self._last_stamp = stamp
 
-    def _publish_detection(self) -> None:
-        pipeline = self._pipeline
-        if pipeline is None or pipeline.observer is None or pipeline.detector is None:
+    def _publish_detection(self, pipeline: Pipeline) -> None:
+        detector, observer, reader = pipeline.detector, pipeline.observer, self._reader
+        if observer is None or detector is None or self._base is None:
             return
-        message = self._torque_message
-        message.header.stamp = self._reader.time
-        self._residual[:] = pipeline.observer.residual
-        self._residual_rate[:] = pipeline.observer.residual_rate
         if self._torque_heard:
-            self._torque_publisher.publish(message)
+            self._torque_publisher.publish(self._torques.write(reader.time, observer))
         if pipeline.impact_now:
-            self._publish_event(pipeline)
+            impact_time = self._base + round(detector.impact_time * 1e9)
+            names = self._robot.joint_names
+            self._event_publisher.publish(
+                impact_event(names, reader.time, impact_time, detector, observer, reader.position, reader.velocity)
+            )
 
-    def _publish_event(self, pipeline: Pipeline) -> None:
-        detector, observer = pipeline.detector, pipeline.observer
-        if detector is None or observer is None or self._base is None:
-            return
-        event = ImpactEvent(
-            index=detector.index,
-            joint_names=list(self._robot.joint_names),
-            triggered=detector.triggered.tolist(),
-            external_torque=observer.residual.tolist(),
-            external_torque_rate=observer.residual_rate.tolist(),
-            joint_position=self._reader.position.tolist(),
-            joint_velocity=self._reader.velocity.tolist(),
-            isolated_link=detector.isolated_link,
-        )
-        event.header.stamp = self._reader.time
-        to_stamp(self._base + round(detector.impact_time * 1e9), event.impact_time)
-        self._event_publisher.publish(event)
-
-    def _publish_control(self, elapsed: float) -> None:
-        pipeline = self._pipeline
-        if pipeline is None or pipeline.controller is None:
-            return
-        controller = pipeline.controller
-        wanted = controller.wanted
-        message = self._reference_message
-        message.header.stamp = self._reader.time
-        message.mode = int(controller.mode)
-        message.task_time = controller.task_time
-        set_xyz(message.position, wanted.position)
-        set_xyz(message.velocity, wanted.velocity)
-        set_xyz(message.force, controller.force)
-        self._ante_velocity[:] = controller.ante.joint_velocity
-        self._post_velocity[:] = controller.post.joint_velocity
+    def _publish_control(self, controller: ReferenceSpreadingController, elapsed: float) -> None:
+        stamp = self._reader.time
         if self._reference_heard:
-            self._reference_publisher.publish(message)
+            self._reference_publisher.publish(self._references.write(stamp, controller))
         state = (controller.mode, controller.fault)
-        if self._samples % STATUS_PERIOD and state == self._published:
-            return
-        self._published = state
-        status = self._status_message
-        status.header.stamp = self._reader.time
-        status.mode = int(controller.mode)
-        status.fault = int(controller.fault)
-        status.qp_status = int(controller.qp.status)
-        status.task_time = controller.task_time
-        status.gamma = controller.gamma
-        set_xyz(status.position_error, controller.position_error)
-        set_xyz(status.velocity_error, controller.velocity_error)
-        set_xyz(status.orientation_error, controller.orientation_error)
-        self._commanded[:] = controller.torque
-        status.torque_limited = controller.qp.limited
-        status.peak_torque_rate = controller.peak_torque_rate
-        status.step_duration = elapsed
-        status.samples = self._samples
-        status.missed_samples = self._missed
-        self._status_publisher.publish(status)
+        if self._samples % STATUS_PERIOD == 0 or state != self._published:
+            self._published = state
+            self._status_publisher.publish(
+                self._statuses.write(stamp, controller, elapsed, self._samples, self._missed)
+            )
 
     # ------------------------------------------------------------------ results of parts that run elsewhere
 
@@ -350,11 +302,9 @@ class LoopNode(LifecycleNode):
                 f"{self._reader.position[joint]:.3f} rad, {away[joint]:.3f} rad from "
                 f"{reference.initial_configuration[joint]:.3f} rad (limit {START_TOLERANCE:g} rad)"
             )
-        self._writer = task.writer
+        self._verdicts = task.writer
         self._last_classification = ImpactClassification()
-        self._reference_message.scenario = task.scenario.name
-        self._reference_message.nominal_impact_time = reference.nominal_impact_time
-        self._impact_configuration[:] = reference.impact_configuration
+        self._references.start(task.scenario, reference)
         pipeline.start(reference, task.scenario)
         if pipeline.classifier is not None:
             self._classification_publisher.publish(self.classification())
@@ -365,7 +315,7 @@ class LoopNode(LifecycleNode):
         pipeline = required(self._pipeline)
         if pipeline.classifier is None:
             return self._last_classification
-        message = self._writer.write(pipeline.classifier, pipeline.impacts)
+        message = self._verdicts.write(pipeline.classifier, pipeline.impacts)
         to_stamp(self._reader.stamp, message.header.stamp)
         return message
 
@@ -409,7 +359,7 @@ class LoopNode(LifecycleNode):
             self.get_logger().info(f"mode {told_mode.name} -> {mode.name}")
         if fault is not told_fault and fault is not Fault.NONE:
             self.get_logger().error(f"fault {self.fault_reason()}: joints are damped; deactivate and activate to clear")
-            self._status_message.fault_reason = self.fault_reason()
+            self._statuses.fault_reason = self.fault_reason()
         self._told = (mode, fault, impacts)
 
     def _on_diagnostics(self) -> None:
