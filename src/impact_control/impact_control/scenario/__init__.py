@@ -1,6 +1,7 @@
 """Scenarios: one YAML file says robot, task, environments, control, detection, classification, reaction."""
 
 from impact_control.scenario.classification import SIMULTANEOUS, Classification, Completion
+from impact_control.scenario.control import Control, TaskGains, TaskWeights
 from impact_control.scenario.detection import Detection, Residual, ResidualRate, TorqueError, VelocityJump
 from impact_control.scenario.documentation import describe_schema
 from impact_control.scenario.environment import (
@@ -17,21 +18,10 @@ from impact_control.scenario.loading import (
     load_scenario,
     scenario_from_text,
 )
+from impact_control.scenario.reaction import Admittance, PullBack, Reaction
 from impact_control.scenario.robot_side import JointBacklash, Simulation
-from impact_control.scenario.schema import (
-    Admittance,
-    Ante,
-    Control,
-    Impact,
-    Post,
-    PullBack,
-    Reaction,
-    Robot,
-    Scenario,
-    Task,
-    TaskGains,
-    TaskWeights,
-)
+from impact_control.scenario.schema import Robot, Scenario
+from impact_control.scenario.task import Ante, Impact, Post, Task
 
 __all__ = [
     "SIMULTANEOUS",

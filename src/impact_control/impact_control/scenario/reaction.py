@@ -1,0 +1,116 @@
+"""What is done after a verdict, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from impact_control.scenario.fields import (
+    JOINTS,
+    POSITIVE,
+    Choice,
+    Count,
+    Entry,
+    Number,
+    Numbers,
+    Range,
+    Refusal,
+    Section,
+)
+from impact_control.types import Vector
+
+REACTIONS = ("stop", "continue", "pull_back", "admittance")
+"""What may be done after a verdict; `impact_control.reaction.Reaction`."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PullBack:
+    """The motion away from a contact, Wang 2022 section VI."""
+
+    direction: Annotated[
+        str,
+        Entry(
+            Choice(("surface_normal", "reversed_approach")),
+            "along the normal of the expected surface, or against the velocity of the approach",
+            default="surface_normal",
+        ),
+    ]
+    distance: Annotated[float, Entry(Number("m", POSITIVE), "way of the end-effector", default="5 cm")]
+    speed: Annotated[float, Entry(Number("m/s", POSITIVE), "largest speed on it", default="0.2 m/s")]
+    acceleration: Annotated[
+        float, Entry(Number("m/s^2", POSITIVE), "largest acceleration of its reference", default="2 m/s^2")
+    ]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Admittance:
+    """Yielding to external torques until nothing touches the arm, Flacco 2016 (15), and going on."""
+
+    gain: Annotated[
+        Vector,
+        Entry(
+            Numbers(JOINTS, "rad/Nm/s", POSITIVE, repeats=True),
+            "K_a, speed for the external torque beyond the threshold",
+            default="0.02 rad/Nm/s",
+        ),
+    ]
+    threshold: Annotated[
+        Vector,
+        Entry(
+            Numbers(JOINTS, "Nm", POSITIVE, repeats=True),
+            "external torque below which a joint is not touched; above friction and model errors",
+            default="2 Nm",
+        ),
+    ]
+    speed: Annotated[
+        Vector,
+        Entry(
+            Numbers(JOINTS, "rad/s", POSITIVE, repeats=True),
+            "largest speed of a joint that yields, and on the way back",
+            default="0.5 rad/s",
+        ),
+    ]
+    acceleration: Annotated[
+        Vector,
+        Entry(
+            Numbers(JOINTS, "rad/s^2", POSITIVE, repeats=True),
+            "largest acceleration of its reference",
+            default="5 rad/s^2",
+        ),
+    ]
+    excursion: Annotated[
+        Vector,
+        Entry(
+            Numbers(JOINTS, "rad", POSITIVE, repeats=True),
+            "how far a joint may be led from where it began to yield",
+            default="0.5 rad",
+        ),
+    ]
+    quiet_time: Annotated[
+        float, Entry(Number("s", Range(0.5, 60.0)), "time without a touch after which the task goes on", default="2 s")
+    ]
+    time_limit: Annotated[
+        float, Entry(Number("s", POSITIVE), "time of yielding after which the arm stops", default="30 s")
+    ]
+    attempts: Annotated[
+        int, Entry(Count(), "how often a task is taken up again; at the next interruption the arm stops", default=3)
+    ]
+    resume_duration: Annotated[
+        float,
+        Entry(Number("s", POSITIVE), "time in which the clock of the task comes back to full speed", default="0.5 s"),
+    ]
+
+    def check(self) -> None:
+        """Require that there is time for the silence."""
+        if self.time_limit < self.quiet_time:
+            raise Refusal("time_limit", self.time_limit, f"at least quiet_time = {self.quiet_time:g} s")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Reaction:
+    """What is done after a verdict."""
+
+    on_unexpected_impact: Annotated[str, Entry(Choice(REACTIONS), "wrong time or place")]
+    on_unexpected_post_impact: Annotated[str, Entry(Choice(REACTIONS), "wrong behaviour afterwards")]
+    pull_back: Annotated[PullBack, Entry(Section(PullBack), "the motion of `pull_back`", default={})]
+    admittance: Annotated[Admittance, Entry(Section(Admittance), "the motion of `admittance`", default={})]

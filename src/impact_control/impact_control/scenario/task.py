@@ -1,0 +1,125 @@
+"""What the arm is to do: the planned impact, and the references before and after it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated
+
+from impact_control.scenario.fields import (
+    JOINTS,
+    NOT_NEGATIVE,
+    POSITIVE,
+    Direction,
+    Entry,
+    Number,
+    Numbers,
+    Range,
+    Refusal,
+    Section,
+)
+from impact_control.types import Vector
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Impact:
+    """The impact as planned, Proper 2021 table 3.2."""
+
+    time: Annotated[float, Entry(Number("s", POSITIVE), "nominal impact time T_nom after the start of the task")]
+    position: Annotated[Vector, Entry(Numbers(3, "m"), "point of the expected surface that is hit")]
+    speed: Annotated[float, Entry(Number("m/s", POSITIVE), "speed of the end-effector before the impact")]
+    approach_angle: Annotated[
+        float,
+        Entry(
+            Number("rad", Range(0.0, math.pi / 2.0, open_lower=True)),
+            "angle between the velocity before the impact and the expected surface",
+        ),
+    ]
+    heading: Annotated[
+        Vector,
+        Entry(Direction(), "direction of the motion along the surface; its projection onto the surface is used"),
+    ]
+    orientation: Annotated[
+        Vector,
+        Entry(
+            Numbers(3, "rad"),
+            "roll, pitch, yaw of frame E: R_d = R_z(yaw) R_y(pitch) R_x(roll), kept during the task",
+        ),
+    ]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Ante:
+    """The ante-impact reference, van Steen 2024 (11), (12): a straight approach that goes on past T_nom."""
+
+    distance: Annotated[
+        float,
+        Entry(
+            Number("m", POSITIVE),
+            "length of the straight approach; the task starts at rest this far before the impact",
+        ),
+    ]
+    extension_duration: Annotated[
+        float, Entry(Number("s", POSITIVE), "time after T_nom in which the extended reference comes to rest")
+    ]
+    extension_depth: Annotated[
+        float,
+        Entry(Number("m", POSITIVE), "depth below the expected surface at which it rests, Proper 2021 delta y"),
+    ]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Post:
+    """The post-impact reference, van Steen 2024 (13), (14): sliding in contact along the heading."""
+
+    force: Annotated[float, Entry(Number("N", NOT_NEGATIVE), "normal force on the surface, lambda_ref")]
+    slide: Annotated[
+        float, Entry(Number("m", NOT_NEGATIVE), "way along the heading after the impact, Proper 2021 delta x")
+    ]
+    duration: Annotated[float, Entry(Number("s", POSITIVE), "time after T_nom in which the slide comes to rest")]
+    settle_duration: Annotated[
+        float,
+        Entry(Number("s", POSITIVE), "time after T_nom in which orientation and joint 1 return to their values"),
+    ]
+    lead: Annotated[
+        float,
+        Entry(Number("s", POSITIVE), "time before T_nom at which the extended reference starts to move"),
+    ]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Task:
+    """What the arm is to do."""
+
+    duration: Annotated[float, Entry(Number("s", POSITIVE), "end of the task")]
+    home_configuration: Annotated[
+        Vector,
+        Entry(
+            Numbers(JOINTS, "rad"),
+            "configuration near which the inverse kinematics searches: it selects the elbow",
+        ),
+    ]
+    joint_1: Annotated[
+        float | None,
+        Entry(
+            Number("rad"),
+            "value of joint 1 that resolves the redundancy; default: joint 1 at home",
+            default=None,
+        ),
+    ]
+    impact: Annotated[Impact, Entry(Section(Impact), "the impact as planned")]
+    ante: Annotated[Ante, Entry(Section(Ante), "the motion before the impact, extended past it")]
+    post: Annotated[Post, Entry(Section(Post), "the motion after the impact, extended before it")]
+
+    @property
+    def posture(self) -> float:
+        """Return the value of joint 1 [rad] that is kept before the impact."""
+        return float(self.home_configuration[0]) if self.joint_1 is None else self.joint_1
+
+    def check(self) -> None:
+        """Require that all motions start and end inside the task."""
+        if self.post.lead > self.impact.time:
+            raise Refusal("post.lead", self.post.lead, f"at most impact.time = {self.impact.time:g} s")
+        last = max(self.ante.extension_duration, self.post.duration, self.post.settle_duration)
+        if self.impact.time + last > self.duration * (1.0 + 1e-12):
+            raise Refusal("duration", self.duration, f"at least {self.impact.time + last:g} s, the end of the motions")
