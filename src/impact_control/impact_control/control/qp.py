@@ -10,8 +10,8 @@ from qpsolvers import Problem, solve_problem
 
 from impact_control.compiled import compiled
 from impact_control.control.limits import acceleration_bounds
+from impact_control.dense import dot, factorise, solve_lower, solve_upper
 from impact_control.errors import InvalidInputError
-from impact_control.impacts.dense import dot, factorise, solve_lower, solve_upper
 from impact_control.robots import Dynamics, RobotDescription
 from impact_control.types import Matrix, Vector
 

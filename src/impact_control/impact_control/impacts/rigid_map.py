@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from impact_control.compiled import compiled
+from impact_control.dense import all_finite, dot, factorise, is_symmetric, solve_lower, solve_upper
 from impact_control.errors import InvalidInputError
 from impact_control.impacts.checks import finite_array, float_array
 from impact_control.impacts.contact_map import (
@@ -25,7 +26,6 @@ from impact_control.impacts.contact_map import (
     impulse_at_contact,
     refusal,
 )
-from impact_control.impacts.dense import all_finite, dot, factorise, is_symmetric, solve_lower, solve_upper
 from impact_control.types import Matrix, Vector
 
 # What `_joint_impact` finds beyond the statuses of `impulse_at_contact`.

@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 from impact_control.compiled import compiled
-from impact_control.impacts.dense import solve_lower, solve_upper
+from impact_control.dense import solve_lower, solve_upper
 from impact_control.simulation.chain_dynamics import ChainTerms
 from impact_control.simulation.joint_kernel import (
     FILTER_RATE,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from impact_control.compiled import compiled
-from impact_control.impacts.dense import factorise, solve_lower, solve_upper
+from impact_control.dense import factorise, solve_lower, solve_upper
 from impact_control.simulation.body_motion import derivative, normalise_orientations, note_acceleration, place_bodies
 from impact_control.simulation.contact_kernel import contact_rates, find_mobility, resolve_contact
 from impact_control.simulation.joint_kernel import BACKLASH, time_to_backlash_edge, torque_loop

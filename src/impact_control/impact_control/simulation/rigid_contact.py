@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impact_control.compiled import compiled
+from impact_control.dense import dot, solve_lower, solve_upper
 from impact_control.errors import InvalidInputError
-from impact_control.impacts.dense import dot, solve_lower, solve_upper
 from impact_control.robots import EndEffector
 from impact_control.simulation.chain_dynamics import (
     ChainTerms,

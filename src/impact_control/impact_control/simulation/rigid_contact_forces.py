@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impact_control.compiled import compiled
-from impact_control.impacts.dense import solve_in_place
+from impact_control.dense import solve_in_place
 from impact_control.simulation.rigid_contact import SLIP, SMALLEST_SLIP, STICK, ContactState, ContactWork
 from impact_control.types import Matrix, Vector
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from impact_control.compiled import compiled
-from impact_control.impacts.dense import factorise
+from impact_control.dense import factorise
 from impact_control.simulation.arm_drive import Joints, actuate, drive_links, time_to_any_edge
 from impact_control.simulation.chain_dynamics import ChainTerms, SerialChain, chain_terms, update_chain
 from impact_control.simulation.rigid_contact import (

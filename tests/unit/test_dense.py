@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from impact_control.impacts import dense
+from impact_control import dense
 
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.integers(1, 9)
