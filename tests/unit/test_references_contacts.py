@@ -118,7 +118,8 @@ def test_the_contacts_share_the_force(planned):
     force = contact_force(planned.scenario, planned.reference)
     geometry = planned.reference.geometry
     sliding = 0.1 * geometry.heading
-    wrench = force.wrench(sliding, np.zeros(6))
+    wrench = np.zeros(6)
+    force.press(1.0, sliding, np.eye(6), wrench, np.zeros(6))
     each = wrench[:3] / len(geometry.contact_offsets)
     assert -wrench[:3] @ geometry.normal == pytest.approx(planned.scenario.task.post.force)
     np.testing.assert_allclose(wrench[3:], np.cross(geometry.contact_offsets, each).sum(axis=0), atol=1e-12)

@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from impact_control.errors import InvalidInputError
+from impact_control.references.impact_geometry import ImpactGeometry, impact_geometry, initial_configuration
 from impact_control.references.impact_map import ImpactMap, rigid_impact_map
 from impact_control.references.joint_space import (
     JointMotion,
@@ -27,11 +28,8 @@ from impact_control.references.table import ReferenceColumns, ReferenceTable
 from impact_control.robots import (
     Dynamics,
     RobotDescription,
-    UnreachablePoseError,
     contact_jacobians,
-    lowest_points,
 )
-from impact_control.robots.inverse_kinematics import solve
 from impact_control.scenario import Scenario
 from impact_control.types import Matrix, Vector
 
@@ -42,39 +40,6 @@ _KNOT_SPACING = 0.01
 
 _LARGEST_NORMAL_VELOCITY = 1e-6
 """[m/s] a predicted post-impact velocity along the normal below this is rounding."""
-
-
-_LARGEST_TILT = 1e-5
-"""[m] by which the contact points may differ in height over the expected surface and still meet it at once."""
-
-
-@dataclass(frozen=True, eq=False)
-class ImpactGeometry:
-    """Where and how the end-effector is to hit the expected surface, world frame A.
-
-    Attributes:
-        normal: (3,) of the surface, to the robot.
-        heading: (3,) unit vector along the surface.
-        contact_point: (3,) [m] point of the surface that is hit: the middle of the contact points.
-        contact_offsets: (n_c, 3) [m] from the origin of E to the contact points, axes of A; all lie in the surface.
-        contact_offset: (3,) [m] from the origin of E to their middle; -radius normal for a sphere. A force there,
-            without a moment, is shared equally.
-        start_position, impact_position, rest_position: (3,) [m] of the origin of E at the start, at the
-            impact, and at the end of the reference when there is no surface.
-        approach_velocity: (3,) [m/s] of the origin of E before the impact.
-        orientation: R_d (3, 3), axes of E as columns.
-    """
-
-    normal: Vector
-    heading: Vector
-    contact_point: Vector
-    contact_offsets: Matrix
-    contact_offset: Vector
-    start_position: Vector
-    impact_position: Vector
-    rest_position: Vector
-    approach_velocity: Vector
-    orientation: Matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,53 +66,6 @@ class ImpactReference:
     ante_impact_velocity: Vector
     post_impact_velocity: Vector
     normal_impulse: float
-
-
-def impact_geometry(scenario: Scenario, robot: RobotDescription) -> ImpactGeometry:
-    """Return the planned impact of a scenario.
-
-    Raises InvalidInputError when the contact points of the end-effector would not meet the surface at once.
-    """
-    task, surface = scenario.task, scenario.expected_environment.surface
-    normal = surface.normal
-    heading = task.impact.heading - (task.impact.heading @ normal) * normal
-    heading /= np.linalg.norm(heading)
-    sine, cosine = np.sin(task.impact.approach_angle), np.cos(task.impact.approach_angle)
-    direction = cosine * heading - sine * normal
-    tool, orientation = robot.end_effector, rotation_from_roll_pitch_yaw(task.impact.orientation)
-    offsets = lowest_points(tool.contact_points, tool.radius, orientation, normal)
-    difference = float(np.ptp(offsets @ normal))
-    if difference > _LARGEST_TILT:
-        allowed = f"all contact points at once on the expected surface; they differ by {1e3 * difference:.3g} mm"
-        raise InvalidInputError("task.impact.orientation", np.rad2deg(task.impact.orientation).tolist(), allowed)
-    contact_offset = offsets.mean(axis=0)
-    impact_position = task.impact.position - contact_offset
-    return ImpactGeometry(
-        normal=normal,
-        heading=heading,
-        contact_point=task.impact.position,
-        contact_offsets=offsets,
-        contact_offset=contact_offset,
-        start_position=impact_position - task.ante.distance * direction,
-        impact_position=impact_position,
-        rest_position=impact_position + task.ante.extension_depth / sine * direction,
-        approach_velocity=task.impact.speed * direction,
-        orientation=orientation,
-    )
-
-
-def initial_configuration(scenario: Scenario, robot: RobotDescription) -> Vector:
-    """Return the configuration (n,) [rad] in which the task starts, at rest.
-
-    Raises UnreachableReferenceError when the start of the approach is out of reach.
-    """
-    geometry, task = impact_geometry(scenario, robot), scenario.task
-    try:
-        return solve(robot, geometry.start_position, geometry.orientation, task.posture, task.home_configuration)
-    except UnreachablePoseError as error:
-        remaining = max(error.position_error, error.rotation_error, error.posture_error)
-        allowed = "below 1e-9 m or rad, the start of the approach inside workspace and joint limits"
-        raise UnreachableReferenceError(0.0, None, remaining, allowed) from error
 
 
 def build_reference(scenario: Scenario, robot: RobotDescription, predict: ImpactMap | None = None) -> ImpactReference:
@@ -202,18 +120,6 @@ def build_reference(scenario: Scenario, robot: RobotDescription, predict: Impact
         ante_impact_velocity=before,
         post_impact_velocity=after,
         normal_impulse=float(predicted.normal_impulse),
-    )
-
-
-def rotation_from_roll_pitch_yaw(angles: Vector) -> Matrix:
-    """Return R_z(yaw) R_y(pitch) R_x(roll) (3, 3) of the angles (3,) [rad]."""
-    (cr, cp, cy), (sr, sp, sy) = np.cos(angles), np.sin(angles)
-    return np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
     )
 
 
