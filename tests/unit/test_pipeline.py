@@ -197,7 +197,7 @@ def test_a_gap_in_a_task_is_a_fault_and_outside_of_one_is_not():
     assert idle.controller.mode is Mode.IDLE
 
 
-def test_repeated_and_older_samples_change_nothing():
+def test_repeated_and_late_samples_change_nothing():
     pipeline, q = started()
     pipeline.tick(0.001, q, np.zeros(7), np.zeros(7))
     torque = pipeline.torque.copy()
@@ -205,6 +205,30 @@ def test_repeated_and_older_samples_change_nothing():
         pipeline.tick(time, q, np.full(7, 0.5), np.full(7, 50.0))
     np.testing.assert_array_equal(pipeline.torque, torque)
     assert pipeline.controller.mode is Mode.ANTE
+    assert pipeline.impacts == 0
+
+
+def test_a_clock_that_was_set_back_is_a_fault_in_a_task():
+    pipeline, q = started()
+    pipeline.tick(0.001, q, np.zeros(7), np.zeros(7))
+    pipeline.tick(-100.0, q, np.full(7, 0.1), np.zeros(7))
+    assert pipeline.controller.fault is Fault.STATE_STALE
+    assert pipeline.outcome is Outcome.FAULT
+
+
+def test_without_a_task_a_jump_of_the_clock_does_not_end_the_holding():
+    """One stamp far ahead, or a robot side that begins to count anew: the samples after it are answered."""
+    pipeline = Pipeline(*plan("tabletop")[:2])
+    pipeline.reset()
+    q = plan("tabletop")[2].initial_configuration
+    for k in range(5):
+        pipeline.tick(k * PERIOD, q, np.zeros(7), np.zeros(7))
+    pipeline.tick(1e6, q, np.zeros(7), np.zeros(7))
+    for k in range(5, 100):
+        pipeline.tick(k * PERIOD, q + 0.01, np.zeros(7), np.zeros(7))
+    acceleration = -0.01 * pipeline.scenario.control.gains.posture
+    assert pipeline.controller.mode is Mode.IDLE
+    assert (pipeline.controller.qp.acceleration < acceleration).all()
     assert pipeline.impacts == 0
 
 

@@ -208,8 +208,8 @@ class Pipeline:
         """Handle one sample: position (n,) [rad], velocity (n,) [rad/s], measured joint torque (n,) [Nm]."""
         self.impact_now = False
         self.verdict_changed = False
-        if time <= self._last_time:
-            return  # repeated or older: the torque of the newest sample stands
+        if 0.0 <= self._last_time - time < self._timeout:
+            return  # repeated or late: the torque of the newest sample stands
         if not self._state_is_sane(time, position, velocity, torque):
             self._end_task_if_due(time, velocity)
             return
@@ -350,14 +350,17 @@ class Pipeline:
             self.completion.reset()
 
     def _state_is_sane(self, time: float, position: Vector, velocity: Vector, torque: Vector) -> bool:
-        """Check a sample; a bad one sends the controller into FAULT with damping. A gap is one during a task."""
+        """Check a sample; a bad one sends the controller into FAULT with damping.
+
+        In a task so does one after a gap, or with a stamp that shows that the clock was set back.
+        """
         fault = Fault.NONE
         defect = _defect(position, velocity, torque, self._lower, self._upper)
         if defect == 1:
             fault = Fault.STATE_NOT_FINITE
         elif defect == 2:
             fault = Fault.STATE_OUT_OF_LIMITS
-        elif self._task_running and time - self._last_time > self._timeout:
+        elif self._task_running and not 0.0 < time - self._last_time <= self._timeout:
             fault = Fault.STATE_STALE
         self._last_time = time
         if fault is Fault.NONE:
