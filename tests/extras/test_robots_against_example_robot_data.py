@@ -13,7 +13,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from impact_control.robots.description import DATA_DIRECTORY
+from impact_control.robots.data_file import DATA_DIRECTORY
 
 
 @pytest.fixture(scope="module")

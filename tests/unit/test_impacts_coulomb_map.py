@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from impact_control.errors import InvalidInputError
-from impact_control.impacts import FrictionLaw, SlipOutcome, coulomb_map, predict_contact_impact
+from impact_control.impacts import FrictionLaw, SlipOutcome, coulomb_map, curved_slip, predict_contact_impact
 
 UP = np.array([0.0, 0.0, 1.0])
 seeds = st.integers(0, 2**32 - 1)
@@ -380,7 +380,7 @@ def test_smaller_steps_change_nothing_that_matters(monkeypatch):
     # The plain kernel reads its tolerance when it runs; the compiled one has it built in.
     plain = {
         name: getattr(getattr(coulomb_map, name), "py_func", getattr(coulomb_map, name))
-        for name in ("coulomb_impulse", "_curved_step", "_step_to_end")
+        for name in ("coulomb_impulse", "curved_step", "step_to_end")
     }
     for name, function in plain.items():
         monkeypatch.setattr(coulomb_map, name, function)
@@ -400,14 +400,14 @@ def test_smaller_steps_change_nothing_that_matters(monkeypatch):
 
 
 def test_the_weights_of_the_steps_keep_the_cone_and_sum_to_one():
-    assert np.all(coulomb_map._WEIGHTS >= 0.0)
-    assert np.sum(coulomb_map._WEIGHTS) == pytest.approx(1.0, abs=1e-15)
-    assert np.sum(coulomb_map._ERROR_WEIGHTS) == pytest.approx(0.0, abs=1e-15)
-    nodes = coulomb_map._STAGES.sum(axis=1)
+    assert np.all(curved_slip._WEIGHTS >= 0.0)
+    assert np.sum(curved_slip._WEIGHTS) == pytest.approx(1.0, abs=1e-15)
+    assert np.sum(curved_slip._ERROR_WEIGHTS) == pytest.approx(0.0, abs=1e-15)
+    nodes = curved_slip._STAGES.sum(axis=1)
     np.testing.assert_allclose(nodes, [0.0, 0.2, 0.3, 0.6, 1.0, 0.875], atol=1e-15)
     # Quadrature conditions of order 5.
     for power in range(1, 5):
-        assert coulomb_map._WEIGHTS @ nodes**power == pytest.approx(1.0 / (power + 1), abs=1e-14)
+        assert curved_slip._WEIGHTS @ nodes**power == pytest.approx(1.0 / (power + 1), abs=1e-14)
 
 
 WRONG = [

@@ -22,7 +22,8 @@ from impact_control.impacts import (
     sample_normal_impact,
     simulate_normal_impact,
 )
-from impact_control.impacts.normal_impact import impact_restitution, sample_impact_force, state_scale
+from impact_control.impacts.normal_impact import impact_restitution
+from impact_control.impacts.normal_impact_kernel import sample_impact_force, state_scale
 from impact_control.impacts.restitution import (
     exponential_restitution,
     hunt_crossley_restitution,

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from impact_control.errors import InvalidInputError
 from impact_control.observation import BacklashModel, BacklashObserver, MomentumObserver
+from impact_control.observation.backlash_edge import give_benefit_of_doubt
 from impact_control.observation.backlash_model import missed_torque, transmitted_torque
 
 PERIOD = 1e-3
@@ -136,6 +137,49 @@ def test_observer_is_a_momentum_observer_of_the_transmitted_torque():
     assert not observer.residual.any() and not observer.residual_rate.any() and not observer.advanced
 
 
+MARGIN = 5e-5
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 10000))
+def test_at_an_edge_the_residual_is_the_least_that_any_torque_between_both_sides_leaves(seed):
+    """Against a search over torques between that of the gap and that beyond it."""
+    random = np.random.default_rng(seed)
+    before, state = random.normal(size=(2, 4, 3)) * np.array([0.03, 0.3, 0.3, 1.0])[:, None]
+    at_edge = random.uniform(size=3) < 0.7
+    side = random.choice([-1.0, 1.0], 3)
+    for sample in (before, state):
+        sample[0] = np.where(at_edge, side * MODEL.gap + 0.9 * MARGIN * random.uniform(-1.0, 1.0, 3), sample[0])
+    weight, mean, residual = random.uniform(0.01, 0.1, 3), random.normal(size=3), 0.05 * random.normal(size=3)
+    found = residual.copy()
+    model = (MODEL.gap, MODEL.coefficients, MODEL.slip_speed)
+    give_benefit_of_doubt(*model, MARGIN, before, state, mean, weight, found)
+    ends = np.zeros((2, 3))
+    for sample in (before, state):
+        for k, deflection in enumerate((np.zeros(3), np.copysign(MODEL.gap, sample[0]))):
+            ends[k] += 0.5 * transmitted(MODEL, deflection, sample[1], sample[2], sample[3])
+    for i in range(3):
+        if not at_edge[i] or MODEL.gap[i] == 0.0:
+            assert found[i] == residual[i]
+            continue
+        torques = np.linspace(ends[0, i], ends[1, i], 2001)
+        possible = residual[i] + weight[i] * (mean[i] - torques)
+        assert abs(found[i]) <= np.abs(possible).min() + 1e-12
+        assert np.abs(possible - found[i]).min() <= weight[i] * abs(torques[1] - torques[0]) + 1e-12
+
+
+def test_there_is_no_doubt_on_the_way_from_one_edge_to_the_other_or_off_it():
+    zero, residual = np.zeros((4, 3)), np.full(3, 0.3)
+    model = (MODEL.gap, MODEL.coefficients, MODEL.slip_speed)
+    for start, end in ((1.0, -1.0), (1.0, 0.5), (0.5, 1.0), (1.1, 1.0), (0.0, 0.0)):
+        before, state = zero.copy(), zero.copy()
+        before[0], state[0] = start * MODEL.gap, end * MODEL.gap
+        before[1], state[1] = 0.5, 0.5
+        before[3], state[3] = 2.0, 2.0
+        give_benefit_of_doubt(*model, MARGIN, before, state, np.zeros(3), np.full(3, 0.1), residual)
+        assert np.all(residual == 0.3)
+
+
 CONTACT = 0.8
 """[s] start of a push on the link, late enough for some crossings before it."""
 
@@ -246,6 +290,13 @@ def test_compiled_kernels_equal_their_python_forms():
             kernel(MODEL.gap, MODEL.coefficients, 0.01, *arrays, one)
             getattr(kernel, "py_func", kernel)(MODEL.gap, MODEL.coefficients, 0.01, *arrays, other)
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-15)
+        before[0], state[0] = MODEL.gap, MODEL.gap
+        one, other = np.full((2, 3), 0.2)
+        for kernel, out in ((give_benefit_of_doubt, one), (getattr(give_benefit_of_doubt, "py_func", None), other)):
+            doubt = kernel or give_benefit_of_doubt
+            rest = (before, state, np.zeros(3), np.full(3, 0.1), out)
+            doubt(MODEL.gap, MODEL.coefficients, 0.01, MARGIN, *rest)
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-15)
 
 
 def test_models_that_cannot_be_are_refused():
@@ -262,3 +313,5 @@ def test_models_that_cannot_be_are_refused():
         BacklashModel(good[0], good[1, :1], *good[2:])
     with pytest.raises(InvalidInputError, match="slip_speed"):
         BacklashModel(*good, slip_speed=0.0)
+    with pytest.raises(InvalidInputError, match="edge_margin"):
+        BacklashObserver(np.ones(3), MODEL, edge_margin=-1e-6)

@@ -22,7 +22,7 @@ from impact_control.robots import (
     known_names,
     load_robot,
 )
-from impact_control.robots.description import DATA_DIRECTORY
+from impact_control.robots.data_file import DATA_DIRECTORY
 
 ROBOT = load_robot()
 

@@ -18,7 +18,7 @@ from impact_control.robots import (
     load_robot,
     reflected_motor_inertia,
 )
-from impact_control.robots.description import DATA_DIRECTORY
+from impact_control.robots.data_file import DATA_DIRECTORY
 
 ROBOT = load_robot()
 LIMITS = ROBOT.limits

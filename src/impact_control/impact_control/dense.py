@@ -108,14 +108,8 @@ def solve_in_place(matrix: Matrix, right: Vector) -> bool:
 
 
 @compiled
-def couple(inertia: Matrix, jacobian: Matrix, response: Matrix, delassus: Matrix) -> bool:
-    """Write J M^-1 (r, n) and W = J M^-1 J^T (r, r); return whether M is positive definite.
-
-    inertia M (n, n), symmetric; jacobian J (r, n). With M = L L^T and Y = L^-1 J^T: W = Y^T Y, exactly symmetric.
-    """
-    factor = inertia.copy()
-    if not factorise(factor):
-        return False
+def couple_factorised(factor: Matrix, jacobian: Matrix, response: Matrix, delassus: Matrix) -> None:
+    """Write what `couple` writes, by the factor L of M. With Y = L^-1 J^T: W = Y^T Y, exactly symmetric."""
     for row in range(jacobian.shape[0]):
         for k in range(jacobian.shape[1]):
             response[row, k] = jacobian[row, k]
@@ -126,4 +120,16 @@ def couple(inertia: Matrix, jacobian: Matrix, response: Matrix, delassus: Matrix
             delassus[column, row] = entry
     for row in range(jacobian.shape[0]):
         solve_upper(factor, response[row])
+
+
+@compiled
+def couple(inertia: Matrix, jacobian: Matrix, response: Matrix, delassus: Matrix) -> bool:
+    """Write J M^-1 (r, n) and W = J M^-1 J^T (r, r); return whether M is positive definite.
+
+    inertia M (n, n), symmetric; jacobian J (r, n).
+    """
+    factor = inertia.copy()
+    if not factorise(factor):
+        return False
+    couple_factorised(factor, jacobian, response, delassus)
     return True

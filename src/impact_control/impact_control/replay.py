@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from impact_control.checks import require_not_negative, require_positive
 from impact_control.classification import SingleImpactClassifier, Verdict
 from impact_control.detection import DetectionSignals, Detector
 from impact_control.observation import MomentumObserver
-from impact_control.observation.validation import checked_number
 from impact_control.recording.defects import CheckedSamples
 from impact_control.robots import Dynamics, RobotDescription
 from impact_control.types import Matrix, Vector
@@ -79,8 +79,8 @@ def replay_samples(
         trusted_gap: [s] between two samples up to which the observer is trusted, above 0; one lost sample at 1 kHz.
         settling_time: [s] after a longer gap in which events are doubtful, at least 0; 5 or more time constants 1/K_O.
     """
-    checked_number("trusted_gap", trusted_gap, zero_allowed=False)
-    checked_number("settling_time", settling_time)
+    require_positive("trusted_gap", trusted_gap)
+    require_not_negative("settling_time", settling_time)
     dynamics = Dynamics(robot)
     observer.reset()
     detector.reset()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from impact_control.impacts.checks import finite_array
+from impact_control.checks import finite_array
 from impact_control.impacts.inverse_inertia import composite_rigid_body_inverse_inertia
 from impact_control.types import Matrix, Vector
 

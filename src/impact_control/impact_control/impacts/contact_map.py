@@ -12,12 +12,11 @@ from enum import IntEnum
 
 import numpy as np
 
+from impact_control.checks import ROUNDING, finite_array, require_between, require_not_negative, symmetric, unit_vector
 from impact_control.compiled import compiled
 from impact_control.dense import dot
 from impact_control.errors import InvalidInputError
-from impact_control.impacts.checks import ROUNDING, finite_array, symmetric, unit_vector
 from impact_control.impacts.coulomb_map import REVERSES, SLIPS, SMALLEST_SLIP_RATIO, STICKS, UNSOLVED, coulomb_impulse
-from impact_control.impacts.scalar_checks import require_between, require_not_negative
 from impact_control.types import Matrix, Vector
 
 _SMALLEST_DRIVE_RATIO = 1e-9

@@ -37,11 +37,10 @@ import math
 
 import numpy as np
 
+from impact_control.checks import finite_array, require_positive
 from impact_control.compiled import compiled
 from impact_control.dense import apply_affine, factorise, solve_in_place, solve_lower, solve_upper
 from impact_control.errors import ImpactControlError, InvalidInputError
-from impact_control.impacts.checks import finite_array
-from impact_control.impacts.scalar_checks import require_positive
 from impact_control.impacts.unilateral_contact import cone_projection, contact_law_residual, into_cones, linearise
 from impact_control.types import Matrix, Vector
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from impact_control.checks import require_positive
 from impact_control.compiled import compiled
 from impact_control.dense import all_finite, couple, dot, factorise, is_symmetric
 from impact_control.errors import InvalidInputError
 from impact_control.impacts.contact_map import contact_axes
-from impact_control.impacts.scalar_checks import require_positive
 from impact_control.types import Matrix, Vector
 
 _UNIT_TOLERANCE = 1e-6

@@ -19,9 +19,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from impact_control.checks import (
+    ROUNDING,
+    finite_array,
+    positive_definite,
+    require_between,
+    require_positive,
+    unit_vector,
+)
 from impact_control.errors import InvalidInputError
-from impact_control.impacts.checks import ROUNDING, finite_array, positive_definite, unit_vector
-from impact_control.impacts.scalar_checks import require_between, require_positive
 from impact_control.types import Matrix, Vector
 
 

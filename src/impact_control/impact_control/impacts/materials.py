@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from impact_control.checks import require_positive
 from impact_control.errors import InvalidInputError
-from impact_control.impacts.scalar_checks import require_positive
 
 
 @dataclass(frozen=True)

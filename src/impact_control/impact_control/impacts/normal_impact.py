@@ -1,8 +1,7 @@
 """A free mass that hits a normal force law: the force over time and where the energy goes.
 
-Integrated by Dormand and Prince's pair of orders 5 and 4 with step size control, which stops exactly at the end of
-compression and at the end of restitution. The energies are integrated beside the motion, so that their balance
-is a check and not an identity.
+The energies are integrated beside the motion, by `normal_impact_kernel`, so that their balance is a check and not an
+identity.
 """
 
 from __future__ import annotations
@@ -12,38 +11,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from impact_control.compiled import compiled
 from impact_control.errors import InvalidInputError
-from impact_control.impacts.contact_laws import LawKind, NormalForceLaw, normal_force
-from impact_control.impacts.scalar_checks import require_positive
-from impact_control.types import Matrix, Vector
-
-_MAXWELL = int(LawKind.MAXWELL)
-
-_DEPTH, _RATE, _CREEP, _DISSIPATED, _WORK = range(5)
-_MOTION_SIZE, _STATE_SIZE = 3, 5
-
-# Dormand, Prince 1980: stages, weights of order 5 (the last row), difference to the weights of order 4.
-_STAGES = np.array(
-    [
-        [0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
-        [1 / 5, 0.0, 0.0, 0.0, 0.0, 0.0],
-        [3 / 40, 9 / 40, 0.0, 0.0, 0.0, 0.0],
-        [44 / 45, -56 / 15, 32 / 9, 0.0, 0.0, 0.0],
-        [19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729, 0.0, 0.0],
-        [9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656, 0.0],
-        [35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84],
-    ]
+from impact_control.impacts.contact_laws import NormalForceLaw
+from impact_control.impacts.contact_laws.law import require_impact
+from impact_control.impacts.normal_impact_kernel import (
+    CREEP,
+    DEPTH,
+    DISSIPATED,
+    MOST_STEPS,
+    RATE,
+    STATE_SIZE,
+    WORK,
+    follow_impact,
+    sample_impact_force,
+    state_scale,
 )
-_ERROR = np.array([71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
-
-_MOST_STEPS = 100_000
-_SIMULATION_TOLERANCE = 1e-12
-_SAMPLING_TOLERANCE = 1e-9
-# Longest step between which samples are interpolated, in times that the mass takes for the elastic depth.
-_SAMPLING_STEP = 0.05
-# Of the first energy: with less left, the mass is taken to have stopped (an overdamped Maxwell law never opens).
-_ENERGY_OF_REST = 1e-14
+from impact_control.types import Vector
 
 
 @dataclass(frozen=True)
@@ -99,23 +82,22 @@ def simulate_normal_impact(law: NormalForceLaw, mass: float, speed: float) -> No
     From first contact to the end of restitution, where the force of the law returns to zero. Raises
     InvalidInputError, also for a law too stiff to follow (its time scales lie too far apart).
     """
-    require_positive("mass", mass)
-    require_positive("speed", speed)
+    require_impact(mass, speed)
     parameters = law.parameters
     scale = state_scale(parameters, mass, speed)
-    times = np.empty(_MOST_STEPS)
-    states = np.empty((_MOST_STEPS, _STATE_SIZE))
-    count, turn, opened = _follow_impact(int(law.kind), parameters, mass, speed, scale, times, states)
+    times = np.empty(MOST_STEPS)
+    states = np.empty((MOST_STEPS, STATE_SIZE))
+    count, turn, opened = follow_impact(int(law.kind), parameters, mass, speed, scale, times, states)
     if count == 0:
-        raise InvalidInputError("law", law, f"a law followed for mass {mass} kg at {speed} m/s in {_MOST_STEPS} steps")
+        raise _too_stiff(law, mass, speed)
     time, state = times[:count].copy(), states[:count].T.copy()
-    depth, rate, creep = state[_DEPTH], state[_RATE], state[_CREEP]
+    depth, rate, creep = state[DEPTH], state[RATE], state[CREEP]
     kinetic = 0.5 * mass * rate**2
     stored = np.array([law.stored_energy(d, c) for d, c in zip(depth, creep, strict=True)])
     # Without an end of compression the mass is at rest, and nothing is given back.
     last = count - 1
     compressed = turn if turn >= 0 else last
-    work = state[_WORK]
+    work = state[WORK]
     return NormalImpact(
         time=time,
         depth=depth,
@@ -124,7 +106,7 @@ def simulate_normal_impact(law: NormalForceLaw, mass: float, speed: float) -> No
         creep=creep,
         kinetic_energy=kinetic,
         stored_energy=stored,
-        dissipated_energy=state[_DISSIPATED],
+        dissipated_energy=state[DISSIPATED],
         compression_end=float(time[turn]) if turn >= 0 else math.inf,
         restitution_end=float(time[last]) if opened else math.inf,
         restitution=float(-rate[last] / speed) if opened else 0.0,
@@ -133,7 +115,7 @@ def simulate_normal_impact(law: NormalForceLaw, mass: float, speed: float) -> No
             compression_work=float(work[compressed]),
             stored=float(stored[compressed]),
             restitution_work=float(work[compressed] - work[last]),
-            dissipated=float(state[_DISSIPATED, last]),
+            dissipated=float(state[DISSIPATED, last]),
             final=float(kinetic[last]),
         ),
     )
@@ -145,8 +127,7 @@ def sample_normal_impact(law: NormalForceLaw, mass: float, speed: float, time: V
     Time counts from first contact; before it and after the end of restitution the force is 0. Between steps
     it is interpolated: to about 1e-6 of the peak force for exponents of 1 and more. Raises InvalidInputError.
     """
-    require_positive("mass", mass)
-    require_positive("speed", speed)
+    require_impact(mass, speed)
     time = np.asarray(time, dtype=float)
     if time.ndim != 1 or not np.all(np.isfinite(time)) or np.any(np.diff(time) < 0.0):
         raise InvalidInputError("time", time, "ascending finite numbers, shape (m,)")
@@ -154,7 +135,7 @@ def sample_normal_impact(law: NormalForceLaw, mass: float, speed: float, time: V
     force = np.empty(time.size)
     scale = state_scale(parameters, mass, speed)
     if not sample_impact_force(int(law.kind), parameters, mass, speed, scale, time, force):
-        raise InvalidInputError("law", law, f"a law followed for mass {mass} kg at {speed} m/s in {_MOST_STEPS} steps")
+        raise _too_stiff(law, mass, speed)
     return force
 
 
@@ -165,190 +146,13 @@ def impact_restitution(kind: int, parameters: Vector, mass: float, speed: float)
     meet them: negative damping gives more than 1. NaN if the impact cannot be followed.
     """
     scale = state_scale(parameters, mass, speed)
-    times = np.empty(_MOST_STEPS)
-    states = np.empty((_MOST_STEPS, _STATE_SIZE))
-    count, _, opened = _follow_impact(kind, parameters, mass, speed, scale, times, states)
+    times = np.empty(MOST_STEPS)
+    states = np.empty((MOST_STEPS, STATE_SIZE))
+    count, _, opened = follow_impact(kind, parameters, mass, speed, scale, times, states)
     if count == 0:
         return math.nan
-    return float(-states[count - 1, _RATE] / speed) if opened else 0.0
+    return float(-states[count - 1, RATE] / speed) if opened else 0.0
 
 
-def state_scale(parameters: Vector, mass: float, speed: float) -> Vector:
-    """Return the size (5,) of depth [m], rate [m/s], creep [m] and energies [J] of an impact without damping."""
-    stiffness, _, exponent, _ = parameters.tolist()
-    energy = 0.5 * mass * speed**2
-    depth = ((exponent + 1.0) * energy / stiffness) ** (1.0 / (exponent + 1.0))
-    return np.array([depth, speed, depth, energy, energy])
-
-
-@compiled
-def _derivative(kind: int, parameters: Vector, mass: float, state: Vector, derivative: Vector) -> float:
-    """Write the derivative of the state, of its motion alone if it is (3,), and return the force [N]."""
-    depth = state[_DEPTH]
-    rate = state[_RATE]
-    creep_rate = 0.0
-    force: float
-    if kind == _MAXWELL:
-        force = parameters[0] * max(depth - state[_CREEP], 0.0)
-        creep_rate = force / parameters[1]
-    else:
-        force = normal_force(kind, parameters, depth, rate)
-    derivative[_DEPTH] = rate
-    derivative[_RATE] = -force / mass
-    derivative[_CREEP] = creep_rate
-    if state.shape[0] == _STATE_SIZE:
-        if kind == _MAXWELL:
-            derivative[_DISSIPATED] = force * creep_rate
-        else:
-            derivative[_DISSIPATED] = (force - normal_force(kind, parameters, depth, 0.0)) * rate
-        derivative[_WORK] = force * rate
-    return force
-
-
-@compiled
-def _step(
-    kind: int,
-    parameters: Vector,
-    mass: float,
-    state: Vector,
-    step: float,
-    scale: Vector,
-    slopes: Matrix,
-    following: Vector,
-) -> float:
-    """Write the state after `step` to `following`, return the estimated error over `scale`. slopes (7, state): work."""
-    for stage in range(7):
-        for i in range(state.shape[0]):
-            rise = 0.0
-            for j in range(stage):
-                rise += _STAGES[stage, j] * slopes[j, i]
-            following[i] = state[i] + step * rise
-        _derivative(kind, parameters, mass, following, slopes[stage])
-    worst = 0.0
-    for i in range(state.shape[0]):
-        error = 0.0
-        for j in range(7):
-            error += _ERROR[j] * slopes[j, i]
-        worst = max(worst, abs(step * error) / scale[i])
-    return worst
-
-
-@compiled
-def _next_step(step: float, error: float, tolerance: float) -> float:
-    """Return the step that meets the tolerance by the order of the pair, within a fifth to five times `step`."""
-    if not error > 0.0:
-        return 5.0 * step
-    factor: float = 0.9 * (tolerance / error) ** 0.2
-    return step * min(5.0, max(0.2, factor))
-
-
-@compiled
-def _event(which: int, state: Vector) -> float:
-    """Return what is positive before the event: the rate before the turn (0), the spring's depth before opening (1)."""
-    if which == 0:
-        return float(state[_RATE])
-    return float(state[_DEPTH] - state[_CREEP])
-
-
-@compiled
-def _follow_impact(
-    kind: int, parameters: Vector, mass: float, speed: float, scale: Vector, times: Vector, states: Matrix
-) -> tuple[int, int, bool]:
-    """Write times and states of an impact; return how many, the index of the turn (-1: none), whether it opened.
-
-    The number is 0 if the arrays are too short.
-    """
-    slopes = np.empty((7, _STATE_SIZE))
-    following = np.empty(_STATE_SIZE)
-    state = states[0]
-    state[:] = 0.0
-    state[_RATE] = speed
-    times[0] = 0.0
-    turn = -1
-    step = 1e-3 * scale[_DEPTH] / speed
-    exponent = parameters[2]
-    count = 1
-    for _ in range(10 * times.shape[0]):
-        if count == times.shape[0]:
-            break
-        error = _step(kind, parameters, mass, state, step, scale, slopes, following)
-        if not error <= _SIMULATION_TOLERANCE:
-            step = _next_step(step, error, _SIMULATION_TOLERANCE) if error > 0.0 else 0.2 * step
-            continue
-        taken = step
-        step = _next_step(step, error, _SIMULATION_TOLERANCE)
-        which = 0 if turn < 0 else 1
-        event = _event(which, following) <= 0.0
-        if event:
-            low, high = 0.0, taken
-            for _ in range(60):
-                taken = 0.5 * (low + high)
-                _step(kind, parameters, mass, state, taken, scale, slopes, following)
-                if _event(which, following) > 0.0:
-                    low = taken
-                else:
-                    high = taken
-        times[count] = times[count - 1] + taken
-        states[count] = following
-        state = states[count]
-        count += 1
-        if event and which == 1:
-            return count, turn, True
-        if event:
-            turn = count - 1
-        spring = max(state[_DEPTH] - state[_CREEP], 0.0)
-        stored = parameters[0] * spring ** (exponent + 1.0) / (exponent + 1.0)
-        if 0.5 * mass * state[_RATE] ** 2 + stored < _ENERGY_OF_REST * scale[_WORK]:
-            return count, turn, False
-    return 0, -1, False
-
-
-@compiled
-def _interpolate(
-    part: float, step: float, state: Vector, slope: Vector, following: Vector, slope_after: Vector, between: Vector
-) -> None:
-    """Write the state at the part [0, 1] of a step by the cubic that meets values and slopes at both ends."""
-    rest = 1.0 - part
-    for i in range(between.shape[0]):
-        line = rest * state[i] + part * following[i]
-        change = following[i] - state[i]
-        bend = rest * (step * slope[i] - change) + part * (change - step * slope_after[i])
-        between[i] = line + part * rest * bend
-
-
-@compiled
-def sample_impact_force(
-    kind: int, parameters: Vector, mass: float, speed: float, scale: Vector, time: Vector, force: Vector
-) -> bool:
-    """Write the force (m,) [N] at the ascending times (m,) [s] since first contact; False if it cannot be followed.
-
-    The kernel of `sample_normal_impact`, open to parameters that the law objects refuse; its steps are chosen by
-    scale (5,), see `state_scale`.
-    """
-    slopes = np.empty((7, _MOTION_SIZE))
-    following = np.empty(_MOTION_SIZE)
-    between = np.empty(_MOTION_SIZE)
-    unused = np.empty(_MOTION_SIZE)
-    state = np.zeros(_MOTION_SIZE)
-    state[_RATE] = speed
-    now = 0.0
-    longest = _SAMPLING_STEP * scale[_DEPTH] / speed
-    step = 0.1 * longest
-    force[:] = 0.0
-    sample = int(np.searchsorted(time, 0.0, side="right"))
-    for _ in range(_MOST_STEPS):
-        if sample == time.shape[0] or state[_DEPTH] < state[_CREEP]:
-            return True
-        error = _step(kind, parameters, mass, state, step, scale, slopes, following)
-        if not error <= _SAMPLING_TOLERANCE:
-            step = _next_step(step, error, _SAMPLING_TOLERANCE) if error > 0.0 else 0.2 * step
-            continue
-        while sample < time.shape[0] and time[sample] <= now + step:
-            part = (time[sample] - now) / step
-            _interpolate(part, step, state, slopes[0], following, slopes[6], between)
-            force[sample] = _derivative(kind, parameters, mass, between, unused)
-            sample += 1
-        now += step
-        state[:] = following
-        step = min(longest, _next_step(step, error, _SAMPLING_TOLERANCE))
-    return False
+def _too_stiff(law: NormalForceLaw, mass: float, speed: float) -> InvalidInputError:
+    return InvalidInputError("law", law, f"a law followed for mass {mass} kg at {speed} m/s in {MOST_STEPS} steps")

@@ -14,8 +14,8 @@ import math
 
 from scipy.optimize import brentq
 
+from impact_control.checks import require_not_negative, require_positive
 from impact_control.errors import InvalidInputError
-from impact_control.impacts.scalar_checks import require_not_negative, require_positive
 
 # Below these the first terms of the series are exact to rounding, the equations no longer.
 _SLIGHT_DAMPING = 1e-8

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from impact_control.checks import finite_array, float_array
 from impact_control.compiled import compiled
 from impact_control.dense import all_finite, dot, factorise, is_symmetric, solve_lower, solve_upper
 from impact_control.errors import InvalidInputError
-from impact_control.impacts.checks import finite_array, float_array
 from impact_control.impacts.contact_map import (
     OUTCOMES,
     SOLVED,

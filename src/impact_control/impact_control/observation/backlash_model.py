@@ -26,6 +26,9 @@ from impact_control.types import Matrix, Vector
 SLIP_SPEED = 1e-2
 """[rad/s] Speed at which dry friction has reached 76 % of its size."""
 
+EDGE_MARGIN = 5e-5
+"""[rad] from an edge of the gap within which a link may rest at it; twice the noise of two encoders of 17 bit."""
+
 
 @dataclass(frozen=True, eq=False)
 class BacklashModel:
@@ -97,6 +100,45 @@ class BacklashModel:
 
 
 @compiled
+def free_torque(coefficients: Matrix, slip_speed: float, i: int, link_velocity: float, motor_velocity: float) -> float:
+    """Return tau_L - tau_mu [Nm] of joint i in its gap: nothing but the friction of Flacco 2016 (6).
+
+    coefficients (8, n) of a `BacklashModel`, velocities [rad/s].
+    """
+    twist_rate = link_velocity - motor_velocity
+    torque: float = -(
+        coefficients[GAP_VISCOUS, i] * twist_rate
+        + coefficients[GAP_DRY, i] * math.tanh(twist_rate / slip_speed)
+        + coefficients[LINK_VISCOUS, i] * link_velocity
+        + coefficients[LINK_DRY, i] * math.tanh(link_velocity / slip_speed)
+    )
+    return torque
+
+
+@compiled
+def held_torque(
+    coefficients: Matrix,
+    slip_speed: float,
+    i: int,
+    beyond: float,
+    link_velocity: float,
+    motor_velocity: float,
+    motor_torque: float,
+) -> float:
+    """Return tau_L - tau_mu [Nm] of joint i beyond its gap: Flacco 2016 (5) less (6), corrected.
+
+    beyond: deflection beyond the edge, phi -+ alpha [rad]; motor_torque [Nm]; others as in `free_torque`.
+    """
+    torque: float = motor_torque - (
+        coefficients[STIFFNESS, i] * beyond
+        + coefficients[DAMPING, i] * (link_velocity - motor_velocity)
+        + coefficients[MOTOR_VISCOUS, i] * motor_velocity
+        + coefficients[MOTOR_DRY, i] * math.tanh(motor_velocity / slip_speed)
+    )
+    return torque
+
+
+@compiled
 def _joint_torque(
     gap: Vector,
     coefficients: Matrix,
@@ -108,22 +150,10 @@ def _joint_torque(
     motor_torque: float,
 ) -> float:
     """Return tau_L - tau_mu [Nm] of joint i: Flacco 2016 (5) less (6), corrected."""
-    twist_rate = link_velocity - motor_velocity
     if abs(phi) < gap[i]:
-        free: float = -(
-            coefficients[GAP_VISCOUS, i] * twist_rate
-            + coefficients[GAP_DRY, i] * math.tanh(twist_rate / slip_speed)
-            + coefficients[LINK_VISCOUS, i] * link_velocity
-            + coefficients[LINK_DRY, i] * math.tanh(link_velocity / slip_speed)
-        )
-        return free
-    held: float = motor_torque - (
-        coefficients[STIFFNESS, i] * (phi - math.copysign(gap[i], phi))
-        + coefficients[DAMPING, i] * twist_rate
-        + coefficients[MOTOR_VISCOUS, i] * motor_velocity
-        + coefficients[MOTOR_DRY, i] * math.tanh(motor_velocity / slip_speed)
-    )
-    return held
+        return free_torque(coefficients, slip_speed, i, link_velocity, motor_velocity)
+    beyond = phi - math.copysign(gap[i], phi)
+    return held_torque(coefficients, slip_speed, i, beyond, link_velocity, motor_velocity, motor_torque)
 
 
 @compiled

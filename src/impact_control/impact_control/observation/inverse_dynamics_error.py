@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
+from impact_control.checks import checked_vector, require_positive
 from impact_control.compiled import compiled
 from impact_control.observation.first_order_filter import filtered_rate, low_pass
 from impact_control.observation.sample_period import sample_period
-from impact_control.observation.validation import checked_number, checked_vector
 from impact_control.types import Matrix, Vector
 
 
@@ -47,7 +47,7 @@ class PublishedTorqueObserver:
     def __init__(self, gain: Vector, maximum_gap: float = 0.05) -> None:
         """Set K (n,) [1/s], above 0, and the longest period [s]. Raises InvalidInputError for anything else."""
         self._gain = checked_vector("gain", gain, zero_allowed=False)
-        self._maximum_gap = checked_number("maximum_gap", maximum_gap, zero_allowed=False)
+        self._maximum_gap = require_positive("maximum_gap", maximum_gap)
         self.residual: Vector = np.zeros_like(self._gain)
         self.residual_rate: Vector = np.zeros_like(self._gain)
         self._error, self._previous_error = np.zeros((2, self._gain.size))

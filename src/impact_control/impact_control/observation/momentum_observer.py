@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
+from impact_control.checks import checked_vector, require_positive
 from impact_control.compiled import compiled
 from impact_control.observation.sample_period import sample_period
-from impact_control.observation.validation import checked_number, checked_vector
 from impact_control.types import Matrix, Vector
 
 
@@ -93,7 +93,7 @@ class MomentumObserver:
         self._gain = checked_vector("gain", gain, zero_allowed=False)
         n = self._gain.size
         self._damping_over_stiffness = checked_vector("damping_over_stiffness", damping_over_stiffness, n)
-        self._maximum_gap = checked_number("maximum_gap", maximum_gap, zero_allowed=False)
+        self._maximum_gap = require_positive("maximum_gap", maximum_gap)
         self.residual: Vector = np.zeros(n)
         self.residual_rate: Vector = np.zeros(n)
         self._momentum, self._drive, self._damper_momentum = np.zeros(n), np.zeros(n), np.zeros(n)

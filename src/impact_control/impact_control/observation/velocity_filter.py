@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
+from impact_control.checks import checked_count, checked_vector, require_positive
 from impact_control.compiled import compiled
 from impact_control.observation.sample_period import sample_period
-from impact_control.observation.validation import checked_count, checked_number, checked_vector
 from impact_control.types import Matrix, Vector
 
 QUADRATIC_SAMPLES = 8
@@ -200,7 +200,7 @@ class JumpAwareVelocityFilter:
         """
         self._threshold = checked_vector("threshold", threshold, zero_allowed=False)
         capacity = checked_count("window", window, MOST_BEYOND)
-        self._maximum_gap = checked_number("maximum_gap", maximum_gap, zero_allowed=False)
+        self._maximum_gap = require_positive("maximum_gap", maximum_gap)
         n = self._threshold.size
         self._times, self._positions = np.zeros(capacity), np.zeros((capacity, n))
         self._work, self._inverse, self._fit = np.zeros((4, 3)), np.zeros((3, 3)), np.zeros((3, n))

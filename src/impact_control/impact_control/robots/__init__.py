@@ -1,20 +1,11 @@
 """Robot arms: model, dynamics, limits, transmission, reflected inertia, inverse kinematics."""
 
 from impact_control.robots.contact_point import contact_jacobians, contact_point_jacobian, lowest_points
-from impact_control.robots.description import (
-    CONTACT_FRAME,
-    EndEffector,
-    JointFriction,
-    JointLimits,
-    RobotDescription,
-    SensorNoise,
-    TorqueLoop,
-    Transmission,
-    known_names,
-    load_robot,
-)
+from impact_control.robots.description import CONTACT_FRAME, EndEffector, RobotDescription
 from impact_control.robots.dynamics import Dynamics
 from impact_control.robots.inverse_kinematics import UnreachablePoseError
+from impact_control.robots.joints import JointFriction, JointLimits, SensorNoise, TorqueLoop, Transmission
+from impact_control.robots.loading import known_names, load_robot
 from impact_control.robots.reflected_inertia import InertiaModel, reflected_motor_inertia
 
 __all__ = [

@@ -14,6 +14,9 @@ from ruamel.yaml.error import YAMLError
 from impact_control.errors import InvalidInputError, ScenarioError
 from impact_control.types import Matrix, Vector
 
+DATA_DIRECTORY = Path(__file__).parent / "data"
+"""The data files that come with the package."""
+
 _Built = TypeVar("_Built")
 
 

@@ -13,9 +13,10 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
+from impact_control.checks import freeze, positive_fields
 from impact_control.errors import InvalidInputError
-from impact_control.robots.data_file import read_data_file
-from impact_control.robots.description import DATA_DIRECTORY, RobotDescription
+from impact_control.robots.data_file import DATA_DIRECTORY, read_data_file
+from impact_control.robots.description import RobotDescription
 from impact_control.types import Matrix, Vector
 
 _COLUMNS = 8
@@ -37,12 +38,9 @@ class Capsules:
 
     def __post_init__(self) -> None:
         count = self.link.size
-        for name, shape in (("start", (count, 3)), ("end", (count, 3)), ("radius", (count,))):
-            array = getattr(self, name)
-            if array.shape != shape or not np.all(np.isfinite(array)):
-                raise InvalidInputError(name, array, f"finite numbers of shape {shape}")
-        if not np.all(self.radius > 0.0):
-            raise InvalidInputError("radius", self.radius, "above 0 for every capsule")
+        freeze(self, (count, 3), "start", "end")
+        freeze(self, (count,), "radius")
+        positive_fields(self, "radius", each="capsule")
         if not np.all(self.link >= 1):
             raise InvalidInputError("link", self.link, "links from 1, the first that moves")
 

@@ -7,7 +7,7 @@ from enum import IntEnum
 import numpy as np
 
 from impact_control.errors import InvalidInputError
-from impact_control.robots.description import Transmission
+from impact_control.robots.joints import Transmission
 from impact_control.types import Matrix
 
 

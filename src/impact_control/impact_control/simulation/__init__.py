@@ -5,7 +5,8 @@ from impact_control.simulation.command_gate import CommandGate, CommandState
 from impact_control.simulation.objects import Arm, Box, Pusher, mounted_at
 from impact_control.simulation.options import Backlash, PlantOptions
 from impact_control.simulation.plant import FlexibleJointPlant
-from impact_control.simulation.scene import Scene, SimulatedArm, SimulatedBox, SimulatedPusher
+from impact_control.simulation.scene import Scene
+from impact_control.simulation.scene_bodies import SimulatedArm, SimulatedBox, SimulatedPusher
 from impact_control.simulation.sensors import Measurement, Sensors
 from impact_control.simulation.surface import Surface, inclined_plane, tilted_plane
 from impact_control.simulation.touch import Touch, TouchProfile

@@ -34,9 +34,11 @@ from impact_control.simulation.spatial_algebra import (
 from impact_control.types import Matrix, Vector
 
 ROTATION, TRANSLATION, SLIDING, TURNING, MASS, CENTRE, INERTIA = 0, 9, 12, 15, 18, 19, 22
+LINK_COLUMNS = 31
 """Columns of `SerialChain.links`."""
 
 FRAME_ROTATION, FRAME_TRANSLATION, GRAVITY = 0, 9, 12
+END_COLUMNS = 15
 """Columns of `SerialChain.ends`."""
 
 FIRST_MOMENT, ORIGIN_INERTIA, LINK_FORCE, LINK_TORQUE = 0, 3, 12, 15

@@ -7,12 +7,11 @@ in the milliseconds after. Scheme and contact law: `rigid_contact_plant`.
 
 from __future__ import annotations
 
-import numpy as np
-
 from impact_control.robots import RobotDescription
 from impact_control.simulation.joint_kernel import BACKLASH
 from impact_control.simulation.rigid_contact import RigidSurface
 from impact_control.simulation.rigid_contact_plant import RigidContactOptions, RigidContactPlant
+from impact_control.simulation.springs import spring_torque
 from impact_control.types import Vector
 
 LARGEST_STEP = 50e-6
@@ -50,6 +49,4 @@ class FlexibleJointRigidContactPlant(RigidContactPlant):
     @property
     def joint_torque(self) -> Vector:
         """tau = K (theta - q) (n,) [Nm], what the torque sensors see, less the backlash if there is one; new."""
-        twist, backlash = self._arm[2] - self._arm[0], self._joints.rows[0, BACKLASH]
-        torque: Vector = self.robot.transmission.stiffness * (twist - np.clip(twist, -backlash, backlash))
-        return torque
+        return spring_torque(self.robot.transmission, self._joints.rows[0, BACKLASH], self._arm[2] - self._arm[0])

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from itertools import product
 
 import numpy as np
 import pinocchio as pin
 
+from impact_control.checks import finite_array, freeze, require_not_negative, require_positive
 from impact_control.errors import InvalidInputError
 from impact_control.impacts import NormalForceLaw
 from impact_control.robots import RobotDescription
-from impact_control.simulation.surface import require_contact, require_numbers
+from impact_control.simulation.surface import require_contact
 from impact_control.types import Matrix, Vector
 
 UPRIGHT = (0.0, 0.0, 0.0, 1.0)
@@ -61,22 +61,20 @@ class Box:
     slip_scale: float = 2e-3
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.mass) and self.mass > 0.0):
-            raise InvalidInputError("box mass", self.mass, "a finite number above 0")
-        for name in ("size", "position", "velocity", "angular_velocity"):
-            object.__setattr__(self, name, require_numbers(f"box {name}", getattr(self, name), (3,)))
+        require_positive("box mass", self.mass)
+        freeze(self, (3,), "size", "position", "velocity", "angular_velocity", owner="box")
         if np.any(self.size <= 0.0):
             raise InvalidInputError("box size", self.size, "three lengths above 0")
-        orientation = require_numbers("box orientation", self.orientation, (4,))
-        if abs(float(np.linalg.norm(orientation)) - 1.0) > 1e-6:
-            raise InvalidInputError("box orientation", orientation, "a quaternion x, y, z, w of length 1")
-        object.__setattr__(self, "orientation", orientation)
-        squares = self.size**2
-        inertia = self.mass / 12.0 * (squares.sum() - squares) if self.inertia is None else self.inertia
-        moments = require_numbers("box inertia", inertia, (3,))
+        freeze(self, (4,), "orientation", owner="box")
+        if abs(float(np.linalg.norm(self.orientation)) - 1.0) > 1e-6:
+            raise InvalidInputError("box orientation", self.orientation, "a quaternion x, y, z, w of length 1")
+        if self.inertia is None:
+            squares = self.size**2
+            object.__setattr__(self, "inertia", self.mass / 12.0 * (squares.sum() - squares))
+        freeze(self, (3,), "inertia", owner="box")
+        moments = np.asarray(self.inertia)
         if np.any(moments <= 0.0) or 2.0 * moments.max() > (1.0 + 1e-9) * moments.sum():
             raise InvalidInputError("box inertia", moments, "moments above 0, none above the sum of the others")
-        object.__setattr__(self, "inertia", moments)
         require_contact("box", self.law, self.friction, self.slip_scale)
 
     @property
@@ -101,12 +99,9 @@ class Pusher:
     points: Matrix = field(default_factory=lambda: np.zeros((1, 3)))
 
     def __post_init__(self) -> None:
-        for name in ("position", "velocity"):
-            object.__setattr__(self, name, require_numbers(f"pusher {name}", getattr(self, name), (3,)))
-        if not (math.isfinite(self.radius) and self.radius >= 0.0):
-            raise InvalidInputError("pusher radius", self.radius, "a finite number of at least 0")
-        count = max(1, len(np.atleast_1d(self.points)))
-        object.__setattr__(self, "points", require_numbers("pusher points", self.points, (count, 3)))
+        freeze(self, (3,), "position", "velocity", owner="pusher")
+        require_not_negative("pusher radius", self.radius)
+        freeze(self, (max(1, len(np.atleast_1d(self.points))), 3), "points", owner="pusher")
 
 
 def mounted_at(robot: RobotDescription, position: Vector, rotation: Matrix | None = None) -> RobotDescription:
@@ -114,10 +109,10 @@ def mounted_at(robot: RobotDescription, position: Vector, rotation: Matrix | Non
 
     Gravity keeps its direction in A. The model given stays as it is. Raises InvalidInputError.
     """
-    turn = require_numbers("rotation", np.eye(3) if rotation is None else rotation, (3, 3))
+    turn = finite_array("rotation", np.eye(3) if rotation is None else rotation, (3, 3))
     if not np.allclose(turn @ turn.T, np.eye(3), atol=1e-9) or np.linalg.det(turn) < 0.0:
         raise InvalidInputError("rotation", turn, "a rotation matrix")
-    base = pin.SE3(turn, require_numbers("position", position, (3,)))
+    base = pin.SE3(turn, finite_array("position", position, (3,)))
     model = robot.pinocchio_model.copy()
     for joint, parent in enumerate(model.parents):
         if joint > 0 and parent == 0:

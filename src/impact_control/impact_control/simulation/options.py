@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from impact_control.checks import require_positive
 from impact_control.errors import InvalidInputError
 from impact_control.types import Vector
 
@@ -82,6 +82,4 @@ class PlantOptions:
 
     def __post_init__(self) -> None:
         for name in ("sample_period", "refresh_ticks", "largest_step", "step_safety"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0.0):
-                raise InvalidInputError(name, value, "a finite number above 0")
+            require_positive(name, getattr(self, name))

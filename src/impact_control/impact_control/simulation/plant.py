@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from impact_control.robots import RobotDescription
 from impact_control.simulation.objects import Arm
 from impact_control.simulation.options import PlantOptions
-from impact_control.simulation.scene import Scene, SimulatedArm
+from impact_control.simulation.scene import Scene
+from impact_control.simulation.scene_bodies import SimulatedArm
 from impact_control.simulation.surface import Surface
 from impact_control.simulation.touch import Touch, Touches
 from impact_control.types import Vector

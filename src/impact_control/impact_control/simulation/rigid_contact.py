@@ -14,9 +14,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from impact_control.checks import freeze, require_between, require_not_negative, unit_vector
 from impact_control.compiled import compiled
-from impact_control.dense import dot, solve_lower, solve_upper
-from impact_control.errors import InvalidInputError
+from impact_control.dense import couple_factorised
 from impact_control.robots import EndEffector
 from impact_control.simulation.chain_dynamics import (
     ChainTerms,
@@ -25,7 +25,6 @@ from impact_control.simulation.chain_dynamics import (
     point_velocity,
 )
 from impact_control.simulation.spatial_algebra import Triple
-from impact_control.simulation.surface import require_numbers
 from impact_control.types import Matrix, Vector
 
 Indices: TypeAlias = NDArray[np.int64]
@@ -52,14 +51,10 @@ class RigidSurface:
     restitution: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("point", "normal"):
-            object.__setattr__(self, name, require_numbers(f"surface {name}", getattr(self, name), (3,)))
-        if abs(float(np.linalg.norm(self.normal)) - 1.0) > 1e-6:
-            raise InvalidInputError("surface normal", self.normal, "a vector of length 1")
-        if not (math.isfinite(self.friction) and self.friction >= 0.0):
-            raise InvalidInputError("surface friction", self.friction, "a finite number of at least 0")
-        if not 0.0 <= self.restitution <= 1.0:
-            raise InvalidInputError("surface restitution", self.restitution, "a number from 0 to 1")
+        freeze(self, (3,), "point", "normal", owner="surface")
+        unit_vector("surface normal", self.normal)
+        require_not_negative("surface friction", self.friction)
+        require_between("surface restitution", self.restitution, 0.0, 1.0)
 
 
 class ContactGeometry(NamedTuple):
@@ -211,14 +206,5 @@ def update_closed(geometry: ContactGeometry, terms: ChainTerms, factor: Matrix, 
             work.bias[3 * c + k] = axes[k, 0] * below[0] + axes[k, 1] * below[1] + axes[k, 2] * below[2]
             for j in range(jacobian.shape[1]):
                 jacobian[3 * c + k, j] = axes[k, 0] * rows[0, j] + axes[k, 1] * rows[1, j] + axes[k, 2] * rows[2, j]
-    # With M = L L^T and Y = L^-1 J^T: W = Y^T Y, exactly symmetric.
-    for row in range(3 * count):
-        for j in range(jacobian.shape[1]):
-            response[row, j] = jacobian[row, j]
-        solve_lower(factor, response[row])
-        for column in range(row + 1):
-            entry = dot(response[row], response[column])
-            work.delassus[row, column] = entry
-            work.delassus[column, row] = entry
-    for row in range(3 * count):
-        solve_upper(factor, response[row])
+    size = 3 * count
+    couple_factorised(factor, jacobian[:size], response[:size], work.delassus)

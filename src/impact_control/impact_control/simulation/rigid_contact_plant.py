@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from impact_control.checks import require_positive
 from impact_control.errors import ImpactControlError, InvalidInputError
 from impact_control.impacts.multi_contact import impact_impulses
 from impact_control.robots import RobotDescription
@@ -40,6 +41,7 @@ from impact_control.simulation.rigid_contact import (
 from impact_control.simulation.rigid_contact_events import change_modes, close_point, open_point
 from impact_control.simulation.rigid_contact_kernel import TOUCHES, TOUCHING, advance_smooth, contact_problem
 from impact_control.simulation.scene_arrays import joint_parameters
+from impact_control.simulation.springs import holding_twist
 from impact_control.types import Matrix, Vector
 
 MOST_EVENTS = 2000
@@ -73,10 +75,9 @@ class RigidContactOptions:
     rest_speed: float = 1e-4
 
     def __post_init__(self) -> None:
-        for name in ("largest_step", "rest_speed"):
-            value = getattr(self, name)
-            if value is not None and not (math.isfinite(value) and value > 0.0):
-                raise InvalidInputError(name, value, "a finite number above 0")
+        if self.largest_step is not None:
+            require_positive("largest_step", self.largest_step)
+        require_positive("rest_speed", self.rest_speed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,8 +169,7 @@ class RigidContactPlant:
         """Set the state; the transmissions hold the arm against gravity, as in plant A, and the motors move along."""
         update_chain(self._chain, q, dq, self._terms)
         gravity = self._terms.gravity
-        backlash = np.sign(gravity) * self._joints.rows[0, BACKLASH]
-        motors = q + gravity / self.robot.transmission.stiffness + backlash
+        motors = q + holding_twist(self.robot.transmission, self._joints.rows[0, BACKLASH], gravity)
         self._arm[:COMMAND] = [q, dq, motors, dq, gravity]
 
     def _finite(self, name: str, value: Vector) -> Vector:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impact_control.robots import RobotDescription
+from impact_control.simulation.chain_dynamics import END_COLUMNS, LINK_COLUMNS, serial_chain
 from impact_control.simulation.joint_kernel import JOINT_ROWS
 from impact_control.simulation.objects import Arm, Box, Pusher
 from impact_control.simulation.options import PlantOptions
@@ -46,7 +47,7 @@ class SceneArrays(NamedTuple):
 
     layout (b, 3): KIND of the body, ARM, PUSHER or BOX; BASE, where its state begins; JOINT_COUNT of an arm.
 
-    joints (a, 13, n): constants, see `joint_kernel`.
+    joints (a, 13, n): constants, see `joint_kernel`. links (a, n, 31) and ends (a, 15): see `SerialChain`.
 
     terms (a, 14 + n, n), of each arm in rows: COMMAND and EXTERNAL torque [Nm], given from outside; MIDDLE and
     MIDDLE_RATE, configuration [rad] and velocity [rad/s] at the middle of the interval; ACCELERATION at the end of
@@ -77,6 +78,8 @@ class SceneArrays(NamedTuple):
     work: Matrix
     layout: Indices
     joints: Matrix
+    links: Matrix
+    ends: Matrix
     terms: Matrix
     bodies: Matrix
     pairs: Indices
@@ -93,13 +96,15 @@ def scene_arrays(
 ) -> SceneArrays:
     """Return the arrays of a scene in which pushers and boxes are where they say and the arms are at zero.
 
-    gravity (3,) [m/s^2]: of the boxes, frame A.
+    gravity (3,) [m/s^2]: of the boxes, frame A. Raises InvalidInputError for an arm that is not a chain.
     """
     joint_counts = [len(arm.robot.joint_names) for arm in arms]
     width = max([1, *joint_counts])
     joints = np.zeros((len(arms), JOINT_ROWS, width))
-    for rows, arm, n in zip(joints, arms, joint_counts, strict=True):
-        rows[:, :n] = joint_parameters(arm.robot, options)
+    links, ends = np.zeros((len(arms), width, LINK_COLUMNS)), np.zeros((len(arms), END_COLUMNS))
+    for i, (arm, n) in enumerate(zip(arms, joint_counts, strict=True)):
+        joints[i, :, :n] = joint_parameters(arm.robot, options)
+        links[i, :n], ends[i : i + 1] = serial_chain(arm.robot)
     kinds = [ARM] * len(arms) + [PUSHER] * len(pushers) + [BOX] * len(boxes)
     states = [np.zeros(5 * n) for n in joint_counts]
     states += [np.array(pusher.position) for pusher in pushers]
@@ -125,6 +130,8 @@ def scene_arrays(
         work=np.zeros((4, max(state.size, width))),
         layout=layout,
         joints=joints,
+        links=links,
+        ends=ends,
         terms=np.zeros((len(arms), INVERSE_MASS + width, width)),
         bodies=bodies,
         pairs=pairs,

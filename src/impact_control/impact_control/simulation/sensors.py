@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from impact_control.checks import require_not_negative
 from impact_control.errors import InvalidInputError
 from impact_control.robots import SensorNoise
-from impact_control.simulation.scene import SimulatedArm
+from impact_control.simulation.scene_bodies import SimulatedArm
 from impact_control.types import Vector
 
 
@@ -36,8 +37,7 @@ class Sensors:
         delays the detection of impacts, as the processing of the measurements does in Proper 2021, section 3.3.1.
         Raises InvalidInputError.
         """
-        if not (np.isfinite(scale) and scale >= 0.0):
-            raise InvalidInputError("noise scale", scale, "a finite number of at least 0")
+        require_not_negative("noise scale", scale)
         if delay < 0:
             raise InvalidInputError("measurement delay", delay, "a whole number of samples of at least 0")
         self._past: deque[tuple[Vector, Vector, Vector]] = deque(maxlen=delay + 1)

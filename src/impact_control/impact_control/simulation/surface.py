@@ -7,28 +7,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from impact_control.checks import (
+    finite_array,
+    freeze,
+    require_finite,
+    require_not_negative,
+    require_positive,
+    unit_vector,
+)
 from impact_control.errors import InvalidInputError
 from impact_control.impacts import LawKind, NormalForceLaw
-from impact_control.types import Matrix, Vector
-
-
-def require_numbers(name: str, value: object, shape: tuple[int, ...]) -> Matrix:
-    """Return a read-only float array of this shape. Raises InvalidInputError."""
-    array = np.array(value, dtype=float)
-    if array.shape != shape or not np.all(np.isfinite(array)):
-        raise InvalidInputError(name, array, f"finite numbers of shape {shape}")
-    array.setflags(write=False)
-    return array
+from impact_control.types import Vector
 
 
 def require_contact(owner: str, law: NormalForceLaw, friction: float, slip_scale: float) -> None:
     """Raise InvalidInputError unless a scene can integrate a contact with these."""
     if law.kind == LawKind.MAXWELL:
         raise InvalidInputError(f"{owner} law", law, "a law without memory; Maxwell's creeps")
-    if not (math.isfinite(friction) and friction >= 0.0):
-        raise InvalidInputError(f"{owner} friction", friction, "a finite number of at least 0")
-    if not (math.isfinite(slip_scale) and slip_scale > 0.0):
-        raise InvalidInputError(f"{owner} slip_scale", slip_scale, "a finite number above 0")
+    require_not_negative(f"{owner} friction", friction)
+    require_positive(f"{owner} slip_scale", slip_scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +44,8 @@ class Surface:
     slip_scale: float = 2e-3
 
     def __post_init__(self) -> None:
-        for name in ("point", "normal"):
-            object.__setattr__(self, name, require_numbers(f"surface {name}", getattr(self, name), (3,)))
-        if abs(float(np.linalg.norm(self.normal)) - 1.0) > 1e-6:
-            raise InvalidInputError("surface normal", self.normal, "a vector of length 1")
+        freeze(self, (3,), "point", "normal", owner="surface")
+        unit_vector("surface normal", self.normal)
         require_contact("surface", self.law, self.friction, self.slip_scale)
 
 
@@ -61,9 +56,8 @@ def inclined_plane(inclination: float, elevation: float) -> tuple[Vector, Vector
     [m]: its height above the origin of A. The arm moves in x-z of A: Proper's y is z here, and its z is -y.
     Raises InvalidInputError.
     """
-    for name, value in (("inclination", inclination), ("elevation", elevation)):
-        if not math.isfinite(value):
-            raise InvalidInputError(name, value, "a finite number")
+    require_finite("inclination", inclination)
+    require_finite("elevation", elevation)
     return np.array([0.0, 0.0, elevation]), np.array([-math.sin(inclination), 0.0, math.cos(inclination)])
 
 
@@ -75,15 +69,14 @@ def tilted_plane(
     It turns about pivot (3,) [m], by default its own point. With the place of impact as pivot that place stays on
     the surface, which is what l = -tan(beta) x_imp does in Proper 2021 (3.3). Raises InvalidInputError.
     """
-    point, normal = require_numbers("point", point, (3,)), require_numbers("normal", normal, (3,))
-    direction = require_numbers("axis", axis, (3,))
+    point, normal = finite_array("point", point, (3,)), finite_array("normal", normal, (3,))
+    direction = finite_array("axis", axis, (3,))
     length = float(np.linalg.norm(direction))
     if length == 0.0:
         raise InvalidInputError("axis", direction, "a vector that is not zero")
-    if not math.isfinite(angle):
-        raise InvalidInputError("angle", angle, "a finite number")
+    require_finite("angle", angle)
     x, y, z = direction / length
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     rotation = np.eye(3) + math.sin(angle) * cross + (1.0 - math.cos(angle)) * cross @ cross
-    centre = point if pivot is None else require_numbers("pivot", pivot, (3,))
+    centre = point if pivot is None else finite_array("pivot", pivot, (3,))
     return centre + rotation @ (point - centre), rotation @ normal

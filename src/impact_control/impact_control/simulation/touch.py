@@ -14,9 +14,9 @@ from enum import Enum
 import numpy as np
 import pinocchio as pin
 
+from impact_control.checks import freeze
 from impact_control.errors import InvalidInputError
 from impact_control.robots import RobotDescription, contact_point_jacobian
-from impact_control.simulation.surface import require_numbers
 from impact_control.types import Vector
 
 DEPARTURE = 1e-3
@@ -58,8 +58,7 @@ class Touch:
     profile: TouchProfile = TouchProfile.HALF_SINE
 
     def __post_init__(self) -> None:
-        for name in ("point", "force"):
-            object.__setattr__(self, name, require_numbers(f"touch {name}", getattr(self, name), (3,)))
+        freeze(self, (3,), "point", "force", owner="touch")
         if not (math.isfinite(self.start) and self.start >= 0.0):
             raise InvalidInputError("touch start", self.start, "a finite number of at least 0 s")
         if not (math.isfinite(self.duration) and self.duration > 0.0):
