@@ -14,46 +14,102 @@ from impact_control.errors import InvalidInputError
 JOINTS = 4
 
 
-def isolated(residual, event, **tuning):
-    """Return the link named at the event and at the end."""
-    isolation = LinkIsolation(np.full(JOINTS, 0.5), **tuning)
+def isolated(residual, event, velocity=None, threshold=0.5, **tuning):
+    """Return the link named at the event, the one at the end, and how many samples after the event it was named."""
+    tuning.setdefault("windows", (1, 3, 10))
+    tuning.setdefault("lead", 5)
+    isolation = LinkIsolation(np.broadcast_to(threshold, (len(tuning["windows"]), JOINTS)), **tuning)
     at_event = None
-    for k, values in enumerate(residual):
-        isolation.update(values)
+    velocity = np.zeros_like(residual) if velocity is None else velocity
+    for k, (torque, speed) in enumerate(zip(residual, velocity, strict=True)):
+        isolation.update(torque, speed)
         if k == event:
             isolation.impact()
             at_event = isolation.link
-    return at_event, isolation.link
+    return at_event, isolation.link, isolation.decided_after
 
 
 @settings(deadline=None, max_examples=30)
-@given(link=st.integers(1, JOINTS), seed=st.integers(0, 2**32 - 1), offset=st.floats(-20.0, 20.0))
-def test_the_outermost_joint_that_changes_is_the_link(link, seed, offset):
-    """With noise of which a single sample often passes the bound, and an offset as of a wrong gravity."""
+@given(
+    link=st.integers(1, JOINTS),
+    seed=st.integers(0, 2**32 - 1),
+    offset=st.floats(-20.0, 20.0),
+    slope=st.floats(0.0, 2.0),
+    ceiling=st.floats(0.5, 1.0),
+)
+def test_the_outermost_joint_that_changes_in_any_window_is_the_link(link, seed, offset, slope, ceiling):
+    """Against the means written out, with noise that passes the bound now and then and an offset as of a gravity."""
     random = np.random.default_rng(seed)
     residual = offset + random.uniform(-0.6, 0.6, (60, JOINTS))
     residual[28:, :link] += random.choice([-3.0, 3.0], link)
-    _, final = isolated(residual, 30)
-    # The mean of 10 uniform samples differs from another by less than 0.5 in all but 1 of 200 joints.
-    assert final >= link
-    quiet = np.abs(residual[30:40].mean(axis=0) - residual[16:26].mean(axis=0)) < 0.5
-    assert final == max(k + 1 for k in range(JOINTS) if k < link or not quiet[k])
+    velocity = random.uniform(-0.2, 0.2, (60, JOINTS))
+    windows, event, before, lead = (2, 5, 10), 36, 20, 10
+    past = slice(event - lead - before + 1, event - lead + 1)
+    react = np.zeros(JOINTS, dtype=bool)
+    for window in windows:
+        now = slice(event, event + window)
+        change = np.abs(residual[now].mean(axis=0) - residual[past].mean(axis=0))
+        moved = np.abs(velocity[now].mean(axis=0) - velocity[past].mean(axis=0))
+        react |= change >= np.minimum(0.5 + slope * moved, ceiling)
+    expected = int(np.flatnonzero(react)[-1]) + 1 if react.any() else NO_LINK
+    tuning = {"windows": windows, "lead": lead, "velocity_slope": slope, "ceiling": ceiling}
+    assert isolated(residual, event, velocity, **tuning)[1] == expected
 
 
-def test_a_reaction_that_comes_late_is_still_seen_but_not_after_the_window():
+def test_a_reaction_that_comes_late_moves_the_link_outwards_until_the_last_window_is_over():
     residual = np.zeros((60, JOINTS))
     residual[30:, 0] = 2.0
     residual[33:, 2] = 2.0
     residual[45:, 3] = 50.0
-    assert isolated(residual, 30) == (1, 3)
-    assert isolated(residual, 30, window=3) == (1, 1)
+    assert isolated(residual, 30) == (1, 3, 9)
+    assert isolated(residual, 30, windows=(1, 3)) == (1, 1, 0)
+
+
+def test_before_a_joint_reacts_the_link_is_not_known():
+    residual = np.zeros((60, JOINTS))
+    residual[30:, 1] = 0.1 * np.arange(30.0)  # the mean over 3 samples is 0.1, over 10 it is 0.45, over 20 it is 0.95
+    assert isolated(residual, 30) == (NO_LINK, NO_LINK, 0)
+    assert isolated(residual, 30, windows=(1, 3, 10, 20)) == (NO_LINK, 2, 19)
+    isolation = LinkIsolation(np.full(JOINTS, 0.5), windows=(2, 4))
+    for k in range(8):
+        isolation.update(residual[k], residual[k])
+    assert isolation.settled
+    isolation.impact()
+    assert not isolation.settled
+    for _ in range(3):
+        isolation.update(residual[0], residual[0])
+    assert isolation.settled
+
+
+def test_each_window_has_its_own_threshold():
+    residual = np.zeros((60, JOINTS))
+    residual[30, 3] = 1.0  # over at once: the mean over 3 samples is a third of it
+    rows = np.array([[0.9], [0.9], [0.9]])
+    assert isolated(residual, 30, threshold=rows)[1] == 4
+    rows[0] = 1.1
+    assert isolated(residual, 30, threshold=rows)[1] == NO_LINK
+    rows[1] = 0.3
+    assert isolated(residual, 30, threshold=rows)[1] == 4
+
+
+def test_what_friction_makes_of_a_joint_that_is_pushed_along_is_no_reaction():
+    """A touch on link 2 that moves joint 3 too, whose unknown friction of 0.8 Nm s/rad then shows in its residual."""
+    velocity = np.zeros((60, JOINTS))
+    velocity[30:, :3] = 2.0
+    residual = np.zeros((60, JOINTS))
+    residual[30:, 1] = 5.0
+    residual[30:] -= 0.8 * velocity[30:]
+    assert isolated(residual, 30, velocity)[1] == 3
+    assert isolated(residual, 30, velocity, velocity_slope=0.8)[1] == 2
+    # What is more than friction ever was is a reaction, however fast the joint has got.
+    assert isolated(residual, 30, velocity, velocity_slope=0.8, ceiling=1.5)[1] == 3
 
 
 def test_what_began_before_the_detection_is_not_taken_for_rest():
     residual = np.zeros((60, JOINTS))
     residual[26:, 1] = 1.0
     assert isolated(residual, 30, lead=5)[1] == 2
-    assert isolated(residual, 30, window=1, lead=1)[1] == NO_LINK
+    assert isolated(residual, 30, before=1, lead=1)[1] == NO_LINK
 
 
 def test_without_a_past_nothing_is_isolated_and_bad_samples_are_left_out():
@@ -64,14 +120,24 @@ def test_without_a_past_nothing_is_isolated_and_bad_samples_are_left_out():
     residual[30:, :2] = 2.0
     with_bad = np.insert(residual, [5, 29, 31], np.nan, axis=0)
     assert isolated(with_bad, 32)[1] == isolated(residual, 30)[1] == 2
+    bad_speed = np.zeros_like(residual)
+    bad_speed[31, 3] = np.inf
+    assert isolated(residual, 30, bad_speed)[1] == 2
 
 
 @pytest.mark.parametrize(
     ("arguments", "name"),
     [
         (([0.0, 1.0],), "isolation_threshold"),
-        (([1.0], 0), "isolation window"),
-        (([1.0], 5, 0), "isolation lead"),
+        (([[1.0, 1.0]] * 2, 0.0, 2.0, (1, 2, 3)), "isolation_threshold"),
+        (([1.0], -1.0), "isolation_slope"),
+        (([1.0], [1.0, 2.0]), "isolation_slope"),
+        (([1.0], 0.0, 0.9), "isolation_ceiling"),
+        (([1.0], 0.0, 2.0, (0,)), "isolation window"),
+        (([1.0], 0.0, 2.0, (3, 2)), "isolation windows"),
+        (([1.0], 0.0, 2.0, ()), "isolation windows"),
+        (([1.0], 0.0, 2.0, (5,), 0), "isolation before"),
+        (([1.0], 0.0, 2.0, (5,), 5, 0), "isolation lead"),
     ],
 )
 def test_wrong_tuning_is_refused(arguments, name):

@@ -6,37 +6,60 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import erfc, ndtri
 
-from impact_control.detection import DetectionSignals, LinkIsolation, event_samples
+from impact_control.detection import NO_LINK, DetectionSignals, LinkIsolation, event_samples
+from impact_control.detection.isolation import WINDOWS
 from impact_control.observation import MomentumObserver
-from impact_control.robots import Dynamics, load_robot
-from impact_control.studies.detection.arms import ARMS, SPEEDS, TOUCH
+from impact_control.robots import Dynamics, InertiaModel, load_robot
+from impact_control.studies.detection.arms import ARMS, SPEEDS, SURFACES, TOUCH
 from impact_control.studies.detection.drawing import draw_delays, draw_roc
 from impact_control.studies.detection.evaluation import MARGIN, Choice, choose, median_delay, missed, right_links
+from impact_control.studies.detection.ideal import Ideal, IdealCase, ideal_delay, measure_ideal, needed_distance
 from impact_control.studies.detection.methods import METHODS, REFRACTORY, observe
-from impact_control.studies.detection.motion import AFTER, BEFORE, PERIOD, free_record, impact_record
-from impact_control.studies.detection.plan import FRICTIONS, Extent, Outcomes, Sequences
+from impact_control.studies.detection.motion import (
+    AFTER,
+    BEFORE,
+    DAMPING,
+    PERIOD,
+    STIFFNESS,
+    free_record,
+    impact_record,
+)
+from impact_control.studies.detection.plan import (
+    FRICTIONS,
+    SLOPE_SHARE,
+    THRESHOLD_SHARE,
+    Extent,
+    Outcomes,
+    Sequences,
+    bounds_of,
+)
 from impact_control.studies.detection.statements import findings
 from impact_control.studies.detection.tables import (
     conditions_table,
+    ideal_table,
+    links_table,
     methods_table,
     sequences_table,
     speeds_table,
     targets_table,
 )
-from impact_control.studies.detection.targets import Target, measured_targets
+from impact_control.studies.detection.targets import Target, measured_targets, possible
 from impact_control.studies.detection.trials import (
     INERTIAS,
+    MEAN_BEFORE,
     MEAN_LEAD,
-    MEAN_WINDOW,
     NOISES,
     SCALES,
     SETTLED,
+    STRIDE,
     FreeCase,
     ImpactCase,
     count_alarms,
     distinct_closings,
-    isolation_changes,
+    link_isolation,
+    mean_changes,
     measure_impacts,
     measure_scores,
 )
@@ -53,15 +76,13 @@ def record():
 @pytest.fixture(scope="module")
 def seen(record):
     robot = load_robot(PLANAR.robot, PLANAR.end_effector)
-    return observe(robot, record, 1.0, INERTIAS, np.random.default_rng(0))
+    return observe(robot, record, 1.0, INERTIAS)
 
 
 @pytest.fixture(scope="module")
 def bounds():
-    """Largest scores of a second of free motion, as a case has them."""
-    result = measure_scores(FreeCase(0, False, 1.0, 4))
-    names = [*map(str, range(len(METHODS))), "link"]
-    return tuple(tuple(tuple(result[f"{i} {name}"].tolist()) for name in names) for i in range(len(NOISES)))
+    """Those of a second of free motion, as a case has them."""
+    return bounds_of([measure_scores(FreeCase(0, False, 1.0, 4))])
 
 
 def test_the_tool_meets_the_surface_when_and_as_fast_as_it_is_meant_to(record):
@@ -83,7 +104,7 @@ def test_a_touch_starts_when_it_is_said_to_and_moves_no_joint_torque_outwards():
     record = impact_record(PANDA, TOUCH, 0.1, False, 5)
     (start,) = record.closings
     robot = load_robot(PANDA.robot, PANDA.end_effector)
-    (exact,) = observe(robot, record, 0.0, (1.0,), np.random.default_rng(0))
+    (exact,) = observe(robot, record, 0.0, (1.0,))
     residual = exact.residual(500.0)
     before, after = record.time < start, record.time >= start + 2e-3
     assert np.abs(residual[before]).max() < 0.02 * np.abs(residual[after]).max()
@@ -157,18 +178,123 @@ def test_the_scan_of_a_record_finds_what_the_streaming_detector_finds(method, se
     assert events
 
 
+def test_nothing_rings_at_the_start_of_a_motion():
+    """The joint torque bends by no more than the noise in the control makes of it, from the first samples on."""
+    for arm in ARMS:
+        torque = free_record(arm, True, 1.2, 1).joint_torque
+        bend = np.abs(torque[2:] - 2.0 * torque[1:-1] + torque[:-2])
+        assert np.all(bend[:150].max(axis=0) < 2.0 * bend[300:].max(axis=0))
+
+
+def test_the_noise_of_a_record_is_what_its_controller_saw(record):
+    """From sample to sample, at nearly constant speed, tau* changes by what the gains make of the noise."""
+    robot = load_robot(PLANAR.robot, PLANAR.end_effector)
+    dynamics, before = Dynamics(robot), slice(60, 190)
+    dynamics.update(record.position[120], record.velocity[120])
+    inertia = dynamics.inertia(InertiaModel.REDUCED_MOTORS)
+    acceleration = np.diff(np.linalg.solve(inertia, record.commanded_torque[before].T), axis=1).T
+    position = STIFFNESS * robot.noise.position / 3.0 * record.noise[0, before]
+    velocity = DAMPING * robot.noise.velocity / 3.0 * record.noise[1, before]
+    expected = -np.diff(position + velocity, axis=0)
+    for joint in range(3):  # the rest is what position and speed do to inertia and Coriolis torque
+        assert np.corrcoef(acceleration[:, joint], expected[:, joint])[0, 1] > 0.98
+    assert np.abs(record.noise).max() <= 3.0
+    assert record.noise.std() == pytest.approx(1.0, abs=0.05)
+
+
+def test_the_lever_is_that_of_the_virtual_power_of_the_normal_force(record):
+    """J^T n about each joint: without friction the torques of a contact are in its proportion."""
+    assert record.lever.shape == (3,)
+    robot = load_robot(PLANAR.robot, PLANAR.end_effector)
+    (exact,) = observe(robot, record, 0.0, (1.0,))
+    hit = int(np.searchsorted(record.time, record.closings[0]))
+    torque = np.abs(exact.momentum_change[hit : hit + 4].sum(axis=0)) / PERIOD
+    force = torque[0] / record.lever[0]
+    # Coulomb friction, at most 0.3 of the normal force, has levers of its own of up to the length of the arm.
+    assert np.all(np.abs(torque - force * record.lever) < 0.5 * force)
+
+
 def test_isolation_is_calibrated_with_the_means_that_it_compares():
-    residual = np.random.default_rng(1).normal(0.0, 1.0, (60, 1))
-    changes = isolation_changes(residual)
-    for k in (20, 37):
-        change = changes[k - MEAN_WINDOW - MEAN_LEAD + 1, 0]
-        for factor, link in ((0.999, 1), (1.001, -1)):
-            isolation = LinkIsolation(np.array([factor * change]), MEAN_WINDOW, MEAN_LEAD)
-            for i in range(k + MEAN_WINDOW):
-                isolation.update(residual[i])
-                if i == k:
-                    isolation.impact()
-            assert isolation.link == link
+    residual = np.random.default_rng(1).normal(0.0, 1.0, (200, 1))
+    speed = np.random.default_rng(2).normal(0.0, 1.0, (200, 1))
+    torque, moved, slope = mean_changes(residual), mean_changes(speed), 0.3
+    for event in (0, 4):
+        k = MEAN_BEFORE + MEAN_LEAD - 1 + event * STRIDE
+        for w in range(len(WINDOWS)):
+            for factor, link in ((0.999, 1), (1.001, NO_LINK)):
+                threshold = np.full((len(WINDOWS), 1), 1e9)
+                threshold[w] = factor * (torque[event, w] - slope * moved[event, w])
+                if threshold[w] <= 0.0:
+                    continue
+                isolation = LinkIsolation(threshold, slope, math.inf, WINDOWS, MEAN_BEFORE, MEAN_LEAD)
+                for i in range(k + WINDOWS[-1]):
+                    isolation.update(residual[i], speed[i])
+                    if i == k:
+                        isolation.impact()
+                assert isolation.link == link
+
+
+def test_the_bounds_are_the_largest_scores_and_the_shares_of_the_changes():
+    random = np.random.default_rng(3)
+    results, n, k = [], 2, 4000
+    for _ in range(2):
+        result = {f"{i} {j}": random.uniform(1.0, 2.0, n) for i in range(len(NOISES)) for j in range(len(METHODS))}
+        for i in range(len(NOISES)):
+            speed = random.exponential(0.1, (k, len(WINDOWS), n))
+            result[f"{i} speed"] = speed
+            result[f"{i} torque"] = np.abs(random.normal(0.0, 0.1, (2, k, len(WINDOWS), n))) + 3.0 * speed
+        results.append(result)
+    bounds = bounds_of(results)
+    assert bounds[0][0] == pytest.approx(np.maximum(results[0]["0 0"], results[1]["0 0"]), rel=1e-3)
+    rows = np.array(bounds[1][-1]).reshape(-1, n)
+    assert rows.shape == (1 + 2 * len(WINDOWS), n)
+    slope, threshold, ceiling = rows[0], rows[1 : 1 + len(WINDOWS)], rows[1 + len(WINDOWS) :]
+    torque = np.concatenate([change for r in results for change in r["1 torque"]])
+    speed = np.concatenate([r["1 speed"] for r in results for _ in range(2)])
+    assert np.mean(torque > slope * speed + threshold) == pytest.approx(1.0 - THRESHOLD_SHARE, rel=0.2)
+    fast = speed[..., 0] > 0.05
+    assert np.mean(torque[..., 0][fast] > slope[0] * speed[..., 0][fast]) == pytest.approx(1.0 - SLOPE_SHARE, rel=0.05)
+    assert ceiling == pytest.approx(torque.max(axis=0), rel=1e-3)
+    assert isinstance(link_isolation(bounds, 1, n), LinkIsolation)
+
+
+def test_the_ideal_detector_needs_what_one_alarm_in_ten_minutes_leaves():
+    # One alarm in 600000 samples, and in half of them in twice as long a stretch.
+    needed = needed_distance(np.array([1.0, 2.0]))
+    assert 0.5 * erfc(needed / math.sqrt(2.0)) == pytest.approx([1.0 / 600e3, 2.0 / 600e3], rel=1e-6)
+    distance = np.array([0.0, 3.0, 4.6, 4.6, 9.0])
+    time = 10.0 + PERIOD * np.arange(5)
+    # By the third sample the alarms may come in any of three: 4.42 standard deviations are enough.
+    assert ideal_delay(distance, time, 9.9996) == pytest.approx(2.4e-3)
+    assert math.isnan(ideal_delay(0.1 * distance, time, 9.9996))
+
+
+def test_the_bound_of_the_ideal_detector_is_kept_by_a_test_that_knows_the_signal():
+    """Monte Carlo: a matched filter finds half of the signals at the bound, with the alarms that it may have."""
+    random = np.random.default_rng(5)
+    samples, trials = 6, 400_000
+    signal = np.arange(1.0, samples + 1.0) ** 2.0
+    alarms = 1e-3
+    z = -float(ndtri(alarms))
+    signal *= z / np.linalg.norm(signal)
+    statistic = random.standard_normal((trials, samples)) @ signal / np.linalg.norm(signal)
+    assert np.mean(statistic > z) == pytest.approx(alarms, rel=0.2)
+    assert np.mean(statistic + np.linalg.norm(signal) > z) == pytest.approx(0.5, abs=0.01)
+
+
+def test_a_hard_impact_shows_at_once_and_a_soft_one_cannot():
+    hard = measure_ideal(IdealCase(0, "steel", 0.01, False, 70))
+    soft = measure_ideal(IdealCase(0, "rubber", 0.01, False, 70))
+    assert np.all(hard["delay"] <= 2.0 * PERIOD)
+    # Hertz at most: the arm gives way, and stops; k (v t)^1.5 with the damping, at less than 4 ms.
+    rubber = SURFACES["rubber"]
+    most = (rubber.stiffness + rubber.damping * 0.01) * (0.01 * 4e-3) ** 1.5
+    assert 0.3 * most < soft["force"] <= 1.02 * most
+    assert soft["distance"] < needed_distance(np.array([5.0]))[0]
+    assert np.all(soft["delay"] > 4e-3) and soft["delay"][1] > soft["delay"][0]
+    # A touch has LEVER about its joint: the largest torque is its force times that, or what the joints inside have.
+    touch = measure_ideal(IdealCase(1, TOUCH, 0.05, False, 71))
+    assert touch["torque"] >= 0.09 * touch["force"]
 
 
 def test_impacts_are_found_at_the_calibrated_bounds_and_free_motion_is_quiet(bounds):
@@ -179,6 +305,9 @@ def test_impacts_are_found_at_the_calibrated_bounds_and_free_motion_is_quiet(bou
     assert np.all(found["delay"][:, :, :, jump, at] <= 2.0 * PERIOD)
     assert np.all(np.abs(found["error"][:, :, :, jump, at]) <= 1.0 * PERIOD)
     assert np.all(found["link"][:, 0, 0, jump, at] == PLANAR.reacting_link)
+    named = found["named"][:, 0, 0, jump, at] - found["delay"][:, 0, 0, jump, at]
+    assert np.all(named >= 0.0) and np.all(named < PERIOD * WINDOWS[-1])
+    assert np.all(found["lever"] > 0.0)
     # The same motion with the same noise has no score above its largest.
     alarms = count_alarms(FreeCase(0, False, 1.0, 4, bounds))["alarms"]
     assert np.all(alarms[..., at:] == 0)
@@ -203,7 +332,18 @@ def outcomes_with(delay_of, alarm_at=3):
     link = np.empty(shape, dtype=int)
     for a, arm in enumerate(ARMS):
         link[a, 0], link[a, 1] = arm.reacting_link, arm.touched_link
-    return Outcomes(0.25, alarms, delay, delay - 0.5e-3, np.zeros(shape, dtype=int), link)
+    early = np.zeros(shape, dtype=int)
+    return Outcomes(0.25, alarms, delay, delay - 0.5e-3, early, link, delay + 2e-3, np.full(shape[:5], 0.05))
+
+
+def ideal_with(delays):
+    """Bounds of 3 impacts each with these delays [s] (arm, contact, noise)."""
+    delay = np.repeat(np.array(delays)[:, :, None, :], 3, axis=2)
+    ones = np.ones(delay.shape[:3])
+    return Ideal(2.0 * ones, 0.3 * ones, 10.0 * ones, delay)
+
+
+IDEAL = ideal_with([[[1e-3, 1e-3], [3e-3, 5e-3]], [[1e-3, 2e-3], [math.nan, math.nan]]])
 
 
 def test_the_choice_is_the_first_quiet_scale_with_its_margin_and_the_fastest_method():
@@ -224,18 +364,29 @@ def test_a_missed_impact_is_later_than_all_others():
 
 def test_targets_compare_with_what_was_measured():
     choice = Choice(((5,) * len(METHODS),) * 2, 5)
-    good = measured_targets(outcomes_with(lambda m, s: 1.5e-3), EXTENT, choice)
+    good = measured_targets(outcomes_with(lambda m, s: 1.5e-3), EXTENT, choice, IDEAL)
     assert all(target.met for target in good)
-    slow = measured_targets(outcomes_with(lambda m, s: 3e-3), EXTENT, choice)
-    assert [target.met for target in slow] == [False, False, True, True, True, True]
-    lost = measured_targets(outcomes_with(lambda m, s: math.nan if m == 5 else 1e-3), EXTENT, choice)
-    assert not any(target.met for target in lost[:4])
+    slow = measured_targets(outcomes_with(lambda m, s: 3e-3), EXTENT, choice, IDEAL)
+    assert [target.met for target in slow] == [False, False, True, True, True, True, True]
+    lost = measured_targets(outcomes_with(lambda m, s: math.nan if m == 5 else 1e-3), EXTENT, choice, IDEAL)
+    assert not any(target.met for target in lost[:5])
     assert not Target("nothing measured", "1", 0.0, math.nan).met
     wrong = outcomes_with(lambda m, s: 1e-3)
     wrong.link[0, 0, 0, 0, 0] = 1
     share = 1.0 - np.mean(right_links(wrong, EXTENT.contacts, 5, choice.scales))
     assert share == pytest.approx(1 / 48)
-    assert measured_targets(wrong, EXTENT, choice)[-1].measured == pytest.approx(100.0 * (1.0 - share))
+    assert measured_targets(wrong, EXTENT, choice, IDEAL)[-1].measured == pytest.approx(100.0 * (1.0 - share))
+
+
+def test_only_what_an_ideal_detector_can_find_in_time_counts_as_possible():
+    assert possible(IDEAL).tolist() == [[[True, True], [True, False]], [[True, True], [False, False]]]
+    choice = Choice(((5,) * len(METHODS),) * 2, 5)
+    outcomes = outcomes_with(lambda m, s: 1e-3)
+    outcomes.delay[:, 1] = math.nan
+    outcomes.delay[0, 1, 0, ..., 0, :, 5, 5] = 3e-3
+    measured = {target.text: target.measured for target in measured_targets(outcomes, EXTENT, choice, IDEAL)}
+    # Four cells at 1 ms and one at 3 ms; the missed ones were not possible.
+    assert measured["median delay at 0.01 m/s, where an ideal detector needs at most 4 ms"] == 1.0
 
 
 def test_tables_figures_and_findings_say_what_the_outcomes_are():
@@ -248,17 +399,23 @@ def test_tables_figures_and_findings_say_what_the_outcomes_are():
     assert speeds_table(outcomes, EXTENT, choice).rows[0][2:] == pytest.approx((1.5, 0.0, 1.5, 0.0))
     conditions = conditions_table(outcomes, EXTENT, Choice(((2,) * len(METHODS),) * 2, 5))
     assert sum(row[3] for row in conditions.rows) == outcomes.alarms[..., 5, 2].sum() == 2
-    targets = measured_targets(outcomes, EXTENT, choice)
+    targets = measured_targets(outcomes, EXTENT, choice, IDEAL)
     assert len(targets_table(targets).rows) == len(targets)
     said = findings(outcomes, EXTENT, choice, targets)
     assert any(METHODS[5].name in finding.text for finding in said)
+    ideal = ideal_table(IDEAL, outcomes, EXTENT, choice)
+    # Phi(-4.3546) = 4/600000: in 4 samples so many standard deviations of 10 are needed, 0.435 of the 300 mNm.
+    assert ideal.rows[1][2:] == pytest.approx((2.0, 300.0, 130.64, 3.0, 1.5, 5.0, 1.5), rel=1e-3)
+    links = links_table(outcomes, EXTENT, choice)
+    assert links.rows[0][2:] == pytest.approx((48, 100.0, 0.0, 0.0, 3.5, 3.5))
+    assert any("48 from 30 mm on" in finding.text for finding in said)
     sequences = Sequences(10, 20, np.arange(len(METHODS)), np.arange(len(METHODS)))
     assert sequences_table(sequences).rows[4][1:] == pytest.approx((20.0, 0.4))
     assert len(draw_roc(outcomes).axes) == 4
-    assert len(draw_delays(outcomes, EXTENT, choice).axes) == 4
+    assert len(draw_delays(outcomes, EXTENT, choice, IDEAL).axes) == 4
 
 
 def test_the_full_extent_has_the_ten_minutes_and_the_speeds_that_are_asked_for():
     extent = Extent()
-    assert extent.report_segments * extent.segment * len(FRICTIONS) >= 600.0
+    assert extent.report_segments * extent.segment * len(FRICTIONS) * len(ARMS) >= 600.0
     assert (SPEEDS[0], SPEEDS[-1]) == (0.01, 0.5)

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc, erfc
 
+from impact_control.checks import require_positive
 from impact_control.detection.contact_posterior import ContactPosterior, contact_posterior
 from impact_control.detection.detector import NO_LINK
 from impact_control.detection.line_of_action import Surfaces, first_entries, lines_of_action
 from impact_control.detection.surface_points import surface_points
 from impact_control.errors import InvalidInputError
-from impact_control.observation.validation import checked_number
 from impact_control.types import Matrix, Vector
 
 LEVER = 0.1
@@ -148,7 +148,7 @@ def estimate_wrench(
     J = np.asarray(jacobian, dtype=float)
     if J.shape != (6, r.size) or not np.all(np.isfinite(J)):
         raise InvalidInputError("jacobian", jacobian, f"finite numbers of shape (6, {r.size})")
-    checked_number("resolution", resolution, zero_allowed=False)
+    require_positive("resolution", resolution)
     scale = np.array([1.0, 1.0, 1.0, LEVER, LEVER, LEVER])
     seen = whiten @ J.T * scale  # torques in units of their noise, for components of the wrench in N
     left, singular, right = np.linalg.svd(seen, full_matrices=True)

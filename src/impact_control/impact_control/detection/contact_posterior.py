@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
+from impact_control.checks import require_positive
 from impact_control.detection.surface_points import SurfacePoints
 from impact_control.errors import InvalidInputError
-from impact_control.observation.validation import checked_number
 from impact_control.types import Matrix, Vector
 
 
@@ -78,7 +78,7 @@ def contact_posterior(
     if sigma.shape != (r.size, r.size) or not np.all(np.isfinite(sigma)) or np.linalg.eigvalsh(sigma)[0] <= 0.0:
         raise InvalidInputError("covariance", covariance, f"a positive definite matrix of shape ({r.size}, {r.size})")
     for name, value in (("spacing", spacing), ("strength", strength), ("friction", friction)):
-        checked_number(name, value, zero_allowed=False)
+        require_positive(name, value)
     if not 0.0 < smooth < 1.0:
         raise InvalidInputError("smooth", smooth, "between 0 and 1")
 

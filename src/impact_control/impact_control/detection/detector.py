@@ -34,7 +34,7 @@ class Detector(Protocol):
 
     @property
     def isolated_link(self) -> int:
-        """1..n, the link in contact as far as it is known, else NO_LINK. May still change for some samples."""
+        """1..n, the link in contact as far as it is known, NO_LINK until then. May still change for some samples."""
 
     def reset(self) -> None:
         """Forget all events and samples."""

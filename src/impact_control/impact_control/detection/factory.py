@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from impact_control.detection.detector import Detector
-from impact_control.detection.isolation import LinkIsolation
+from impact_control.detection.isolation import WINDOWS, LinkIsolation
 from impact_control.detection.score_detector import ScoreDetector
 from impact_control.detection.scores import (
     ResidualRateScore,
@@ -19,8 +20,7 @@ from impact_control.detection.scores import (
     VelocityJumpScore,
 )
 from impact_control.errors import InvalidInputError
-from impact_control.observation.validation import checked_vector
-from impact_control.types import Vector
+from impact_control.types import Matrix, Vector
 
 SCORES: Mapping[str, Callable[..., Score]] = {
     "residual_rate": ResidualRateScore,
@@ -37,9 +37,10 @@ def _detector(
     threshold: Vector | float,
     refractory_time: float,
     rise_ratio: float = 1.0,
-    isolation_threshold: Vector | None = None,
-    isolation_window: int = 10,
-    isolation_lead: int = 5,
+    isolation_threshold: Vector | Matrix | None = None,
+    isolation_slope: Vector | float = 0.0,
+    isolation_ceiling: Vector | Matrix | float = math.inf,
+    isolation_windows: Sequence[int] = WINDOWS,
 ) -> Detector:
     given = np.atleast_1d(np.asarray(threshold, dtype=np.float64)).ravel()
     if given.size == 0 or score.channels % given.size:
@@ -47,8 +48,9 @@ def _detector(
     bound = np.resize(given, score.channels)
     isolation = None
     if isolation_threshold is not None:
-        checked = checked_vector("isolation_threshold", isolation_threshold, size)
-        isolation = LinkIsolation(checked, isolation_window, isolation_lead)
+        if np.shape(isolation_threshold)[-1:] != (size,):
+            raise InvalidInputError("isolation_threshold", isolation_threshold, f"rows of {size} numbers")
+        isolation = LinkIsolation(isolation_threshold, isolation_slope, isolation_ceiling, isolation_windows)
     return ScoreDetector(score, size, bound, refractory_time, rise_ratio, isolation)
 
 
@@ -64,8 +66,9 @@ def make_detector(method: str, parameters: Mapping[str, Any], size: int) -> Dete
     """Return the detector of this name for an arm of `size` joints.
 
     Every method takes threshold (one number, one for each joint, or one for each channel of its score) and
-    refractory_time [s]; if wanted rise_ratio, isolation_threshold (n,) [Nm], isolation_window and isolation_lead
-    [samples], see `ScoreDetector` and `LinkIsolation`. Besides, and with these units of the threshold:
+    refractory_time [s]; if wanted rise_ratio, see `ScoreDetector`, and isolation_threshold (n,) or (w, n) [Nm],
+    isolation_slope [Nm s/rad], isolation_ceiling [Nm] and isolation_windows [samples], see `LinkIsolation`. Besides,
+    and with these units of the threshold:
 
     - residual_rate: nothing else; [Nm/s]. Proper 2021 (3.6), (3.7): the events of `ImpactDetector`.
     - residual: nothing else; [Nm]. Proper 2021 (2.91).

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from impact_control.checks import require_not_negative
 from impact_control.detection.detector import NO_LINK, Detector
 from impact_control.detection.signals import DetectionSignals
 from impact_control.errors import InvalidInputError
-from impact_control.observation.validation import checked_number
 
 
 class FirstOf:
@@ -29,7 +29,7 @@ class FirstOf:
         if not detectors:
             raise InvalidInputError("detectors", detectors, "at least one")
         self._detectors = tuple(detectors)
-        self._refractory_time = checked_number("refractory_time", refractory_time)
+        self._refractory_time = require_not_negative("refractory_time", refractory_time)
         self.triggered: NDArray[np.bool_] = np.zeros_like(self._detectors[0].triggered)
         if any(d.triggered.shape != self.triggered.shape for d in self._detectors):
             raise InvalidInputError("detectors", detectors, "detectors of the same number of joints")

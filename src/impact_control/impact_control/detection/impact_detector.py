@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from impact_control.checks import checked_vector, require_not_negative, require_positive
 from impact_control.compiled import compiled
 from impact_control.detection.detector import NO_LINK
-from impact_control.observation.validation import checked_number, checked_vector
 from impact_control.types import Vector
 
 
@@ -86,9 +86,9 @@ class ImpactDetector:
         Raises InvalidInputError for anything else.
         """
         self._threshold = checked_vector("rate_threshold", rate_threshold, zero_allowed=False)
-        self._refractory_time = checked_number("refractory_time", refractory_time)
-        checked_number("isolation_ratio", isolation_ratio, zero_allowed=False)
-        self._rise = self._threshold * checked_number("rise_ratio", rise_ratio)
+        self._refractory_time = require_not_negative("refractory_time", refractory_time)
+        require_positive("isolation_ratio", isolation_ratio)
+        self._rise = self._threshold * require_not_negative("rise_ratio", rise_ratio)
         self._isolation = self._threshold * isolation_ratio
         n = self._threshold.size
         self._magnitude, self._previous, self._valley = np.zeros(n), np.zeros(n), np.zeros(n)

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from impact_control.checks import checked_count, checked_vector
 from impact_control.compiled import compiled
 from impact_control.detection.detector import NO_LINK
-from impact_control.observation.validation import checked_count, checked_vector
+from impact_control.errors import InvalidInputError
 from impact_control.types import Matrix, Vector
+
+WINDOWS = (1, 3, 5, 10, 20, 30)
+"""Samples after an event over which means are taken: short ones for what is over at once, long ones for what grows."""
 
 
 @compiled
@@ -22,76 +28,137 @@ def _mean(ring: Matrix, first: int, length: int, out: Vector) -> None:
 
 
 @compiled
-def _all_finite(values: Vector) -> bool:
+def _all_finite(values: Vector, others: Vector) -> bool:
     total = 0.0
-    for value in values:
-        total += value
+    for i in range(values.size):
+        total += values[i] + others[i]
     return math.isfinite(total)
 
 
 @compiled
-def _outermost(after: Vector, length: int, before: Vector, threshold: Vector) -> int:
-    for i in range(threshold.size - 1, -1, -1):
-        if abs(after[i] / length - before[i]) >= threshold[i]:
+def _outermost(
+    after: Vector, length: int, before: Vector, threshold: Vector, slope: Vector, ceiling: Vector, inner: int
+) -> int:
+    """Return the outermost joint beyond `inner` that reacts, counted from 1; else inner. after, before: (2 n,)."""
+    n = threshold.size
+    for i in range(n - 1, max(inner, 0) - 1, -1):
+        change = abs(after[i] / length - before[i])
+        moved = abs(after[n + i] / length - before[n + i])
+        if change >= min(threshold[i] + slope[i] * moved, ceiling[i]):
             return i + 1
-    return NO_LINK
+    return inner
 
 
 class LinkIsolation:
     """The link in contact, from the residual r before and after an impact.
 
-    Joints beyond the link in contact do not react (Proper 2021, 1.1 and 2.5). The mean of r over `window` samples
-    from the event on is compared with the mean over as many that ended `lead` samples before it: means, because at
-    the sample of detection a slow impact is still in the noise of the outer joints; `lead`, because the reaction
-    begins before it is detected. It is no guarantee: without a lever about its joint a force leaves a link unseen.
+    Joints beyond the link in contact do not react (Proper 2021, 1.1 and 2.5): that joint i does not is tested, with the
+    mean of r_i over each of `windows`, which all begin with the event, against the mean over `before` samples that
+    ended `lead` samples before it, because the reaction begins before it is detected. A change counts from
+
+        min(threshold_i + velocity_slope_i |change of the mean of dq_i|, ceiling_i)
+
+    on: the threshold is what noise makes of the change in this window; the other term is what an unknown friction makes
+    when the joint itself gets faster or slower, as it does in free motion and when a contact inside pushes it along;
+    friction does not go on growing with the speed, and beyond the ceiling no motion without contact gets.
+    It is no guarantee: without a lever about its joint a force leaves a link unseen.
 
     Attributes:
-        link: 1..n, outermost joint whose mean has changed by its threshold; NO_LINK for none, and before the first
-            event. It is decided again at each of the `window` samples from the event on, and then stays.
+        link: 1..n, outermost joint that has reacted in a window so far; NO_LINK while none has: not yet known. It may
+            move outwards until the last window is over and then stays.
+        decided_after: samples after that of the event at which `link` was last changed; 0 while it is NO_LINK.
+        settled: whether the last window is over.
     """
 
-    def __init__(self, threshold: Vector, window: int = 10, lead: int = 5) -> None:
-        """Set the tuning: threshold (n,) [Nm], above 0; window, lead at least 1. Raises InvalidInputError."""
-        self._threshold = checked_vector("isolation_threshold", threshold, zero_allowed=False)
-        self._window = checked_count("isolation window", window, 1)
+    def __init__(
+        self,
+        threshold: Vector | Matrix,
+        velocity_slope: Vector | float = 0.0,
+        ceiling: Vector | Matrix | float = math.inf,
+        windows: Sequence[int] = WINDOWS,
+        before: int = 20,
+        lead: int = 10,
+    ) -> None:
+        """Set the tuning.
+
+        threshold: (n,) for all windows or (w, n), a row for each of them [Nm], above 0. velocity_slope: (n,) or one
+        for all [Nm s/rad], at least 0. ceiling: as threshold, or one for all [Nm], not below the threshold; infinite
+        for none. windows: w numbers of samples, rising, at least 1; before, lead: at least 1.
+        Raises InvalidInputError.
+        """
+        self._windows: NDArray[np.int_] = np.array(
+            [checked_count("isolation window", w, 1) for w in windows], dtype=int
+        )
+        if not self._windows.size or np.any(np.diff(self._windows) <= 0):
+            raise InvalidInputError("isolation windows", windows, "rising numbers of samples")
+        rows = np.atleast_2d(np.asarray(threshold, dtype=np.float64))
+        if rows.ndim != 2 or len(rows) not in (1, self._windows.size):
+            raise InvalidInputError("isolation_threshold", threshold, f"one row of numbers or {self._windows.size}")
+        for row in rows:
+            checked_vector("isolation_threshold", row, zero_allowed=False)
+        n = rows.shape[1]
+        self._threshold: Matrix = np.ascontiguousarray(np.broadcast_to(rows, (self._windows.size, n)))
+        self._ceiling: Matrix = np.ascontiguousarray(np.broadcast_to(ceiling, self._threshold.shape), dtype=np.float64)
+        if not np.all(self._ceiling >= self._threshold):
+            raise InvalidInputError("isolation_ceiling", ceiling, "numbers not below the threshold")
+        slope = np.full(n, velocity_slope) if np.ndim(velocity_slope) == 0 else velocity_slope
+        self._slope = checked_vector("isolation_slope", slope, n)
+        self._before_length = checked_count("isolation before", before, 1)
         self._lead = checked_count("isolation lead", lead, 1)
-        n = self._threshold.size
-        self._ring: Matrix = np.zeros((window + lead, n))
-        self._before, self._after = np.zeros(n), np.zeros(n)
+        self._ring: Matrix = np.zeros((before + lead, 2 * n))
+        self._before, self._after = np.zeros(2 * n), np.zeros(2 * n)
         self.start()
-        self.update(self._before)  # compiles the kernels here and not in the loop
+        self.update(np.zeros(n), np.zeros(n))  # compiles the kernels here and not in the loop
         self.impact()
         self.start()
+
+    @property
+    def settled(self) -> bool:
+        """Whether the link stays."""
+        return bool(self._taken >= self._windows[-1])
 
     def start(self) -> None:
         """Forget everything."""
         self.link = NO_LINK
+        self.decided_after = 0
         self._count = 0
-        self._taken = self._window
+        self._taken = int(self._windows[-1])
+        self._window = 0
 
     def impact(self) -> None:
         """Take the newest sample as that of an event."""
+        self.link = NO_LINK
+        self.decided_after = 0
         rows = self._ring.shape[0]
         held = min(self._count, rows)
         if held < 2:
-            self.link = NO_LINK
             return
-        length = min(self._window, max(1, held - self._lead))
+        length = min(self._before_length, max(1, held - self._lead))
         _mean(self._ring, (self._count - held) % rows, length, self._before)
         self._after[:] = 0.0
         self._taken = 0
-        self._decide()
+        self._window = 0
+        self._take()
 
-    def update(self, residual: Vector) -> None:
-        """Take the residual (n,) [Nm] of a sample; one that is not finite is left out."""
-        if not _all_finite(residual):
+    def update(self, residual: Vector, velocity: Vector) -> None:
+        """Take r (n,) [Nm] and dq (n,) [rad/s] of a sample; one that is not finite is left out."""
+        if not _all_finite(residual, velocity):
             return
-        self._ring[self._count % self._ring.shape[0]] = residual
+        row = self._ring[self._count % self._ring.shape[0]]
+        row[: residual.size] = residual
+        row[residual.size :] = velocity
         self._count += 1
-        if self._taken < self._window:
-            self._decide()
+        if not self.settled:
+            self._take()
 
-    def _decide(self) -> None:
+    def _take(self) -> None:
         self._after += self._ring[(self._count - 1) % self._ring.shape[0]]
         self._taken += 1
-        self.link = int(_outermost(self._after, self._taken, self._before, self._threshold))
+        if self._taken < self._windows[self._window]:
+            return
+        threshold, ceiling = self._threshold[self._window], self._ceiling[self._window]
+        self._window += 1
+        link = int(_outermost(self._after, self._taken, self._before, threshold, self._slope, ceiling, self.link))
+        if link != self.link:
+            self.link = link
+            self.decided_after = self._taken - 1

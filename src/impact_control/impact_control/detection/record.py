@@ -7,10 +7,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from impact_control.checks import checked_vector, require_not_negative
 from impact_control.compiled import compiled
 from impact_control.detection.impact_detector import a_joint_rises
 from impact_control.errors import InvalidInputError
-from impact_control.observation.validation import checked_number, checked_vector
 from impact_control.types import Matrix, Vector
 
 
@@ -41,6 +41,6 @@ def event_samples(
         raise InvalidInputError("time", time, "increasing stamps")
     if values.shape != (t.size, bound.size):
         raise InvalidInputError("shape of score", values.shape, f"({t.size}, {bound.size})")
-    rise = bound * checked_number("rise_ratio", rise_ratio)
-    found: NDArray[np.int_] = _scan(t, values, bound, rise, checked_number("refractory_time", refractory_time))
+    rise = bound * require_not_negative("rise_ratio", rise_ratio)
+    found: NDArray[np.int_] = _scan(t, values, bound, rise, require_not_negative("refractory_time", refractory_time))
     return found

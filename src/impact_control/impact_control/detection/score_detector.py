@@ -106,7 +106,7 @@ class ScoreDetector:
         self._stamps[row] = time
         self._count += 1
         if self._isolation is not None:
-            self._isolation.update(signals.residual)
+            self._isolation.update(signals.residual, signals.velocity)
         if not self._rule.update(values, time):
             return False
         self._describe(row, values)

@@ -8,10 +8,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from impact_control.checks import checked_count
 from impact_control.compiled import compiled
 from impact_control.detection.signals import DetectionSignals
 from impact_control.errors import InvalidInputError
-from impact_control.observation.validation import checked_count
 from impact_control.types import Matrix, Vector
 
 

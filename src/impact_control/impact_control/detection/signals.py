@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from impact_control.observation.validation import checked_count
+from impact_control.checks import checked_count
 from impact_control.types import Vector
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from impact_control.checks import require_positive
 from impact_control.detection.line_of_action import Surfaces
-from impact_control.observation.validation import checked_number
 from impact_control.types import Matrix, Vector
 
 _GOLDEN_ANGLE = math.pi * (3.0 - math.sqrt(5.0))
@@ -39,7 +39,7 @@ def surface_points(surfaces: Surfaces, spacing: float) -> SurfacePoints:
     theorem, and a cylinder as well; the spiral of a capsule goes through cap, cylinder and cap.
     Raises InvalidInputError when spacing is not above 0.
     """
-    checked_number("spacing", spacing, zero_allowed=False)
+    require_positive("spacing", spacing)
     parts = []
     for i in range(surfaces.link.size):
         foot, normal, area = _spiral(surfaces.start[i], surfaces.end[i], float(surfaces.radius[i]), spacing)

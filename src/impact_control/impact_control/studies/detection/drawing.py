@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from impact_control.recording.figures.panels import WIDTH
 from impact_control.recording.style import SERIES, line
 from impact_control.studies.detection.arms import ARMS
 from impact_control.studies.detection.evaluation import Choice, median_delay
+from impact_control.studies.detection.ideal import Ideal
 from impact_control.studies.detection.methods import METHODS
 from impact_control.studies.detection.plan import Extent, Outcomes
 from impact_control.studies.detection.trials import NOISES
 
+_IDEAL: dict[str, Any] = {"marker": "x", "color": "black", "linestyle": "", "markersize": 7.0}
+
+_DELAYS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
 _MARKS = ("o", "s", "o", "s", "^", "o", "s", "^", "o")
 _COLOURS = (*SERIES[:1] * 2, *SERIES[1:2] * 3, *SERIES[2:3] * 3, *SERIES[3:4])
 
@@ -40,8 +47,11 @@ def draw_roc(outcomes: Outcomes) -> Figure:
     return figure
 
 
-def draw_delays(outcomes: Outcomes, extent: Extent, choice: Choice) -> Figure:
-    """Median delay over the speed at the chosen bounds, each contact a column, each arm a row; noise 1."""
+def draw_delays(outcomes: Outcomes, extent: Extent, choice: Choice, ideal: Ideal) -> Figure:
+    """Median delay over the speed at the chosen bounds, each contact a column, each arm a row; noise 1.
+
+    A cross is the bound of the ideal detector at the slowest speed.
+    """
     figure = Figure(figsize=(WIDTH, 7.6))
     grid = figure.subplots(len(ARMS), len(extent.contacts), squeeze=False, sharex=True, sharey=True)
     for a, arm in enumerate(ARMS):
@@ -52,22 +62,27 @@ def draw_delays(outcomes: Outcomes, extent: Extent, choice: Choice) -> Figure:
                 delays = outcomes.delay[a, c, ..., 0, :, m, choice.scales[a][m]]
                 medians = [1e3 * median_delay(delays[v]) for v in range(len(extent.speeds))]
                 axes.plot(extent.speeds, medians, marker=_MARKS[m], markersize=3.5, color=_COLOURS[m])
-            axes.set(xscale="log", yscale="log", ylim=(0.3, 60.0))
+            bound = 1e3 * median_delay(ideal.delay[a, c, :, 0])
+            axes.plot(extent.speeds[0], bound, **_IDEAL)
+            axes.set(xscale="log", yscale="log", xlim=(0.008, 0.65), ylim=(0.1, 60.0))
+            axes.set_xticks([0.01, 0.1, 0.5], ["0.01", "0.1", "0.5"])
+            axes.set_yticks(_DELAYS, [f"{delay:g}" for delay in _DELAYS])
+            axes.minorticks_off()
             if a == len(ARMS) - 1:
                 axes.set_xlabel("speed [m/s]")
             if c == 0:
                 axes.set_ylabel(f"{arm.robot}: median delay [ms]")
-    _finish(figure)
+    _finish(figure, Line2D([], [], label="ideal detector", **_IDEAL))
     return figure
 
 
-def _finish(figure: Figure) -> None:
+def _finish(figure: Figure, *more: Line2D) -> None:
     width, height = figure.get_size_inches()
     entries = [line(method.name, _COLOURS[m], "-") for m, method in enumerate(METHODS)]
     for entry, mark in zip(entries, _MARKS, strict=True):
         entry.set_marker(mark)
         entry.set_markersize(3.5)
-    figure.legend(handles=entries, loc="upper center", ncols=3, bbox_to_anchor=(0.5, 1.0))
+    figure.legend(handles=[*entries, *more], loc="upper center", ncols=4, bbox_to_anchor=(0.5, 1.0))
     figure.subplots_adjust(
         left=0.8 / width, right=1 - 0.15 / width, bottom=0.5 / height, top=1 - 1.25 / height, hspace=0.25, wspace=0.1
     )

@@ -44,12 +44,11 @@ class Observed:
         pole = (1.0 - decay) / (1.0 + decay)
         numerator, denominator = [gain / (1.0 + decay)], [1.0, -pole]
         filtered, _ = lfilter(numerator, denominator, self.momentum_change, axis=0, zi=pole * start[None, :])
-        return np.ascontiguousarray(filtered)
+        residual: Matrix = np.ascontiguousarray(filtered)
+        return residual
 
 
-def observe(
-    robot: RobotDescription, record: Record, noise: float, inertias: Sequence[float], random: np.random.Generator
-) -> list[Observed]:
+def observe(robot: RobotDescription, record: Record, noise: float, inertias: Sequence[float]) -> list[Observed]:
     """Measure a record with `noise` times the noise of a Panda, Proper 2021 (3.5), clipped as in `Sensors`.
 
     inertias: factors on all masses and moments of the robot's model against the arm, gravity included; one result
@@ -57,20 +56,16 @@ def observe(
     """
     widths = robot.noise
 
-    def measured(exact: Matrix, half_width: Vector) -> Matrix:
-        standard = np.clip(random.standard_normal(exact.shape), -3.0, 3.0)
-        return np.asarray(exact + noise * half_width / 3.0 * standard)
-
-    q = measured(record.position, widths.position)
-    dq = measured(record.velocity, widths.velocity)
-    torque = measured(record.joint_torque, widths.torque)
+    q = record.position + noise * widths.position / 3.0 * record.noise[0]
+    dq = record.velocity + noise * widths.velocity / 3.0 * record.noise[1]
+    torque = record.joint_torque + noise * widths.torque / 3.0 * record.noise[2]
     # All terms of the model are proportional to its masses and moments.
     momentum, drive = _momentum_terms(robot, q, dq)
     damper = robot.transmission.damping / robot.transmission.stiffness * torque
 
     def change(factor: float) -> Matrix:
         driven = torque + factor * drive
-        changes = np.zeros_like(q)
+        changes: Matrix = np.zeros(q.shape)
         changes[1:] = np.diff(factor * momentum - damper, axis=0) - 0.5 * PERIOD * (driven[1:] + driven[:-1])
         return changes
 
@@ -145,7 +140,7 @@ METHODS = (
     Method("residual, K_O = 100", "residual", 100.0),
     Method("residual, K_O = 500", "residual", 500.0),
     Method("velocity jump, gap 1", "velocity_jump", gaps=(1,)),
-    Method("velocity jump, gap 5", "velocity_jump", gaps=(5,)),
+    Method("velocity jump, gaps 1, 3", "velocity_jump", window=16, gaps=(1, 3)),
     Method("velocity jump, gaps 1, 3, 8", "velocity_jump", gaps=(1, 3, 8)),
     Method("torque error", "torque_error"),
 )

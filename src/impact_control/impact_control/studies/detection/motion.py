@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 import pinocchio as pin
+from numpy.typing import NDArray
 
 from impact_control.errors import ImpactControlError
 from impact_control.robots import (
@@ -53,10 +54,12 @@ Reference = Callable[[float], tuple[Vector, Vector, Vector]]
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """What happened, without noise.
+    """What happened, and the noise of its measurements.
 
-    time (m,) [s]; position, velocity [rad, rad/s], joint_torque, commanded_torque [Nm] (m, n), the latter with
-    gravity; closings: times [s] at which a point came into contact, rising, empty without.
+    time (m,) [s]; position, velocity [rad, rad/s], joint_torque, commanded_torque [Nm] (m, n), exact, the latter with
+    gravity; noise (3, m, n) of position, velocity and torque in standard deviations, which the controller saw too;
+    force (m,) [N]: normal to the surface, or of the touch, its magnitude; closings: times [s] at which a point came
+    into contact, rising, empty without; lever (n,) [m]: of the normal force about each joint, NaN without a surface.
     """
 
     time: Vector
@@ -64,7 +67,10 @@ class Record:
     velocity: Matrix
     joint_torque: Matrix
     commanded_torque: Matrix
+    noise: NDArray[np.float64]
+    force: Vector
     closings: tuple[float, ...]
+    lever: Vector
 
 
 @lru_cache(maxsize=8)
@@ -86,22 +92,35 @@ class _Controller:
 
     def torque(self, reference: tuple[Vector, Vector, Vector], q: Vector, dq: Vector) -> tuple[Vector, Vector]:
         """Return the torque without gravity, which the arm adds itself, and the gravity torque; each (n,) [Nm]."""
-        dynamics = self._dynamics
-        dynamics.update(q, dq)
         wanted = reference[2] + DAMPING * (reference[1] - dq) + STIFFNESS * (reference[0] - q)
-        torque: Vector = dynamics.inertia(InertiaModel.REDUCED_MOTORS) @ wanted + dynamics.coriolis
+        self._dynamics.update(q, dq)
+        return self._driven(InertiaModel.REDUCED_MOTORS, wanted, reference[1]), self._dynamics.gravity
+
+    def spring_torque(self, reference: tuple[Vector, Vector, Vector]) -> Vector:
+        """Return the torque (n,) [Nm] of the springs, gravity included, with which the links follow the reference."""
+        self._dynamics.update(reference[0], reference[1])
+        return self._driven(InertiaModel.LINKS, reference[2], reference[1]) + self._dynamics.gravity
+
+    def _driven(self, inertia: InertiaModel, acceleration: Vector, velocity: Vector) -> Vector:
+        torque: Vector = self._dynamics.inertia(inertia) @ acceleration + self._dynamics.coriolis
         if self._friction is not None:
-            torque += self._friction.torque(reference[1], self._friction_torque)
-        return torque, dynamics.gravity
+            torque += self._friction.torque(velocity, self._friction_torque)
+        return torque
 
 
 def impact_record(
-    arm: ArmSetting, contact: str, speed: float, joint_friction: bool, seed: int, end_effector: str | None = None
+    arm: ArmSetting,
+    contact: str,
+    speed: float,
+    joint_friction: bool,
+    seed: int,
+    end_effector: str | None = None,
+    nothing_there: bool = False,
 ) -> Record:
     """Move the tool straight into a surface at `speed` [m/s], or touch a link on the way.
 
-    Place, direction, tilt of the surface and the phase of the samples are random. Raises ImpactControlError when
-    nothing was touched.
+    Place, direction, tilt of the surface and the phase of the samples are random. With nothing_there the same motion
+    with the same noise meets neither surface nor touch. Raises ImpactControlError when nothing was touched otherwise.
     """
     random = np.random.default_rng(seed)
     robot = robot_of(arm.robot, end_effector or arm.end_effector)
@@ -129,9 +148,15 @@ def impact_record(
 
     push = _Touch(robot, arm.touched_link, speed, lead, random) if contact == TOUCH else None
     options = PlantOptions(sample_period=PERIOD / SUBSTEPS, refresh_ticks=1, joint_friction=joint_friction)
-    record = _run(robot, reference, lead + LATE + AFTER, surface, options, SUBSTEPS, push)
+    duration = lead + LATE + AFTER
+    if nothing_there:
+        return _run(robot, reference, duration, None, options, SUBSTEPS, None, random)
+    record = _run(robot, reference, duration, surface, options, SUBSTEPS, push, random)
     if not record.closings:
         raise ImpactControlError(f"no contact of {arm.robot} with {contact} at {speed} m/s, seed {seed}")
+    if surface is not None:
+        to_contact = contact_point_jacobian(dynamics.jacobian, nearest - tool.radius * normal - dynamics.position)
+        record = replace(record, lever=np.abs(normal @ to_contact))
     return _until(record, record.closings[0] + AFTER)
 
 
@@ -143,7 +168,10 @@ def _until(record: Record, end: float) -> Record:
         record.velocity[rows],
         record.joint_torque[rows],
         record.commanded_torque[rows],
+        record.noise[:, rows],
+        record.force[rows],
         tuple(t for t in record.closings if t < end),
+        record.lever,
     )
 
 
@@ -159,12 +187,18 @@ def free_record(arm: ArmSetting, joint_friction: bool, duration: float, seed: in
     speed = random.uniform(0.2, 0.45, (3, home.size))
     phase = random.uniform(0.0, 2.0 * math.pi, (3, home.size))
 
+    amplitude, acceleration = speed / frequency, speed * frequency
+
     def reference(time: float) -> tuple[Vector, Vector, Vector]:
         angle = frequency * time + phase
-        q = home + np.sum(speed / frequency * np.sin(angle), axis=0)
-        return q, np.sum(speed * np.cos(angle), axis=0), -np.sum(speed * frequency * np.sin(angle), axis=0)
+        sine = np.sin(angle)
+        return (
+            home + (amplitude * sine).sum(axis=0),
+            (speed * np.cos(angle)).sum(axis=0),
+            -(acceleration * sine).sum(axis=0),
+        )
 
-    return _run(robot, reference, duration, None, PlantOptions(joint_friction=joint_friction), 1, None)
+    return _run(robot, reference, duration, None, PlantOptions(joint_friction=joint_friction), 1, None, random)
 
 
 class _Touch:
@@ -179,10 +213,15 @@ class _Touch:
         self._peak = math.copysign(0.5 * math.pi * PULSE_MASS * speed / PULSE, random.uniform(-1.0, 1.0))
         self._angle = random.uniform(0.0, 2.0 * math.pi)
 
+    def force(self, time: float) -> float:
+        """Return the force [N] along its direction."""
+        since = time - self.start
+        return self._peak * math.sin(math.pi * since / PULSE) if 0.0 <= since <= PULSE else 0.0
+
     def torque(self, time: float, q: Vector) -> Vector:
         """Return J^T f for a point LEVER beside the axis of the joint, force across both."""
-        since = time - self.start
-        if not 0.0 <= since <= PULSE:
+        force = self.force(time)
+        if force == 0.0:
             return np.zeros_like(q)
         model, data = self._robot.pinocchio_model, self._data
         pin.computeJointJacobians(model, data, q)
@@ -190,9 +229,19 @@ class _Touch:
         axis = jacobian[3:, self._link - 1]
         beside = np.linalg.svd(axis[None, :])[2][1:]
         radius = math.cos(self._angle) * beside[0] + math.sin(self._angle) * beside[1]
-        force = self._peak * math.sin(math.pi * since / PULSE) * np.cross(axis, radius)
-        torque: Vector = contact_point_jacobian(jacobian, LEVER * radius).T @ force
+        torque: Vector = contact_point_jacobian(jacobian, LEVER * radius).T @ (force * np.cross(axis, radius))
         return torque
+
+
+def _set_moving(plant: FlexibleJointPlant, controller: _Controller, reference: Reference) -> None:
+    """Put the arm on the reference at time 0 with the twist of its joints that goes with it, so that nothing rings."""
+    stiffness = plant.robot.transmission.stiffness
+    torque, next_torque = controller.spring_torque(reference(0.0)), controller.spring_torque(reference(PERIOD))
+    _, velocity, _ = reference(0.0)
+    plant.link_velocity[:] = velocity
+    plant.motor_position[:] = plant.link_position + torque / stiffness
+    plant.motor_velocity[:] = velocity + (next_torque - torque) / (PERIOD * stiffness)
+    plant.filtered_torque[:] = torque
 
 
 def _run(
@@ -203,31 +252,39 @@ def _run(
     options: PlantOptions,
     substeps: int,
     push: _Touch | None,
+    random: np.random.Generator,
 ) -> Record:
-    q0, dq0, _ = reference(0.0)
-    plant = FlexibleJointPlant(robot, q0, surface, options)
-    plant.link_velocity[:] = dq0
-    plant.motor_velocity[:] = dq0
+    """Simulate a motion; the controller sees the published noise."""
     controller = _Controller(robot, options.joint_friction)
+    plant = FlexibleJointPlant(robot, reference(0.0)[0], surface, options)
+    _set_moving(plant, controller, reference)
     count = round(duration / PERIOD) + 1
-    rows = np.zeros((4, count, q0.size))
+    noise = np.clip(random.standard_normal((3, count, len(robot.joint_names))), -3.0, 3.0)
+    widths = robot.noise
+    position_noise, velocity_noise = noise[0] * widths.position / 3.0, noise[1] * widths.velocity / 3.0
+    rows, force = np.zeros((4, *noise.shape[1:])), np.zeros(count)
     time: Vector = PERIOD * np.arange(count, dtype=np.float64)
     closings: list[float] = []
     gaps = plant.gaps.copy()
     for k in range(count):
         q, dq = plant.link_position, plant.link_velocity
-        torque, gravity = controller.torque(reference(float(time[k])), q, dq)
-        rows[0, k], rows[1, k], rows[2, k], rows[3, k] = q, dq, plant.joint_torque, torque + gravity
+        measured = q + position_noise[k], dq + velocity_noise[k]
+        torque, gravity = controller.torque(reference(float(time[k])), *measured)
+        rows[0, k], rows[1, k], rows[2, k], rows[3, k] = q, dq, plant.motor_position, torque + gravity
+        force[k] = plant.normal_force if push is None else abs(push.force(float(time[k])))
         for step in range(substeps):
             if push is not None:
                 plant.external_torque[:] = push.torque(float(time[k]) + step * options.sample_period, q)
             plant.step(torque)
-            if np.any((plant.gaps <= 0.0) & (gaps > 0.0)):
-                closings.append(plant.time)
-            gaps[:] = plant.gaps
+            if surface is not None:
+                if np.any((plant.gaps <= 0.0) & (gaps > 0.0)):
+                    closings.append(plant.time)
+                gaps[:] = plant.gaps
     if push is not None:
         closings = [push.start]
     elif closings:
         # The first is known better than to the step.
         closings[0] = plant.first_contact_time
-    return Record(time, rows[0], rows[1], rows[2], rows[3], tuple(closings))
+    joint_torque = robot.transmission.stiffness * (rows[2] - rows[0])
+    no_lever = np.full(rows.shape[2], math.nan)
+    return Record(time, rows[0], rows[1], joint_torque, rows[3], noise, force, tuple(closings), no_lever)

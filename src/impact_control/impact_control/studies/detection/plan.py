@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impact_control.studies.detection.arms import ARMS, CONTACTS, SPEEDS
+from impact_control.studies.detection.ideal import Ideal, IdealCase, measure_ideal
 from impact_control.studies.detection.methods import METHODS
 from impact_control.studies.detection.trials import (
     NOISES,
@@ -23,10 +25,19 @@ from impact_control.studies.detection.trials import (
     measure_sequences,
 )
 from impact_control.studies.study import Progress
-from impact_control.studies.trials import run_trials
+from impact_control.studies.trials import Trial, run_trials
 
 FRICTIONS = (False, True)
 """Joint friction, which no observer here knows of."""
+
+MOVED = 0.05
+"""[rad/s] change of the speed of a joint from which what friction makes of it stands out of the noise."""
+
+LEAST = 1e-3
+"""[Nm] below which no threshold of the isolation lies."""
+
+SLOPE_SHARE, THRESHOLD_SHARE = 0.99, 0.999
+"""Shares of the instants of contact-free motion, see `bounds_of`."""
 
 CALIBRATION, TUNING, REPORT = 0, 1, 2
 """Sets of random numbers: for the bounds at scale 1, for the scales and the method, for the figures."""
@@ -40,19 +51,22 @@ class Extent:
         contacts, speeds: of the impacts.
         tuning_repetitions, report_repetitions: impacts of each kind.
         segment: length of a contact-free motion [s].
-        tuning_segments, report_segments: of them, with and without joint friction each.
+        calibration_segments, tuning_segments, report_segments: of them, with and without joint friction each.
         sequences: impacts of the edge for each of `sequence_speeds`.
+        ideal_repetitions: impacts of each kind at the slowest speed for which the ideal detector is computed.
     """
 
     contacts: tuple[str, ...] = CONTACTS
     speeds: tuple[float, ...] = SPEEDS
-    tuning_repetitions: int = 2
-    report_repetitions: int = 5
-    segment: float = 30.0
-    tuning_segments: int = 4
-    report_segments: int = 10
+    tuning_repetitions: int = 1
+    report_repetitions: int = 2
+    segment: float = 25.0
+    calibration_segments: int = 3
+    tuning_segments: int = 2
+    report_segments: int = 6
     sequences: int = 12
     sequence_speeds: tuple[float, ...] = (0.05, 0.1, 0.2)
+    ideal_repetitions: int = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +76,9 @@ class Outcomes:
     Attributes:
         hours: contact-free [h] for each arm, joint friction, noise and inertia.
         alarms: (arm, friction, noise, inertia, method, scale) events in them.
-        delay, error [s], early, link: (arm, contact, speed, friction, repetition, noise, inertia, method, scale),
-            see `measure_impacts`.
+        delay, error [s], early, link, named [s]: (arm, contact, speed, friction, repetition, noise, inertia, method,
+            scale), see `measure_impacts`.
+        lever: (arm, contact, speed, friction, repetition) [m].
     """
 
     hours: float
@@ -72,6 +87,8 @@ class Outcomes:
     error: NDArray[np.float64]
     early: NDArray[np.int_]
     link: NDArray[np.int_]
+    named: NDArray[np.float64]
+    lever: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +101,40 @@ class Sequences:
     extra: NDArray[np.int_]
 
 
+def bounds_of(results: list[Trial]) -> Bounds:
+    """Return the bounds that the contact-free motions of one arm make, see `measure_scores`.
+
+    The isolation: a joint whose speed has changed by more than MOVED may have a change of the residual in proportion,
+    the slope that holds for SLOPE_SHARE of the instants; the thresholds hold for THRESHOLD_SHARE of them, and are at
+    least the median change at steady speed; the ceilings are the largest changes.
+    """
+
+    def rounded(values: NDArray[np.float64]) -> tuple[float, ...]:
+        return tuple(float(f"{value:.4g}") for value in values.ravel())
+
+    def isolation(noise: int) -> tuple[float, ...]:
+        torque = np.concatenate([change for r in results for change in r[f"{noise} torque"]])
+        speed = np.concatenate([r[f"{noise} speed"] for r in results for _ in r[f"{noise} torque"]])
+        slope = np.zeros(torque.shape[2])
+        for joint in range(slope.size):
+            moved = speed[..., joint] > MOVED
+            if np.any(moved):
+                slope[joint] = np.quantile(torque[..., joint][moved] / speed[..., joint][moved], SLOPE_SHARE)
+        rest = np.quantile(torque - slope * speed, THRESHOLD_SHARE, axis=0)
+        # Where the slope explains more than there was, the noise of a joint at steady speed is still there.
+        noise_alone = np.median(np.where(speed <= MOVED, torque, 0.0), axis=0)
+        threshold = np.maximum(rest, np.maximum(noise_alone, LEAST))
+        return rounded(np.vstack((slope, threshold, np.maximum(threshold, torque.max(axis=0)))))
+
+    return tuple(
+        (
+            *(rounded(np.max([r[f"{noise} {j}"] for r in results], axis=0)) for j in range(len(METHODS))),
+            isolation(noise),
+        )
+        for noise in range(len(NOISES))
+    )
+
+
 class Plan:
     """Runs the trials of one seed; see `run_trials` for directory and workers."""
 
@@ -94,16 +145,10 @@ class Plan:
 
     def calibrate(self, progress: Progress) -> tuple[Bounds, ...]:
         """Return the bounds at scale 1 of each arm: the largest scores of contact-free motions of their own."""
-        cases = self._free_cases(CALIBRATION, self.extent.tuning_segments)
+        cases = self._free_cases(CALIBRATION, self.extent.calibration_segments)
         results = run_trials(measure_scores, cases, self._directory, self._workers, progress)
-        names = [*(str(j) for j in range(len(METHODS))), "link"]
-
-        def bound(arm: int, noise: int, name: str) -> tuple[float, ...]:
-            of_arm = [r[f"{noise} {name}"] for r, case in zip(results, cases, strict=True) if case.arm == arm]
-            return tuple(float(f"{value:.4g}") for value in np.max(of_arm, axis=0))
-
         return tuple(
-            tuple(tuple(bound(arm, noise, name) for name in names) for noise in range(len(NOISES)))
+            bounds_of([r for r, case in zip(results, cases, strict=True) if case.arm == arm])
             for arm in range(len(ARMS))
         )
 
@@ -127,13 +172,7 @@ class Plan:
             alarms[case.arm, int(case.joint_friction)] += result["alarms"]
         impacts = [
             ImpactCase(arm, contact, speed, friction, repetitions, self._start(which, 1000, i), bounds[arm])
-            for i, (arm, contact, speed, friction) in enumerate(
-                (arm, contact, speed, friction)
-                for arm in range(len(ARMS))
-                for contact in extent.contacts
-                for speed in extent.speeds
-                for friction in FRICTIONS
-            )
+            for i, (arm, contact, speed, friction) in enumerate(self._places())
         ]
         measured = run_trials(measure_impacts, impacts, self._directory, self._workers, second)
         shape = (len(ARMS), len(extent.contacts), len(extent.speeds), len(FRICTIONS))
@@ -143,7 +182,8 @@ class Plan:
             return whole.reshape(*shape, *whole.shape[1:])
 
         hours = segments * extent.segment / 3600.0
-        return Outcomes(hours, alarms, stacked("delay"), stacked("error"), stacked("early"), stacked("link"))
+        measures = {name: stacked(name) for name in ("delay", "error", "early", "link", "named", "lever")}
+        return Outcomes(hours, alarms, **measures)
 
     def sequences(self, bounds: Bounds, scales: tuple[float, ...], progress: Progress) -> Sequences:
         """Return what became of the second contacts of the planar edge."""
@@ -158,6 +198,27 @@ class Plan:
             found=np.sum([r["found"] for r in results], axis=0),
             extra=np.sum([r["extra"] for r in results], axis=0),
         )
+
+    def ideal(self, progress: Progress) -> Ideal:
+        """Return what an ideal detector would make of the slowest impacts of REPORT, the first of each kind."""
+        slowest = min(self.extent.speeds)
+        cases = [
+            IdealCase(*place, seed=self._start(REPORT, 1000, i) + r)
+            for i, place in enumerate(self._places())
+            if place[2] == slowest
+            for r in range(self.extent.ideal_repetitions)
+        ]
+        results = run_trials(measure_ideal, cases, self._directory, self._workers, progress)
+        shape = (len(ARMS), len(self.extent.contacts), -1)
+        measures = {
+            name: np.array([r[name] for r in results]).reshape(*shape, *results[0][name].shape)
+            for name in ("force", "torque", "distance", "delay")
+        }
+        return Ideal(**measures)
+
+    def _places(self) -> list[tuple[int, str, float, bool]]:
+        """Return arm, contact, speed and joint friction of all kinds of impacts."""
+        return list(product(range(len(ARMS)), self.extent.contacts, self.extent.speeds, FRICTIONS))
 
     def _free_cases(self, which: int, segments: int) -> list[FreeCase]:
         places = [(arm, friction) for arm in range(len(ARMS)) for friction in FRICTIONS for _ in range(segments)]

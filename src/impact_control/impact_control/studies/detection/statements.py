@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
-from impact_control.studies.detection.arms import ARMS, HARD
+from impact_control.studies.detection.arms import ARMS, HARD, TOUCH
 from impact_control.studies.detection.evaluation import Choice, median_delay, percentage, right_links
 from impact_control.studies.detection.methods import METHODS
 from impact_control.studies.detection.plan import Extent, Outcomes
@@ -14,8 +16,14 @@ from impact_control.studies.detection.targets import FAST_DELAY, SLOW_DELAY, Tar
 from impact_control.studies.detection.trials import SCALES
 from impact_control.studies.study import Finding, Mark
 
+LEVERS = (0.01, 0.03)
+"""[m] bounds between which levers are told apart."""
+
 ASSUMPTIONS = (
-    "Noise is added to the recorded motion: the controller gets exact states. So all detectors see the same motion.",
+    "The controller of the joints feeds back position and velocity with the published noise; all detectors see the "
+    "same motion and the same noise, of position, velocity and torque, or twice of it.",
+    "The ideal detector knows all but whether there is a contact, and the noise is Gaussian for it. That the simulated "
+    "noise is cut at three standard deviations, and that commands show the noise that made them, is no use to it.",
     "The noise of position, velocity and torque is that of Proper 2021 (3.5) and of the robot's data file, white; the "
     "velocity of a real arm is filtered, which lowers the noise and adds a delay of its own.",
     "The surfaces other than steel have usual moduli of their materials and a damping of our choice.",
@@ -39,6 +47,7 @@ def findings(outcomes: Outcomes, extent: Extent, choice: Choice, targets: tuple[
     ]
     said += _slow_contacts(outcomes, extent, choice)
     said.append(_wrong_links(outcomes, extent, choice))
+    said += _levers(outcomes, extent, choice)
     best = choice.method
     scales = ", ".join(f"{SCALES[choice.scales[a][best]]:g} for {arm.robot}" for a, arm in enumerate(ARMS))
     said.append(Finding(f"Best on the tuning set: {METHODS[best].name}, at {scales} times the calibrated bounds."))
@@ -60,8 +69,32 @@ def _slow_contacts(outcomes: Outcomes, extent: Extent, choice: Choice) -> list[F
     return said
 
 
+def _levers(outcomes: Outcomes, extent: Extent, choice: Choice) -> list[Finding]:
+    """Say by its lever how often a force is found on the outermost joint: without one nothing shows it there."""
+    best = choice.method
+    said = []
+    surfaces = [c for c, contact in enumerate(extent.contacts) if contact != TOUCH]
+    for a, arm in enumerate(ARMS):
+        scale = choice.scales[a][best]
+        link, delay = outcomes.link[a, surfaces, ..., best, scale], outcomes.delay[a, surfaces, ..., best, scale]
+        lever = np.broadcast_to(outcomes.lever[a, surfaces][..., None, None], link.shape)
+        right, detected = link >= arm.reacting_link, ~np.isnan(delay)
+        shares = []
+        for low, high in pairwise((0.0, *LEVERS, math.inf)):
+            within = detected & (lever >= low) & (lever < high)
+            where = f"below {1e3 * high:g} mm" if math.isfinite(high) else f"from {1e3 * low:g} mm on"
+            shares.append(f"{percentage(right[within]):.1f} % of {np.count_nonzero(within)} {where}")
+        said.append(
+            Finding(
+                f"Right link on {arm.robot} by the lever of the normal force about joint {arm.reacting_link}: "
+                f"{', '.join(shares)}."
+            )
+        )
+    return said
+
+
 def _wrong_links(outcomes: Outcomes, extent: Extent, choice: Choice) -> Finding:
-    """Say by speed how often links are mistaken: slow impacts leave too little in the outer joints."""
+    """Say by speed how often the link is right: slow impacts leave little in the outer joints."""
     shares = []
     for v, speed in enumerate(extent.speeds):
         whole = (slice(None), slice(None), slice(v, v + 1))

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.detection import LinkIsolation, event_samples
+from impact_control.detection import NO_LINK, LinkIsolation, event_samples
+from impact_control.detection.isolation import WINDOWS
 from impact_control.detection.onset import onset_time
 from impact_control.detection.score_detector import HISTORY
 from impact_control.studies.detection.arms import ARMS, HARD, ArmSetting
 from impact_control.studies.detection.methods import ISOLATION_GAIN, METHODS, REFRACTORY, Observed, observe
-from impact_control.studies.detection.motion import Record, free_record, impact_record, robot_of
+from impact_control.studies.detection.motion import PERIOD, Record, free_record, impact_record, robot_of
 from impact_control.types import Matrix, Vector
 
 NOISES = (1.0, 2.0)
@@ -33,11 +34,15 @@ SETTLED = 50
 LATEST = 0.05
 """[s] after an impact, from which an event does not count as its detection."""
 
-MEAN_WINDOW, MEAN_LEAD = 10, 5
-"""Samples of `LinkIsolation`."""
+MEAN_BEFORE, MEAN_LEAD = 20, 10
+"""Samples of `LinkIsolation` before an event."""
+
+STRIDE = 20
+"""Samples between two instants of free motion at which the isolation is calibrated."""
 
 Bounds = tuple[tuple[tuple[float, ...], ...], ...]
-"""Bounds at scale 1 for each noise and method, channel by channel; of each noise the last are of the isolation."""
+"""Bounds at scale 1 for each noise and method, channel by channel; of each noise the last are of the isolation: for
+each joint the slope [Nm s/rad], then thresholds and ceilings [Nm] window by window."""
 
 
 @dataclass(frozen=True)
@@ -75,38 +80,53 @@ class SequenceCase:
     scales: tuple[float, ...]
 
 
-def _observations(arm: ArmSetting, record: Record, seed: int) -> list[list[Observed]]:
-    """Return what is known of a record, for each noise and inertia; the same noise for all inertias."""
+def _observations(arm: ArmSetting, record: Record) -> list[list[Observed]]:
+    """Return what is known of a record, for each noise and inertia."""
     robot = robot_of(arm.robot, arm.end_effector)
-    return [observe(robot, record, noise, INERTIAS, np.random.default_rng((seed, i))) for i, noise in enumerate(NOISES)]
+    return [observe(robot, record, noise, INERTIAS) for noise in NOISES]
 
 
-def isolation_changes(residual: Matrix) -> Matrix:
-    """Return |mean of r from each sample on less the mean before it|, as `LinkIsolation` compares them, (., n)."""
-    sums = np.cumsum(np.vstack((np.zeros(residual.shape[1]), residual)), axis=0)
-    means = (sums[MEAN_WINDOW:] - sums[:-MEAN_WINDOW]) / MEAN_WINDOW
-    # The window before ends MEAN_LEAD samples before the first of the window after.
-    apart = MEAN_WINDOW + MEAN_LEAD - 1
-    return np.asarray(np.abs(means[apart:] - means[:-apart]))
+def mean_changes(values: Matrix) -> NDArray[np.float64]:
+    """Return |mean over each window from an event on less the mean before it| (k, w, n), as `LinkIsolation` has them.
+
+    The events are every STRIDE-th sample from the first with a past on.
+    """
+    sums = np.cumsum(np.vstack((np.zeros(values.shape[1]), values)), axis=0)
+    event = np.arange(MEAN_BEFORE + MEAN_LEAD - 1, len(values) - WINDOWS[-1] + 1, STRIDE)
+    end = event - MEAN_LEAD + 1
+    before = (sums[end] - sums[end - MEAN_BEFORE]) / MEAN_BEFORE
+    after = np.stack([(sums[event + w] - sums[event]) / w for w in WINDOWS], axis=1)
+    return np.asarray(np.abs(after - before[:, None, :]))
+
+
+def link_isolation(bounds: Bounds, noise: int, joints: int) -> LinkIsolation:
+    """Return the isolation with the bounds of noise number `noise`."""
+    rows = np.array(bounds[noise][-1]).reshape(-1, joints)
+    threshold, ceiling = np.split(rows[1:], 2)
+    return LinkIsolation(threshold, rows[0], ceiling, WINDOWS, MEAN_BEFORE, MEAN_LEAD)
 
 
 def measure_scores(case: FreeCase) -> dict[str, NDArray[Any]]:
-    """Return the largest scores of a contact-free motion: for noise i and method j the array "i j"; "i link"."""
+    """Return what a contact-free motion makes of the scores.
+
+    For noise i and method j the largest in the array "i j"; "i torque" (inertia, k, w, n) and "i speed" (k, w, n):
+    changes of the residual [Nm] and of dq [rad/s] as `mean_changes`.
+    """
     arm = ARMS[case.arm]
-    seen = _observations(arm, free_record(arm, case.joint_friction, case.duration, case.seed), case.seed)
+    seen = _observations(arm, free_record(arm, case.joint_friction, case.duration, case.seed))
     result: dict[str, NDArray[Any]] = {}
     for i, same_noise in enumerate(seen):
         for j, method in enumerate(METHODS):
             result[f"{i} {j}"] = np.max([method.score(arm, o)[SETTLED:].max(axis=0) for o in same_noise], axis=0)
-        changes = [isolation_changes(o.residual(ISOLATION_GAIN)[SETTLED:]).max(axis=0) for o in same_noise]
-        result[f"{i} link"] = np.max(changes, axis=0)
+        result[f"{i} torque"] = np.array([mean_changes(o.residual(ISOLATION_GAIN)[SETTLED:]) for o in same_noise])
+        result[f"{i} speed"] = mean_changes(same_noise[0].velocity[SETTLED:])
     return result
 
 
 def count_alarms(case: FreeCase) -> dict[str, NDArray[Any]]:
     """Return "alarms" (noise, inertia, method, scale): events in a contact-free motion."""
     arm = ARMS[case.arm]
-    seen = _observations(arm, free_record(arm, case.joint_friction, case.duration, case.seed), case.seed)
+    seen = _observations(arm, free_record(arm, case.joint_friction, case.duration, case.seed))
     alarms = np.zeros((len(NOISES), len(INERTIAS), len(METHODS), len(SCALES)), dtype=int)
     for i, same_noise in enumerate(seen):
         for h, observed in enumerate(same_noise):
@@ -122,21 +142,25 @@ def measure_impacts(case: ImpactCase) -> dict[str, NDArray[Any]]:
     """Return arrays (repetition, noise, inertia, method, scale) of what the detectors made of the impacts.
 
     delay: [s] from the impact to the sample of the first event within LATEST, NaN without; error: [s] of the impact
-    time that is reported; early: events before the impact; link: isolated.
+    time that is reported; early: events before the impact; link: isolated, NO_LINK where it is not known; named: [s]
+    from the impact to the sample at which that link was named, NaN where none was. "lever" (repetition,) [m]: of the
+    normal force about the outermost joint it has one about, NaN for a touch.
     """
     arm = ARMS[case.arm]
     shape = (case.repetitions, len(NOISES), len(INERTIAS), len(METHODS), len(SCALES))
     delay, error = np.full(shape, math.nan), np.full(shape, math.nan)
-    early, link = np.zeros(shape, dtype=int), np.zeros(shape, dtype=int)
+    early, link, named = np.zeros(shape, dtype=int), np.zeros(shape, dtype=int), np.full(shape, math.nan)
+    lever = np.full(case.repetitions, math.nan)
     for r in range(case.repetitions):
         seed = case.seed + r
         record = impact_record(arm, case.contact, case.speed, case.joint_friction, seed)
         impact = record.closings[0]
-        for i, same_noise in enumerate(_observations(arm, record, seed)):
-            isolation = LinkIsolation(np.array(case.bounds[i][-1]), MEAN_WINDOW, MEAN_LEAD)
+        lever[r] = record.lever[arm.reacting_link - 1]
+        for i, same_noise in enumerate(_observations(arm, record)):
+            isolation = link_isolation(case.bounds, i, len(arm.home))
             for h, observed in enumerate(same_noise):
                 residual = observed.residual(ISOLATION_GAIN)
-                isolated: dict[int, int] = {}
+                isolated: dict[int, tuple[int, int]] = {}
                 for j, method in enumerate(METHODS):
                     score = method.score(arm, observed)
                     bound = np.array(case.bounds[i][j])
@@ -154,9 +178,11 @@ def measure_impacts(case: ImpactCase) -> dict[str, NDArray[Any]]:
                         delay[at] = observed.time[k] - impact
                         error[at] = _reported_time(observed.time, score, scale * bound, k) - impact
                         if k not in isolated:
-                            isolated[k] = _isolated_link(isolation, residual, k)
-                        link[at] = isolated[k]
-    return {"delay": delay, "error": error, "early": early, "link": link}
+                            isolated[k] = _isolated_link(isolation, residual, observed.velocity, k)
+                        link[at], later = isolated[k]
+                        if link[at] != NO_LINK:
+                            named[at] = delay[at] + PERIOD * later
+    return {"delay": delay, "error": error, "early": early, "link": link, "named": named, "lever": lever}
 
 
 def _reported_time(time: Vector, score: Matrix, bound: Vector, sample: int) -> float:
@@ -166,14 +192,14 @@ def _reported_time(time: Vector, score: Matrix, bound: Vector, sample: int) -> f
     return onset_time(score, time, sample, count, channel)
 
 
-def _isolated_link(isolation: LinkIsolation, residual: Matrix, sample: int) -> int:
-    """Return the link that `isolation` names once its window after `sample` is over."""
+def _isolated_link(isolation: LinkIsolation, residual: Matrix, velocity: Matrix, sample: int) -> tuple[int, int]:
+    """Return the link that `isolation` names in the end, and how many samples after `sample` it did."""
     isolation.start()
-    for k in range(max(0, sample - MEAN_WINDOW - MEAN_LEAD), min(sample + MEAN_WINDOW, len(residual))):
-        isolation.update(residual[k])
+    for k in range(max(0, sample - MEAN_BEFORE - MEAN_LEAD), min(sample + WINDOWS[-1], len(residual))):
+        isolation.update(residual[k], velocity[k])
         if k == sample:
             isolation.impact()
-    return isolation.link
+    return isolation.link, isolation.decided_after
 
 
 def measure_sequences(case: SequenceCase) -> dict[str, NDArray[Any]]:
@@ -189,7 +215,7 @@ def measure_sequences(case: SequenceCase) -> dict[str, NDArray[Any]]:
         contact = HARD[r % len(HARD)]
         record = impact_record(arm, contact, case.speed, False, seed, "planar_edge")
         robot = robot_of(arm.robot, "planar_edge")
-        observed = observe(robot, record, NOISES[0], INERTIAS[:1], np.random.default_rng(seed))[0]
+        observed = observe(robot, record, NOISES[0], INERTIAS[:1])[0]
         closings = distinct_closings(record.closings)
         closings = [t for t in closings if t <= record.time[-1] - 2.0 * REFRACTORY]
         later += len(closings) - 1
