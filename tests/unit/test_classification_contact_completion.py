@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from impact_control.classification import CompletionParameters, ContactCompletion, external_force
+from impact_control.classification import CompletionParameters, ContactCompletion
+from impact_control.classification.contact_completion import is_borne, measure_face
 from impact_control.errors import InvalidInputError
 
 PARAMETERS = CompletionParameters(window=8, largest_speed=5e-3, least_force=2.0)
@@ -121,16 +123,47 @@ def test_repeated_and_broken_samples_are_passed_over_and_it_says_so_once() -> No
     assert not detector.complete and math.isnan(detector.contact_time)
 
 
-@settings(deadline=None, max_examples=40)
-@given(seed=st.integers(0, 2**32 - 1), planar=st.booleans())
-def test_the_force_is_that_which_makes_the_torque(seed, planar) -> None:
+@pytest.mark.parametrize("tilt", [0.0, 4.0, -10.0])
+def test_a_single_point_that_slides_along_a_tilt_is_complete_and_one_that_flies_is_not(tilt) -> None:
+    """It moves with v sin(beta) along z of E, which no threshold of the speed tells from a flight: the load does."""
+    beta, speed = math.radians(tilt), 0.2
+    sliding = np.array([speed * math.cos(beta), 0.0, -speed * math.sin(beta), 0.0, 0.0, 0.0])
+    normal = np.array([math.sin(beta), 0.0, math.cos(beta)])
+    point = np.zeros((1, 3))
+    assert feed(point, lambda k: sliding, lambda k: 10.0 * normal)[1] == 2 * PARAMETERS.window - 2
+    assert feed(point, lambda k: sliding, lambda k: np.zeros(3))[1] is None
+    assert feed(EDGE, lambda k: sliding, lambda k: 10.0 * normal)[1] == (14 if tilt == 0.0 else None)
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 2**32 - 1), count=st.integers(1, 5))
+def test_compiled_kernels_equal_their_python_forms(seed, count) -> None:
     random = np.random.default_rng(seed)
-    jacobian, wrench = random.normal(size=(6, 7)), random.normal(size=6)
-    if planar:
-        jacobian = np.zeros((6, 3))
-        jacobian[[0, 2, 4]] = random.normal(size=(3, 3)) + 3.0 * np.eye(3)
-        wrench[[1, 3, 5]] = 0.0
-    assert np.allclose(external_force(jacobian, jacobian.T @ wrench), wrench[:3], rtol=1e-6, atol=1e-6)
+    rotation, points = rotation_of(seed), random.normal(size=(count, 3))
+    twist, force = random.normal(size=6), random.normal(size=3)
+    one, other = np.zeros(count + 1), np.zeros(count + 1)
+    python_form = getattr(measure_face, "py_func", measure_face)
+    assert measure_face(rotation, twist, force, points, one) == python_form(rotation, twist, force, points, other)
+    assert np.allclose(one, other, rtol=1e-12, atol=1e-12)
+    samples = random.normal(size=(6, count + 1))
+    python_form = getattr(is_borne, "py_func", is_borne)
+    assert is_borne(samples, one, 0.5, 0.1) == python_form(samples, other, 0.5, 0.1)
+    assert np.allclose(one, samples.mean(axis=0), rtol=1e-12, atol=1e-12)
+    assert np.allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+def test_update_allocates_no_arrays() -> None:
+    points = np.random.default_rng(1).normal(size=(400, 3))
+    detector = ContactCompletion(points, PARAMETERS)
+    turning = np.full(6, 0.1)
+    detector.update(0.0, DOWN, turning, PRESSED)
+    tracemalloc.start()
+    for k in range(1, 100):
+        detector.update(1e-3 * k, DOWN, turning, PRESSED)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert not detector.complete and math.isfinite(detector.force)
+    assert peak < points[:, 0].nbytes
 
 
 @pytest.mark.parametrize(

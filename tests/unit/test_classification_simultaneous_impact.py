@@ -279,17 +279,19 @@ def test_both_classifiers_have_the_common_interface() -> None:
             assert hasattr(classifier, name), name
 
 
-def test_a_sample_allocates_nothing_that_stays() -> None:
-    classifier = SimultaneousImpactClassifier(PARAMETERS, 7, await_completion=True)
-    classifier.start(0.1, np.zeros(7))
-    value, zero = np.full(7, 0.01), np.zeros(7)
-    classifier.impact_detected(0.1, zero)
-    for k in range(200):
-        classifier.update(0.1 + k * PERIOD, value, zero)
+def test_update_allocates_no_arrays() -> None:
+    n = 400
+    classifier = SimultaneousImpactClassifier(PARAMETERS, n, await_completion=True)
+    classifier.start(NOMINAL_TIME, np.zeros(n))
+    sample = np.zeros(n)
+    classifier.impact_detected(NOMINAL_TIME, sample)
+    classifier.update(NOMINAL_TIME, sample, sample)
     tracemalloc.start()
-    before = tracemalloc.get_traced_memory()[0]
-    for k in range(200, 5200):
-        classifier.update(0.1 + k * PERIOD, value, zero)
-    grown = tracemalloc.get_traced_memory()[0] - before
+    for k in range(1, 100):
+        if k == 10:
+            classifier.contact_completed(NOMINAL_TIME + k * PERIOD)
+        classifier.update(NOMINAL_TIME + k * PERIOD, sample, sample)
+    peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert grown < 2000
+    assert classifier.post_impact == Verdict.EXPECTED
+    assert peak < sample.nbytes

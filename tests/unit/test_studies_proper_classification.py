@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from impact_control.robots import Dynamics, load_robot
 from impact_control.studies import find_study, trials
 from impact_control.studies.classification import sweep
 from impact_control.studies.classification.completion import completion_errors
-from impact_control.studies.classification.plan import measured_pose, plan_impact
+from impact_control.studies.classification.plan import measured_pose, plan_impact, tabulate
 from impact_control.studies.classification.sweep import EDGE, REPORTED, SPHERE, TILTS, Sweep
 from impact_control.studies.classification.trial import SweepPoint, run_point, unpack
 
@@ -40,6 +41,17 @@ def test_the_joint_references_are_those_of_the_pose(end_effector, angle, distanc
     assert np.allclose(plan.ante(0.0), plan.configuration, rtol=0.0, atol=1e-6)
 
 
+def test_the_timetable_is_the_plan_at_every_sample():
+    plan = plan_impact(load_robot("planar_rrr", EDGE), 75.0, 0.3, -0.1, 0.2)
+    table = tabulate(plan, -50, 120, 1e-3)
+    for time in (-0.05, -0.0229999, 0.0, 0.0410001, 0.12):
+        row = table.row(time)
+        assert np.allclose(table.ante_pose[row], plan.ante_pose(time), rtol=0.0, atol=1e-6)
+        assert np.allclose(table.post_pose[row], plan.slide.at(time), rtol=0.0, atol=1e-5)
+        assert np.allclose(table.ante_velocity[row], plan.ante(time, 1), rtol=0.0, atol=1e-5)
+        assert np.allclose(table.post_velocity[row], plan.post(time, 1), rtol=0.0, atol=1e-5)
+
+
 def test_an_impact_of_the_sphere_is_detected_at_once():
     trial = point_of(SPHERE, (0.0,))[0.0]
     assert 0.0 <= trial.time[trial.impact_samples[0]] - trial.touches[0] <= 3e-3
@@ -56,6 +68,14 @@ def test_the_edge_touches_early_by_its_tilt_and_completes_after_both_ends():
         assert trial.touches.min() == pytest.approx(-early, abs=1.5e-3)
         assert trial.completion_sample > 0
         assert trial.time[trial.completion_sample] > trial.touches.max()
+
+
+@pytest.mark.parametrize("tilt", [0.0, 6.0])
+def test_the_contact_of_the_sphere_is_told_whatever_the_tilt_it_slides_along(tilt):
+    """Two windows of eight samples after the touch; at 6 deg it moves along z of E with some 10 mm/s for good."""
+    trial = point_of(SPHERE, (tilt,))[tilt]
+    assert trial.completion_sample > 0
+    assert 0.01 < trial.time[trial.completion_sample] - trial.touches[0] < 0.02
 
 
 def test_the_same_seed_gives_the_same_trial_and_another_another():
@@ -81,14 +101,23 @@ def test_the_sweep_has_all_angles_and_places_and_spreads_all_tilts():
 
 
 def test_completion_told_early_and_missed_is_counted():
-    class Told:
-        def __init__(self, touches, decision):
-            self.touches, self.completion_decision = touches, decision
+    def trial(touches, decision, closed=math.nan):
+        return SimpleNamespace(
+            touches=touches,
+            completion_decision=decision,
+            closed_time=closed,
+            recorded=SimpleNamespace(time=np.array([0.0, 0.3])),
+        )
 
-    errors = completion_errors(
-        "x", [Told((0.0, 0.1), 0.15), Told((0.0, 0.1), 0.05), Told((0.0, 0.1), math.nan), Told((0.0, math.inf), 0.2)]
-    )
-    assert (errors.trials, errors.touched, errors.missed, errors.early) == (4, 3, 1, 2)
+    fine, early = trial((0.0, 0.1), 0.15), trial((0.0, 0.1), 0.05)
+    never_touched, missed = trial((0.0, math.inf), 0.2), trial((0.0, 0.1), math.nan, 0.2)
+    bouncing, too_late = trial((0.0, 0.1), math.nan), trial((0.0, 0.1), math.nan, 0.29)
+    errors = completion_errors("x", [fine, early, never_touched, missed, bouncing, too_late])
+    assert (errors.trials, errors.touched, errors.missed, errors.unfinished, errors.early) == (6, 5, 1, 2, 2)
+
+
+def degrees(cell):
+    return math.inf if cell == "does not end" else float(cell)
 
 
 def test_the_study_runs_from_trials_to_verdict(monkeypatch, tmp_path):
@@ -101,7 +130,14 @@ def test_the_study_runs_from_trials_to_verdict(monkeypatch, tmp_path):
     assert steps == sorted(steps) and steps[-1] <= 1.0
     gray = result.tables[0]
     assert len(gray.rows) == 12 and gray.rows[0][0] == "4.12"
-    shares = result.tables[2]
+    parts = result.tables[1]
+    for row, both in zip(parts.rows, gray.rows, strict=True):
+        # What the impacts or the behaviour alone call unexpected, both together do too.
+        assert row[0] == both[0]
+        assert degrees(both[3]) <= min(degrees(row[1]), degrees(row[3]))
+        assert degrees(both[5]) <= min(degrees(row[2]), degrees(row[4]))
+    assert [row[0] for row in parts.rows if row[5] is not None] == ["4.15", "4.16", "4.17"]
+    shares = result.tables[3]
     assert [row[0] for row in shares.rows] == sorted(TINY.always)
     for table in result.tables:
         assert table.rows

@@ -10,7 +10,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from impact_control.classification import Classifier, ContactCompletion, Verdict, external_force
+from impact_control.classification import Classifier, ContactCompletion, ExternalForce, Verdict
 from impact_control.compiled import compiled
 from impact_control.control import RUNNING, ContactForce, Fault, Mode, ReferenceSpreadingController
 from impact_control.detection import DetectionSignals, Detector
@@ -115,6 +115,7 @@ class Pipeline:
             raise InvalidInputError("detection.torque_error", "detector without controller", "both in one process")
         self.classifier = make_classifier(scenario, n) if classify else None
         self.completion = make_completion(scenario, robot) if classify else None
+        self._external_force = ExternalForce(scenario.detection.observer_gain)
         if self.completion is not None and self.observer is None:
             allowed = "a controller or detector in the process of the classifier"
             raise InvalidInputError("classification.completion", "classifier alone", allowed)
@@ -238,7 +239,7 @@ class Pipeline:
             if self._task_running and controller.mode in JUDGED and self.classifier is not None:
                 seconds = time - controller.start_time
                 if self.completion is not None and self.impacts:
-                    self._look_for_full_contact(self.completion, self.classifier, self.observer, seconds, velocity)
+                    self._look_for_full_contact(self.completion, self.classifier, self.observer, seconds)
                 if self.classifier.update(seconds, velocity, controller.wanted.joint_velocity):
                     self._take_verdict(self.classifier)
                 elif self.classifier.settled:
@@ -270,16 +271,13 @@ class Pipeline:
         classifier: Classifier,
         observer: MomentumObserver,
         seconds: float,
-        velocity: Vector,
     ) -> None:
         """Tell the classifier when all points of the end-effector touch, Proper 2021 section 5.2."""
         if completion.complete:
             return
-        jacobian = self.dynamics.jacobian
-        # Without the delay of the observer, Proper 2021 (2.90).
-        torque = observer.residual + observer.residual_rate / self.scenario.detection.observer_gain
-        force = external_force(jacobian, torque)
-        if completion.update(seconds, self.dynamics.rotation, jacobian @ velocity, force):
+        dynamics = self.dynamics
+        force = self._external_force.update(dynamics.jacobian, observer.residual, observer.residual_rate)
+        if completion.update(seconds, dynamics.rotation, dynamics.twist, force):
             classifier.contact_completed(seconds)
 
     def impact_detected(self, time: float, position: Vector) -> None:

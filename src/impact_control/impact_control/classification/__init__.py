@@ -1,12 +1,9 @@
 """Verdicts on an impact: was its time and place expected, is the contact complete, and what came after it."""
 
 from impact_control.classification.classifier import Classifier, Verdict
-from impact_control.classification.contact_completion import (
-    CompletionParameters,
-    ContactCompletion,
-    external_force,
-)
+from impact_control.classification.contact_completion import CompletionParameters, ContactCompletion
 from impact_control.classification.envelope import SignalEnvelope
+from impact_control.classification.external_force import ExternalForce, external_force
 from impact_control.classification.parameters import ClassifierParameters
 from impact_control.classification.recorded_impact import Judgement, RecordedImpact, judge
 from impact_control.classification.simultaneous_impact import SimultaneousImpactClassifier
@@ -20,6 +17,7 @@ __all__ = [
     "ClassifierParameters",
     "CompletionParameters",
     "ContactCompletion",
+    "ExternalForce",
     "GrayArea",
     "Judgement",
     "RecordedImpact",

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from impact_control.checks import checked_count, require_positive
+from impact_control.compiled import compiled
 from impact_control.errors import InvalidInputError
-from impact_control.observation.validation import checked_count, checked_number
 from impact_control.types import Matrix, Vector
 
 
@@ -28,18 +29,45 @@ class CompletionParameters:
 
     def __post_init__(self) -> None:
         checked_count("window", self.window, 2)
-        checked_number("largest_speed", self.largest_speed, zero_allowed=False)
-        checked_number("least_force", self.least_force, zero_allowed=False)
+        require_positive("largest_speed", self.largest_speed)
+        require_positive("least_force", self.least_force)
 
 
-def external_force(jacobian: Matrix, external_torque: Vector) -> Vector:
-    """Return the force (3,) [N] at the origin of E, axes of A, that explains the external torque best.
+@compiled
+def measure_face(rotation: Matrix, twist: Vector, force: Vector, points: Matrix, sample: Vector) -> bool:
+    """Write z_E . (v + omega x p_i) of every point and -z_E . f to `sample` (n_c + 1,); return whether all are finite.
 
-    The least wrench F with the least |J^T F - tau_ext|; Proper 2021 (2.84). jacobian (6, n): of E, mixed frame E[A],
-    linear part first. external_torque (n,) [Nm]. A planar arm gets exactly the wrench in its plane.
+    rotation (3, 3), twist (6,), force (3,): as in `ContactCompletion.update`. points p_i (n_c, 3), axes of E.
     """
-    wrench = np.asarray(np.linalg.lstsq(jacobian.T, external_torque, rcond=None)[0], dtype=np.float64)
-    return wrench[:3]
+    speed = about_x = about_y = load = 0.0
+    for k in range(3):
+        speed += rotation[k, 2] * twist[k]
+        about_x += rotation[k, 0] * twist[3 + k]
+        about_y += rotation[k, 1] * twist[3 + k]
+        load -= rotation[k, 2] * force[k]
+    for i in range(points.shape[0]):
+        sample[i] = speed + about_x * points[i, 1] - about_y * points[i, 0]
+    sample[points.shape[0]] = load
+    return math.isfinite(speed + about_x + about_y + load)
+
+
+@compiled
+def is_borne(samples: Matrix, means: Vector, largest_speed: float, least_force: float) -> bool:
+    """Write the means over a window of `samples` (k, n_c + 1) to `means`; return whether they are those of a contact.
+
+    The speeds of more points than one have to be small, the load, the last of them, large.
+    """
+    count, points = samples.shape[0], samples.shape[1] - 1
+    means[:] = 0.0
+    for k in range(count):
+        for i in range(points + 1):
+            means[i] += samples[k, i]
+    slow = True
+    for i in range(points + 1):
+        means[i] /= count
+        if i < points and points > 1 and abs(means[i]) > largest_speed:
+            slow = False
+    return slow and means[points] >= least_force
 
 
 class ContactCompletion:
@@ -54,8 +82,11 @@ class ContactCompletion:
     face turns about the points that touch, the others move; while all points are in the air after a bounce, also at
     its height where they are slow, nothing bears on it. An impact takes the force of a window far above least_force,
     and the velocity before and after it may cancel; but not in every window that it is in. What the surface is tilted
-    by, which points touched, and how often, need not be known, and no impact is counted. A single point is in full
-    contact when it rests.
+    by, which points touched, and how often, need not be known, and no impact is counted.
+
+    A single point has no face that could lie in the surface: sliding along a tilt of beta at the speed v it moves with
+    v sin(beta) along z_E for good. It is in full contact as soon as the surface goes on bearing on it; its speed is
+    not asked for.
 
     z of E points out of the face, towards the surface. For a face with its points on one line in space, a turn about
     that line is free and not looked at.
@@ -64,7 +95,8 @@ class ContactCompletion:
         complete: whether full contact was found since `reset`.
         contact_time: [s] first sample of the first window that showed it; NaN before.
         decision_time: [s] last sample of the last one; NaN before.
-        speeds: (n_c,) means [m/s]; force: mean [N]. Of the last window that was full; NaN before.
+        speeds: (n_c,) means [m/s], overwritten by the next update; force: mean [N]. Of the last window that was full;
+            NaN before.
     """
 
     def __init__(self, contact_points: Matrix, parameters: CompletionParameters) -> None:
@@ -73,12 +105,17 @@ class ContactCompletion:
         if points.ndim != 2 or points.shape[0] < 1 or points.shape[1] != 3 or not np.all(np.isfinite(points)):
             raise InvalidInputError("contact_points", contact_points, "one or more rows of three finite numbers in m")
         self.parameters = parameters
-        # z . (v + omega x p) in the axes of E, as one row a point for (v_z, omega_x, omega_y).
-        self._rows = np.column_stack((np.ones(len(points)), points[:, 1], -points[:, 0]))
-        self._began = math.nan
+        self._points = points
+        self._rotation, self._twist, self._force = np.eye(3), np.zeros(6), np.zeros(3)
+        self._sample = np.zeros(len(points) + 1)
         self._samples = np.zeros((parameters.window, len(points) + 1))
+        self._means = np.zeros(len(points) + 1)
         self._times = np.zeros(parameters.window)
-        self.speeds: Vector = np.zeros(len(points))
+        self._began = math.nan
+        self.speeds: Vector = self._means[:-1]
+        # Compiles the kernels here and not in the loop.
+        measure_face(self._rotation, self._twist, self._force, self._points, self._sample)
+        self._is_borne()
         self.reset()
 
     def reset(self) -> None:
@@ -88,37 +125,35 @@ class ContactCompletion:
         self.complete = False
         self.contact_time = math.nan
         self.decision_time = math.nan
-        self.speeds[:] = math.nan
-        self.force = math.nan
+        self._means[:] = math.nan
+
+    @property
+    def force(self) -> float:
+        """Mean force on the face [N] over the last window that was full; NaN before."""
+        return float(self._means[-1])
 
     def update(self, time: float, rotation: Matrix, twist: Vector, force: Vector) -> bool:
         """Take a sample; return whether it is the one that shows full contact for the first time.
 
         time: [s]; samples with a repeated or older stamp, or with numbers that are not finite, are ignored.
         rotation: (3, 3), axes of E as columns in A. twist: (6,) of E, mixed frame E[A], linear part first [m/s,
-        rad/s]. force: (3,) [N] of the surroundings on E, axes of A, from the momentum residual r: `external_force` of
-        r + K_O^-1 dr/dt, which undoes the filter of the observer, (2.90).
+        rad/s]. force: (3,) [N] of the surroundings on E, axes of A, such as that of `ExternalForce`.
         """
         window = self.parameters.window
         if self.complete or (self._count and not time > self._times[(self._count - 1) % window]):
             return False
-        normal = rotation[:, 2]
-        motion = np.array([normal @ twist[:3], rotation[:, 0] @ twist[3:], rotation[:, 1] @ twist[3:]])
-        load = -float(normal @ force)
-        if not (math.isfinite(load) and math.isfinite(motion.sum())):
+        self._rotation[:] = rotation
+        self._twist[:] = twist
+        self._force[:] = force
+        if not measure_face(self._rotation, self._twist, self._force, self._points, self._sample):
             return False
         slot = self._count % window
         self._times[slot] = time
-        self._samples[slot, :-1] = self._rows @ motion
-        self._samples[slot, -1] = load
+        self._samples[slot] = self._sample
         self._count += 1
         if self._count < window:
             return False
-        means = self._samples.mean(axis=0)
-        self.speeds[:] = means[:-1]
-        self.force = float(means[-1])
-        at_rest = bool(np.all(np.abs(self.speeds) <= self.parameters.largest_speed))
-        if not (at_rest and self.force >= self.parameters.least_force):
+        if not self._is_borne():
             self._held = 0
             return False
         if self._held == 0:
@@ -130,3 +165,7 @@ class ContactCompletion:
         self.contact_time = self._began
         self.decision_time = time
         return True
+
+    def _is_borne(self) -> bool:
+        parameters = self.parameters
+        return is_borne(self._samples, self._means, parameters.largest_speed, parameters.least_force)

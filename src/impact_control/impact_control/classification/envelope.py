@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from impact_control.checks import checked_count, require_positive
 from impact_control.compiled import compiled
-from impact_control.observation.validation import checked_count, checked_number
 from impact_control.types import Vector
 
 
@@ -84,7 +84,7 @@ class SignalEnvelope:
         Raises InvalidInputError for anything else.
         """
         self._window_length = checked_count("window_length", window_length, 0)
-        self._decay_rate = checked_number("decay_rate", decay_rate, zero_allowed=False)
+        self._decay_rate = require_positive("decay_rate", decay_rate)
         n = checked_count("n", n, 1)
         self._values = np.zeros((2, n, self._window_length + 1))
         self._stamps = np.zeros((2, n, self._window_length + 1), dtype=np.int64)

@@ -40,9 +40,21 @@ class NominalImpact:
         return time - self.time, math.dist(configuration, self.configuration)
 
 
+def is_missing(nominal: NominalImpact | None, time: float, limits: ClassifierParameters) -> bool:
+    """Whether the nominal time + zeta is over at `time` [s]; not without an expected impact."""
+    return nominal is not None and time > nominal.time + limits.time_error
+
+
 def is_expected(time_error: float, configuration_error: float, limits: ClassifierParameters) -> bool:
     """Whether an impact is inside zeta and epsilon, (4.2) and (4.8). Errors that are not numbers are not."""
     return abs(time_error) <= limits.time_error and configuration_error <= limits.configuration_error
+
+
+def waiting_reason(nominal: NominalImpact | None, missing: bool, limits: ClassifierParameters) -> str:
+    """Say that no impact came yet, or none while it was expected."""
+    if nominal is None or not missing:
+        return "no impact detected yet"
+    return f"no impact detected until {limits.time_error:.4g} s after the nominal time of {nominal.time:.4g} s"
 
 
 def impact_reason(verdict: str, time_error: float, configuration_error: float, limits: ClassifierParameters) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from impact_control.observation.validation import checked_count, checked_number, checked_vector
+from impact_control.checks import checked_count, checked_vector, require_not_negative, require_positive
 from impact_control.types import Vector
 
 
@@ -37,14 +37,14 @@ class ClassifierParameters:
 
     def __post_init__(self) -> None:
         checked_count("window_length", self.window_length, 0)
-        checked_number("decay_rate", self.decay_rate, zero_allowed=False)
-        checked_number("configuration_error", self.configuration_error, zero_allowed=False)
-        checked_number("time_error", self.time_error)
-        checked_number("post_impact_time", self.post_impact_time, zero_allowed=False)
+        require_positive("decay_rate", self.decay_rate)
+        require_positive("configuration_error", self.configuration_error)
+        require_not_negative("time_error", self.time_error)
+        require_positive("post_impact_time", self.post_impact_time)
         if self.impact_interval != math.inf:
-            checked_number("impact_interval", self.impact_interval)
+            require_not_negative("impact_interval", self.impact_interval)
         if np.ndim(self.envelope_margin) == 0:
-            checked_number("envelope_margin", self.envelope_margin)  # type: ignore[arg-type]
+            require_not_negative("envelope_margin", self.envelope_margin)  # type: ignore[arg-type]
         else:
             margins = checked_vector("envelope_margin", self.envelope_margin)
             object.__setattr__(self, "envelope_margin", tuple(margins.tolist()))

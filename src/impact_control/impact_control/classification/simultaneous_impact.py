@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import math
 
+from impact_control.checks import checked_count
 from impact_control.classification.classifier import Verdict
-from impact_control.classification.nominal_impact import NominalImpact, impact_reason, is_expected
+from impact_control.classification.nominal_impact import (
+    NominalImpact,
+    impact_reason,
+    is_expected,
+    is_missing,
+    waiting_reason,
+)
 from impact_control.classification.parameters import ClassifierParameters
 from impact_control.classification.velocity_error import VelocityErrorEnvelope
-from impact_control.observation.validation import checked_count
 from impact_control.types import Vector
 
 
@@ -67,8 +73,7 @@ class SimultaneousImpactClassifier:
 
     def _clear(self, nominal: NominalImpact | None) -> None:
         self._nominal = nominal
-        self._time = -math.inf
-        self._error.reset()
+        self._error.start()
         self.impact = Verdict.UNKNOWN
         self.post_impact = Verdict.NOT_STARTED
         self._settled = False
@@ -81,8 +86,7 @@ class SimultaneousImpactClassifier:
         self.time_error = math.nan
         self.configuration_error = math.nan
         self.decision_time = math.nan
-        self._deciding_joint = 0
-        self._deciding_margin = math.nan
+        self._complete_in_time = True
 
     @property
     def settled(self) -> bool:
@@ -110,8 +114,8 @@ class SimultaneousImpactClassifier:
         self._error.reset()
         impact = Verdict.EXPECTED if in_time_and_place else Verdict.UNEXPECTED
         self._settled = not (in_time_and_place and soon_enough)
-        self._deciding_margin = math.nan
-        return self._decide(impact, Verdict.UNEXPECTED if self._settled else Verdict.UNKNOWN, max(self._time, time))
+        post_impact = Verdict.UNEXPECTED if self._settled else Verdict.UNKNOWN
+        return self._decide(impact, post_impact, max(self._error.time, time))
 
     def contact_completed(self, time: float) -> bool:
         """Take that all points touch, known at `time` [s]: the behaviour is judged from here on. Returns False.
@@ -131,13 +135,10 @@ class SimultaneousImpactClassifier:
         reference_velocity: dq_ref (n,) [rad/s], ante-impact until the first impact was detected, then post-impact.
         Returns whether a verdict changed.
         """
-        elapsed = time - self._time
-        if not elapsed > 0.0:
+        if not self._error.update(time, velocity, reference_velocity):
             return False
-        self._time = time
-        self._error.update(velocity, reference_velocity, elapsed)
         if self.impact == Verdict.UNKNOWN:
-            self.impact_missing = self._nominal is not None and time > self._nominal.time + self.parameters.time_error
+            self.impact_missing = is_missing(self._nominal, time, self.parameters)
             return False
         if self._settled:
             return False
@@ -146,6 +147,7 @@ class SimultaneousImpactClassifier:
         over = time > last + self.parameters.post_impact_time
         if incomplete:
             self._settled = over
+            self._complete_in_time = not over
             return over and self._decide(self.impact, Verdict.UNEXPECTED, time)
         if not self._error.window_is_full:
             return False
@@ -153,8 +155,7 @@ class SimultaneousImpactClassifier:
         self._settled = over or (violated and self.await_completion)
         if self.post_impact != Verdict.UNKNOWN or not (over or violated):
             return False
-        self._deciding_joint = self._error.worst
-        self._deciding_margin = float(self.margin[self._deciding_joint])
+        self._error.decide()
         return self._decide(self.impact, Verdict.UNEXPECTED if violated else Verdict.EXPECTED, time)
 
     def _decide(self, impact: Verdict, post_impact: Verdict, time: float) -> bool:
@@ -170,10 +171,7 @@ class SimultaneousImpactClassifier:
         """The condition that decided last, in words with its numbers. Builds a string: not for every tick."""
         limits = self.parameters
         if self.impact == Verdict.UNKNOWN:
-            if not self.impact_missing:
-                return "no impact detected yet"
-            nominal = math.nan if self._nominal is None else self._nominal.time
-            return f"no impact detected until {limits.time_error:.4g} s after the nominal time of {nominal:.4g} s"
+            return waiting_reason(self._nominal, self.impact_missing, limits)
         if self.impact == Verdict.UNEXPECTED or self.post_impact == Verdict.UNKNOWN:
             words = impact_reason(self.impact.name.lower(), self.time_error, self.configuration_error, limits)
             return f"{words}; impact {self.impacts} of the task"
@@ -182,17 +180,7 @@ class SimultaneousImpactClassifier:
                 f"impacts {self.impacts - 1} and {self.impacts} are {self.impact_interval:.4g} s apart "
                 f"(limit {limits.impact_interval:.4g} s)"
             )
-        if not math.isfinite(self._deciding_margin):
+        if not self._complete_in_time:
             return f"contact not complete {limits.post_impact_time:.4g} s after impact {self.impacts}"
-        joint, elapsed = self._deciding_joint, self.decision_time - self.last_impact_time
-        if self.post_impact == Verdict.UNEXPECTED:
-            return (
-                f"behaviour after impact {self.impacts} unexpected: {elapsed:.4g} s after it the envelope of the "
-                f"velocity error of joint {joint + 1} misses zero by {-self._deciding_margin:.4g} rad/s more than "
-                f"the margin of {self._error.widening[joint]:.4g} rad/s"
-            )
-        return (
-            f"behaviour after impact {self.impacts} expected: the envelopes of all velocity errors, widened by the "
-            f"margin, held zero for {limits.post_impact_time:.4g} s; least margin at the end "
-            f"{self._deciding_margin:.4g} rad/s (joint {joint + 1})"
-        )
+        expected = self.post_impact == Verdict.EXPECTED
+        return self._error.reason(f"impact {self.impacts}", expected, self.decision_time - self.last_impact_time)

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import math
 
+from impact_control.checks import checked_count
 from impact_control.classification.classifier import Verdict
-from impact_control.classification.nominal_impact import NominalImpact, impact_reason, is_expected
+from impact_control.classification.nominal_impact import (
+    NominalImpact,
+    impact_reason,
+    is_expected,
+    is_missing,
+    waiting_reason,
+)
 from impact_control.classification.parameters import ClassifierParameters
 from impact_control.classification.velocity_error import VelocityErrorEnvelope
-from impact_control.observation.validation import checked_count
 from impact_control.types import Vector
 
 
@@ -69,8 +75,7 @@ class SingleImpactClassifier:
 
     def _clear(self, nominal: NominalImpact | None) -> None:
         self._nominal = nominal
-        self._time = -math.inf
-        self._error.reset()
+        self._error.start()
         self.impact = Verdict.UNKNOWN
         self.post_impact = Verdict.NOT_STARTED
         self.impact_missing = False
@@ -78,8 +83,6 @@ class SingleImpactClassifier:
         self.time_error = math.nan
         self.configuration_error = math.nan
         self.decision_time = math.nan
-        self._deciding_joint = 0
-        self._deciding_margin = math.nan
 
     def impact_detected(self, time: float, configuration: Vector) -> bool:
         """Judge the impact at `time` t_1 [s] and measured `configuration` q(t_1) (n,) [rad]; (4.1), (4.6).
@@ -95,7 +98,7 @@ class SingleImpactClassifier:
         else:
             self.impact, self.post_impact = Verdict.UNEXPECTED, Verdict.UNEXPECTED
         self.impact_missing = False
-        self.decision_time = max(self._time, time)
+        self.decision_time = max(self._error.time, time)
         return True
 
     def contact_completed(self, time: float) -> bool:
@@ -111,13 +114,10 @@ class SingleImpactClassifier:
         reference_velocity: dq_ref (n,) [rad/s], ante-impact until the impact was detected, then post-impact.
         Returns whether a verdict changed.
         """
-        elapsed = time - self._time
-        if not elapsed > 0.0:
+        if not self._error.update(time, velocity, reference_velocity):
             return False
-        self._time = time
-        self._error.update(velocity, reference_velocity, elapsed)
         if self.impact == Verdict.UNKNOWN:
-            self.impact_missing = self._nominal is not None and time > self._nominal.time + self.parameters.time_error
+            self.impact_missing = is_missing(self._nominal, time, self.parameters)
             return False
         if self.post_impact != Verdict.UNKNOWN or not time > self.impact_time:
             return False
@@ -127,8 +127,7 @@ class SingleImpactClassifier:
             self.post_impact = Verdict.EXPECTED
         else:
             return False
-        self._deciding_joint = self._error.worst
-        self._deciding_margin = float(self.margin[self._deciding_joint])
+        self._error.decide()
         self.decision_time = time
         return True
 
@@ -142,22 +141,8 @@ class SingleImpactClassifier:
         """The condition that decided last, in words with its numbers. Builds a string: not for every tick."""
         limits = self.parameters
         if self.impact == Verdict.UNKNOWN:
-            if not self.impact_missing:
-                return "no impact detected yet"
-            nominal = math.nan if self._nominal is None else self._nominal.time
-            return f"no impact detected until {limits.time_error:.4g} s after the nominal time of {nominal:.4g} s"
+            return waiting_reason(self._nominal, self.impact_missing, limits)
         if self.impact == Verdict.UNEXPECTED or self.post_impact == Verdict.UNKNOWN:
             return impact_reason(self.impact.name.lower(), self.time_error, self.configuration_error, limits)
-        joint = self._deciding_joint
-        elapsed = self.decision_time - self.impact_time
-        if self.post_impact == Verdict.UNEXPECTED:
-            return (
-                f"behaviour after the impact unexpected: {elapsed:.4g} s after it the envelope of the "
-                f"velocity error of joint {joint + 1} misses zero by {-self._deciding_margin:.4g} rad/s more "
-                f"than the margin of {self._error.widening[joint]:.4g} rad/s"
-            )
-        return (
-            f"behaviour after the impact expected: the envelopes of all velocity errors, widened by the "
-            f"margin, held zero for {limits.post_impact_time:.4g} s; least margin at the end "
-            f"{self._deciding_margin:.4g} rad/s (joint {joint + 1})"
-        )
+        expected = self.post_impact == Verdict.EXPECTED
+        return self._error.reason("the impact", expected, self.decision_time - self.impact_time)

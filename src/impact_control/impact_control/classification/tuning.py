@@ -11,12 +11,12 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from impact_control.checks import require_not_negative
 from impact_control.classification.envelope import filter_sample
 from impact_control.classification.parameters import ClassifierParameters
 from impact_control.classification.recorded_impact import RecordedImpact
 from impact_control.compiled import compiled
 from impact_control.errors import InvalidInputError
-from impact_control.observation.validation import checked_number
 from impact_control.types import Matrix, Vector
 
 
@@ -53,8 +53,8 @@ class SearchGrid:
     common_margin: bool = False
 
     def __post_init__(self) -> None:
-        checked_number("reserve", self.reserve)
-        checked_number("margin_reserve", self.margin_reserve)
+        require_not_negative("reserve", self.reserve)
+        require_not_negative("margin_reserve", self.margin_reserve)
 
 
 @dataclass(frozen=True)

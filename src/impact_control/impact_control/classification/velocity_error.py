@@ -28,37 +28,52 @@ def measure_margin(lower: Vector, upper: Vector, widening: Vector, margin: Vecto
 
 
 class VelocityErrorEnvelope:
-    """Envelope of e_vel = dq - dq_ref, Proper 2021 (4.24) to (4.26), against zero, (4.27).
+    """Envelope of e_vel = dq - dq_ref, Proper 2021 (4.24) to (4.26), against zero, (4.27); and what it decided.
 
     Attributes (arrays (n,), overwritten by the next update):
         lower, upper: bounds [rad/s] without e_eta; NaN until the first sample.
         margin: distance of zero to the nearest bound widened by e_eta [rad/s], negative outside.
-        widening: e_eta of each joint [rad/s].
         worst: index of the joint with the least margin.
+        time: [s] of the last sample; minus infinity before the first.
+        deciding_joint, deciding_margin: worst joint and its margin [rad/s] when `decide` was called last; 0 and NaN
+            before.
     """
 
     def __init__(self, parameters: ClassifierParameters, n: int) -> None:
         """Set the tuning for n joints. Raises InvalidInputError when they do not fit together."""
-        self.widening: Vector = parameters.joint_margins(n)
+        self._widening = parameters.joint_margins(n)
+        self._duration = parameters.post_impact_time
         self._envelope = SignalEnvelope(parameters.window_length, parameters.decay_rate, n)
         self._error = np.zeros(n)
         self.lower: Vector = self._envelope.lower
         self.upper: Vector = self._envelope.upper
         self.margin: Vector = np.zeros(n)
-        self.worst = measure_margin(self.lower, self.upper, self.widening, self.margin)  # compiles it here
+        self.worst = measure_margin(self.lower, self.upper, self._widening, self.margin)  # compiles it here
+        self.start()
+
+    def start(self) -> None:
+        """Forget everything, also the clock."""
+        self.time = -math.inf
+        self.deciding_joint = 0
+        self.deciding_margin = math.nan
         self.reset()
 
     def reset(self) -> None:
-        """Forget all samples."""
+        """Forget all samples; the clock goes on."""
         self._envelope.reset()
         self.margin[:] = math.nan
         self.worst = 0
 
-    def update(self, velocity: Vector, reference_velocity: Vector, elapsed: float) -> None:
-        """Take dq and dq_ref (n,) [rad/s], `elapsed` [s] after the sample before."""
+    def update(self, time: float, velocity: Vector, reference_velocity: Vector) -> bool:
+        """Take dq and dq_ref (n,) [rad/s] at `time` [s]; False, and nothing is done, for a repeated or older stamp."""
+        elapsed = time - self.time
+        if not elapsed > 0.0:
+            return False
+        self.time = time
         np.subtract(velocity, reference_velocity, out=self._error)
         self._envelope.update(self._error, elapsed)
-        self.worst = measure_margin(self.lower, self.upper, self.widening, self.margin)
+        self.worst = measure_margin(self.lower, self.upper, self._widening, self.margin)
+        return True
 
     @property
     def window_is_full(self) -> bool:
@@ -69,6 +84,26 @@ class VelocityErrorEnvelope:
     def holds_zero(self) -> bool:
         """Whether zero is inside the widened bounds of every joint, (4.27); not for a joint without a number."""
         return bool(self.margin[self.worst] >= 0.0)
+
+    def decide(self) -> None:
+        """Keep the worst joint of this sample: it decides a verdict."""
+        self.deciding_joint = self.worst
+        self.deciding_margin = float(self.margin[self.worst])
+
+    def reason(self, impact: str, expected: bool, elapsed: float) -> str:
+        """Say what was decided `elapsed` [s] after `impact`, named in words."""
+        joint = self.deciding_joint
+        if expected:
+            return (
+                f"behaviour after {impact} expected: the envelopes of all velocity errors, widened by the margin, "
+                f"held zero for {self._duration:.4g} s; least margin at the end {self.deciding_margin:.4g} rad/s "
+                f"(joint {joint + 1})"
+            )
+        return (
+            f"behaviour after {impact} unexpected: {elapsed:.4g} s after it the envelope of the velocity error of "
+            f"joint {joint + 1} misses zero by {-self.deciding_margin:.4g} rad/s more than the margin of "
+            f"{self._widening[joint]:.4g} rad/s"
+        )
 
 
 def envelope_history(

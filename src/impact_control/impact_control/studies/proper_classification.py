@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
     """Simulate, tune, judge. The noise of the trials tuned on has the seed 2 seed, that of the others 2 seed + 1."""
-    from impact_control.studies.classification.evaluation import EXPERIMENTS, evaluate
+    from impact_control.classification import Algorithm
+    from impact_control.studies.classification.evaluation import EXPERIMENTS, NO_RESERVE, evaluate
     from impact_control.studies.classification.statements import ASSUMPTIONS, completions, findings, verdict
     from impact_control.studies.classification.sweep import (
         EDGE,
@@ -29,6 +30,7 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
     from impact_control.studies.classification.tables import (
         completion_table,
         gray_table,
+        parts_table,
         shares_table,
         times_table,
         tuning_table,
@@ -40,10 +42,12 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
     trials = run_sweep([*training, *others], lambda done, text: progress(0.8 * done, text))
     tuned_on = [trial for trial in trials if trial.point.seed == 2 * seed]
     reported_on = [trial for trial in trials if trial.point.seed != 2 * seed]
-    outcomes = []
+    outcomes, unreserved = [], []
     for i, experiment in enumerate(EXPERIMENTS):
         progress(0.8 + 0.2 * i / len(EXPERIMENTS), f"Figure {experiment.figure}")
         outcomes.append(evaluate(experiment, tuned_on, reported_on))
+        if experiment.end_effector == EDGE and experiment.algorithm is Algorithm.SIMULTANEOUS:
+            unreserved.append(evaluate(experiment, tuned_on, reported_on, NO_RESERVE))
     told = completions(reported_on)
     holds, sentence = verdict(outcomes)
 
@@ -60,6 +64,7 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
     return StudyResult(
         tables=(
             gray_table(outcomes),
+            parts_table(outcomes, unreserved),
             tuning_table(outcomes),
             shares_table(outcomes),
             times_table(outcomes),
@@ -79,7 +84,7 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
                 times_figure,
             ),
         ),
-        findings=findings(outcomes, told),
+        findings=findings(outcomes, unreserved, told),
         verdict=sentence,
         holds=holds,
         assumptions=ASSUMPTIONS,

@@ -25,9 +25,9 @@ def draw_shares(outcomes: Sequence[Outcome]) -> Figure:
         axes.axvspan(low - 0.25, high + 0.25, color=POST, alpha=0.15)
         axes.plot(list(share), 100.0 * np.array(list(share.values())), color=ANTE, marker=".", markersize=3)
         for width, edge, sign in ((outcome.area.below, low, -1.0), (outcome.area.above, high, 1.0)):
-            if np.isfinite(width):
+            if 0.0 < width < np.inf:
                 axes.axvline(edge + sign * width, color=LIMIT, linewidth=0.9, linestyle=":")
-        axes.set_title(outcome.experiment.figure)
+        axes.set_title(outcome.experiment.title)
     for axes in grid[-1]:
         axes.set_xlabel("tilt [deg]")
     for axes in grid[:, 0]:
@@ -42,9 +42,13 @@ def draw_times(outcomes: Sequence[Outcome]) -> Figure:
     for outcome, color in zip(outcomes, SERIES, strict=False):
         times = np.sort(1e3 * outcome.decided_after[outcome.unexpected])
         if times.size:
-            axes.plot(
-                times, 100.0 * np.arange(1, times.size + 1) / times.size, color=color, label=outcome.experiment.figure
+            axes.step(
+                [0.0, *times],
+                100.0 * np.arange(times.size + 1) / times.size,
+                where="post",
+                color=color,
+                label=outcome.experiment.title,
             )
     axes.set(xlabel="after the first impact [ms]", ylabel="named unexpected [%]")
-    axes.legend()
+    axes.legend(loc="lower right")
     return figure

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +14,7 @@ from impact_control.classification import (
     Algorithm,
     ClassifierParameters,
     GrayArea,
+    RecordedImpact,
     SearchGrid,
     gray_area,
     is_unexpected,
@@ -29,13 +31,18 @@ GRID = SearchGrid(
 )
 """What is searched; t_xi about the 100 ms that the joints ring (Proper 2021, 4.1.3)."""
 
+NO_RESERVE = replace(GRID, reserve=0.0, margin_reserve=0.0)
+"""The same with every threshold at the largest value of an acceptable trial that was tuned on."""
+
+_ANY = 1e6
+"""A threshold that nothing reaches."""
+
 
 @dataclass(frozen=True)
 class Experiment:
     """One figure of the source, or a variant of ours: end-effector, algorithm, acceptable tilts [deg].
 
     published_below, published_above: what the text says of the gray area on either side.
-    largest_published: the gray area [deg] of a side that the text gives or bounds from below; None if it does not.
     """
 
     figure: str
@@ -46,9 +53,10 @@ class Experiment:
     published_above: str = "not in the text"
 
     @property
-    def ours(self) -> bool:
-        """Whether the source has no such figure."""
-        return self.algorithm is Algorithm.COMPLETION
+    def title(self) -> str:
+        """Figure of the source, end-effector and algorithm."""
+        algorithm = "completion" if self.algorithm is Algorithm.COMPLETION else self.algorithm.value
+        return f"{self.figure.split(',')[0]}: {self.end_effector.removeprefix('planar_')}, {algorithm}"
 
 
 _SINGLE, _PRINTED, _COMPLETION = Algorithm.SINGLE, Algorithm.SIMULTANEOUS, Algorithm.COMPLETION
@@ -73,14 +81,18 @@ EXPERIMENTS = (
 class Outcome:
     """What came of an experiment.
 
-    tuned: gray area of the trials tuned on; area: of the others. tilts (k,) [deg], unexpected (k,), decided_after (k,)
-    [s]: of each of the others; the last counts from when the behaviour could be judged, NaN where an impact decided.
+    tuned: gray area of the trials tuned on; area: of the others; by_impacts, by_behaviour: of the others if only the
+    impacts, by zeta, epsilon, t_int, and the completion, or only the behaviour after them, by e_eta, could be
+    unexpected. tilts (k,) [deg], unexpected (k,), decided_after (k,) [s]: of each of the others; the last counts from
+    the detection of the first impact.
     """
 
     experiment: Experiment
     parameters: ClassifierParameters
     tuned: GrayArea
     area: GrayArea
+    by_impacts: GrayArea
+    by_behaviour: GrayArea
     tilts: Vector
     unexpected: NDArray[np.bool_]
     decided_after: Vector
@@ -118,15 +130,31 @@ def evaluate(
     others = [trial.recorded for trial in reported_on if trial.point.end_effector == tool]
     others = [trial for trial in others if len(trial.impact_times)]
     parameters, tuned = tune(training, experiment.acceptable, experiment.algorithm, grid)
-    said = [is_unexpected(trial, parameters, experiment.algorithm) for trial in others]
     tilts = np.array([trial.deviation for trial in others])
-    unexpected = np.array([answer for answer, _ in said])
+    unexpected, times = _answers(others, parameters, experiment)
+    impacts_only = replace(parameters, envelope_margin=_ANY)
+    behaviour_only = replace(parameters, configuration_error=_ANY, time_error=_ANY, impact_interval=math.inf)
+    first = np.array([trial.impact_times[0] for trial in others])
+
+    def area(said: NDArray[np.bool_]) -> GrayArea:
+        return gray_area(tilts, said, experiment.acceptable)
+
     return Outcome(
         experiment,
         parameters,
-        tuned,
-        gray_area(tilts, unexpected, experiment.acceptable),
-        tilts,
-        unexpected,
-        np.array([time for _, time in said]) - np.array([trial.impact_times[0] for trial in others]),
+        tuned=tuned,
+        area=area(unexpected),
+        by_impacts=area(_answers(others, impacts_only, experiment)[0]),
+        by_behaviour=area(_answers(others, behaviour_only, experiment)[0]),
+        tilts=tilts,
+        unexpected=unexpected,
+        decided_after=times - first,
     )
+
+
+def _answers(
+    trials: Sequence[RecordedImpact], parameters: ClassifierParameters, experiment: Experiment
+) -> tuple[NDArray[np.bool_], Vector]:
+    """Return which trials (k,) are called unexpected, and when [s] that is known (k,)."""
+    said = [is_unexpected(trial, parameters, experiment.algorithm) for trial in trials]
+    return np.array([unexpected for unexpected, _ in said]), np.array([time for _, time in said])

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from impact_control.robots import Dynamics, RobotDescription
@@ -42,6 +43,41 @@ class Plan:
         """Return pose (x, z [m], turn about y [rad]), rate and second derivative before the impact, each (3,)."""
         position, velocity, acceleration = self.approach.at(time + self.approach.impact_time)
         return tuple(np.array([part[0], part[2], 0.0]) for part in (position, velocity, acceleration))  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, eq=False)
+class Timetable:
+    """What a plan wants at every sample, looked up once for all trials of it.
+
+    Attributes:
+        period: [s] between samples; first: number of the first row, at `first` periods from the expected impact.
+        ante_pose, post_pose: (k, 3, 3) pose, rate and second derivative of each sample, as of `Plan`.
+        ante_velocity, post_velocity: (k, 3) joint velocities [rad/s] of the extended references.
+    """
+
+    period: float
+    first: int
+    ante_pose: NDArray[np.float64]
+    post_pose: NDArray[np.float64]
+    ante_velocity: Matrix
+    post_velocity: Matrix
+
+    def row(self, time: float) -> int:
+        """Return the row of a sample at `time` [s] from the expected impact."""
+        return round(time / self.period) - self.first
+
+
+def tabulate(plan: Plan, first: int, last: int, period: float) -> Timetable:
+    """Return what a plan wants from sample number `first` to `last`, counted from the expected impact."""
+    times = period * np.arange(first, last + 1)
+    return Timetable(
+        period,
+        first,
+        np.array([plan.ante_pose(time) for time in times]),
+        np.array([plan.slide.at(time) for time in times]),
+        plan.ante(times, 1),
+        plan.post(times, 1),
+    )
 
 
 def plan_impact(robot: RobotDescription, angle: float, distance: float, start: float, end: float) -> Plan:

@@ -28,7 +28,8 @@ class Sweep:
     """Approach angles [deg] and places of impact [m], all combinations; tilts of the surface [deg], some at each.
 
     A point gets the tilts of `always`, and every `stride`-th of the others, another choice than its neighbours: the
-    trials of a tilt are spread over all angles and places. shift: which choice the first point gets.
+    trials of a tilt are spread over all angles and places. shift: which choice the first point gets. checkered: only
+    every other combination, as the black fields of a chessboard.
     """
 
     angles: tuple[float, ...]
@@ -36,12 +37,15 @@ class Sweep:
     always: tuple[float, ...]
     stride: int
     shift: int
+    checkered: bool = False
 
     def points(self, end_effector: str, seed: int) -> list[SweepPoint]:
         """Return the points of the sweep with an end-effector, all with the same seed of the noise."""
         found = []
         for i, angle in enumerate(self.angles):
             for j, distance in enumerate(self.distances):
+                if self.checkered and (i + j) % 2:
+                    continue
                 choice = TILTS[(i + j + self.shift) % self.stride :: self.stride]
                 tilts = tuple(sorted({*choice, *self.always}))
                 found.append(SweepPoint(end_effector, angle, distance, tilts, seed))
@@ -63,13 +67,15 @@ _EDGES = (-4.0, -2.0, 0.0, 2.0, 4.0)
 REPORTED = Sweep(_steps(60.0, 120.0, 2.0), _steps(0.2, 0.4, 0.02), (0.0,), 5, 0)
 """Table 4.1: all its angles and places, but not all tilts at each."""
 
-TUNED = Sweep(_steps(60.0, 120.0, 6.0), (0.2, 0.26, 0.34, 0.4), _EDGES, 5, 2)
-"""What is tuned on: fewer angles and places, its corners those of the other."""
+TUNED = Sweep(_steps(60.0, 120.0, 6.0), REPORTED.distances, _EDGES, 5, 2, checkered=True)
+"""What is tuned on: all places, as between two of them another bounce may come, but fewer angles."""
 
-QUICK_REPORTED = Sweep(_steps(60.0, 120.0, 15.0), TUNED.distances, (0.0,), 4, 2)
+_QUICK_ANGLES, _QUICK_DISTANCES = _steps(60.0, 120.0, 15.0), (0.2, 0.26, 0.34, 0.4)
+
+QUICK_REPORTED = Sweep(_QUICK_ANGLES, _QUICK_DISTANCES, (0.0,), 4, 2)
 """The other for a first look."""
 
-QUICK_TUNED = Sweep(_steps(60.0, 120.0, 15.0), TUNED.distances, _EDGES, 4, 0)
+QUICK_TUNED = Sweep(_QUICK_ANGLES, _QUICK_DISTANCES, _EDGES, 4, 0)
 """What is tuned on for a first look."""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from impact_control.studies.classification.completion import CompletionErrors
+from impact_control.studies.classification.completion import LASTING, CompletionErrors
 from impact_control.studies.classification.evaluation import Outcome
 from impact_control.studies.study import Cell, Column, Mark, Table
 
@@ -57,6 +57,41 @@ def gray_table(outcomes: Sequence[Outcome]) -> Table:
         note=(
             f"Green: at most {LARGEST_GRAY:g} deg for the edge, an end within the sweep for the sphere; no acceptable "
             "trial unexpected. The figures and the tunings of the source are not in its text."
+        ),
+    )
+
+
+def parts_table(outcomes: Sequence[Outcome], unreserved: Sequence[Outcome]) -> Table:
+    """What each half of the conditions tells, and what the reserve of the thresholds costs."""
+    bare = {outcome.experiment.figure: outcome for outcome in unreserved}
+    rows: list[tuple[Cell, ...]] = []
+    for outcome in outcomes:
+        parts = (outcome.by_impacts, outcome.by_behaviour)
+        cells: list[Cell] = [_degrees(width) for area in parts for width in (area.below, area.above)]
+        other = bare.get(outcome.experiment.figure)
+        if other is None:
+            cells += [None, None, None]
+        else:
+            alarms = f"{other.false_alarms} of {int(other.acceptable.sum())}"
+            cells += [_degrees(other.area.below), _degrees(other.area.above), alarms]
+        rows.append((outcome.experiment.figure, *cells))
+    return Table(
+        name="parts",
+        title="Gray areas if only the impacts, or only the behaviour after the last of them, could be unexpected",
+        columns=(
+            Column("figure"),
+            Column("impacts,\nbelow", "deg"),
+            Column("impacts,\nabove", "deg"),
+            Column("behaviour,\nbelow", "deg"),
+            Column("behaviour,\nabove", "deg"),
+            Column("no reserve,\nbelow", "deg"),
+            Column("no reserve,\nabove", "deg"),
+            Column("acceptable,\nbut unexpected"),
+        ),
+        rows=tuple(rows),
+        note=(
+            "Impacts: time, place and interval of each, and a contact that does not complete. No reserve: both, with "
+            "thresholds at the largest value of an acceptable trial tuned on; the last column is the price of that."
         ),
     )
 
@@ -145,9 +180,9 @@ def completion_table(errors: Sequence[CompletionErrors]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     marks: dict[tuple[int, int], Mark] = {}
     for i, e in enumerate(errors):
-        rows.append((e.name, e.trials, e.touched, e.missed, e.early, *(1e3 * q for q in e.delays)))
+        rows.append((e.name, e.trials, e.touched, e.missed, e.unfinished, e.early, *(1e3 * q for q in e.delays)))
         marks[i, 3] = Mark.GOOD if e.missed == 0 else Mark.BAD
-        marks[i, 4] = Mark.GOOD if e.early == 0 else Mark.BAD
+        marks[i, 5] = Mark.GOOD if e.early == 0 else Mark.BAD
     return Table(
         name="completion",
         title="Contact completion: told from measured signals, against the gaps of the simulation",
@@ -156,12 +191,16 @@ def completion_table(errors: Sequence[CompletionErrors]) -> Table:
             Column("number"),
             Column("every point\ntouched"),
             Column("missed"),
-            Column("told before\nthat"),
+            Column("end before\nit lasts"),
+            Column("told before\nthey touched"),
             *(Column(f"delay,\n{name}", "ms", 1) for name in ("5 %", "median", "95 %")),
         ),
         rows=tuple(rows),
         marks=marks,
-        note="Delay from the first touch of the last point to the report: the bounces in between are waited for.",
+        note=(
+            "Delay from the first touch of the last point to the report: the bounces in between are waited for. Where "
+            f"not all points are closed for the last {1e3 * LASTING:.0f} ms, the trial ends before the contact lasts."
+        ),
     )
 
 

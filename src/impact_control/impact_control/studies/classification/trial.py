@@ -10,17 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.classification.contact_completion import (
-    CompletionParameters,
-    ContactCompletion,
-    external_force,
-)
+from impact_control.classification import CompletionParameters, ContactCompletion, ExternalForce
 from impact_control.detection import ImpactDetector
 from impact_control.impacts import ExponentialHuntCrossley
 from impact_control.observation import MomentumObserver
 from impact_control.robots import Dynamics, InertiaModel, RobotDescription, load_robot
 from impact_control.simulation import FlexibleJointPlant, PlantOptions, Sensors, Surface, inclined_plane
-from impact_control.studies.classification.plan import Plan, measured_pose, plan_impact
+from impact_control.studies.classification.plan import Plan, Timetable, measured_pose, plan_impact, tabulate
 from impact_control.studies.planar_impact.approach import PLANAR_TASK
 from impact_control.studies.three_plants.course import EXPECTED_NORMAL, PRESSING_FORCE, SPEED, STIFFNESS
 from impact_control.studies.three_plants.response import CONTACT_DAMPING, CONTACT_EXPONENT, CONTACT_STIFFNESS
@@ -100,11 +96,12 @@ def run_point(point: SweepPoint) -> Mapping[str, NDArray[Any]]:
     """Simulate all tilts of a sweep point; arrays by the name of the attribute of `ImpactTrial` and the tilt."""
     robot = load_robot("planar_rrr", point.end_effector)
     earliest = _start_time(robot, point.angle, max(map(abs, point.tilts)))
-    plan = plan_impact(robot, point.angle, point.distance, earliest - 0.01, 0.6)
+    plan = plan_impact(robot, point.angle, point.distance, earliest - 0.01, LATEST + 0.1)
+    table = tabulate(plan, round(earliest / PERIOD), 1 + round(LATEST / PERIOD), PERIOD)
     found: dict[str, NDArray[Any]] = {}
     for index, tilt in enumerate(point.tilts):
         seed = np.random.SeedSequence([point.seed, round(100 * point.angle), round(1e4 * point.distance), index])
-        trial = run_trial(robot, plan, point.angle, point.distance, tilt, int(seed.generate_state(1)[0]))
+        trial = run_trial(robot, plan, table, point.angle, point.distance, tilt, int(seed.generate_state(1)[0]))
         for name, value in vars(trial).items():
             found[f"{name} {index}"] = np.asarray(value)
     return found
@@ -131,10 +128,11 @@ def _unpacked(arrays: Mapping[str, NDArray[Any]], index: int) -> ImpactTrial:
 
 
 def run_trial(
-    robot: RobotDescription, plan: Plan, angle: float, distance: float, tilt: float, seed: int
+    robot: RobotDescription, plan: Plan, table: Timetable, angle: float, distance: float, tilt: float, seed: int
 ) -> ImpactTrial:
     """Simulate one impact on the surface tilted by `tilt` [deg] about the expected place, Proper 2021 (3.3).
 
+    table: of the plan, from the first sample of the trial to LATEST.
     From a state on the way to the impact, LEAD before the first touch. Observer, detector, completion and control see
     samples with the noise of (3.5). The post phase begins with the detection of the impact of a single point, and of
     more points with the completion of the contact, (3.11) without counting.
@@ -144,7 +142,7 @@ def run_trial(
     start = _start_time(robot, angle, abs(tilt))
     plant = _moving_plant(robot, plan, surface, start)
     sensors = Sensors(robot.noise, 1.0, seed)
-    loop = _Loop(robot, plan)
+    loop = _Loop(robot, table)
     rows: list[tuple[float, Vector, Vector, NDArray[np.bool_]]] = []
     while plant.time + start < min(loop.end, LATEST):
         time = plant.time + start
@@ -192,14 +190,15 @@ def _moving_plant(robot: RobotDescription, plan: Plan, surface: Surface, start: 
 class _Loop:
     """Everything that runs on the samples. `torque` (3,) [Nm] is the command, without gravity."""
 
-    def __init__(self, robot: RobotDescription, plan: Plan) -> None:
+    def __init__(self, robot: RobotDescription, table: Timetable) -> None:
         transmission = robot.transmission
-        self._plan = plan
+        self._table = table
         self._dynamics = Dynamics(robot)
         self._gain = np.full(3, OBSERVER_GAIN)
         self._observer = MomentumObserver(self._gain, transmission.damping / transmission.stiffness)
         self._detector = ImpactDetector(RATE_THRESHOLD, REFRACTORY)
         self._points = len(robot.end_effector.contact_points)
+        self._force = ExternalForce(self._gain)
         self.completion = ContactCompletion(robot.end_effector.contact_points, COMPLETION)
         self.impact_times: list[float] = []
         self.impact_samples: list[int] = []
@@ -224,24 +223,24 @@ class _Loop:
             self.impact_samples.append(self._samples)
             self.configurations.append(position)
         if self.impact_times and not self.completion.complete:
-            external = observer.residual + observer.residual_rate / self._gain
-            force = external_force(dynamics.jacobian, external)
+            force = self._force.update(dynamics.jacobian, observer.residual, observer.residual_rate)
             if self.completion.update(time, dynamics.rotation, dynamics.twist, force):
                 self.completion_sample = self._samples
                 self.end = time + AFTER
-        self.torque = self._commanded(time)
+        row = self._table.row(time)
+        self.torque = self._commanded(time, row)
         self._samples += 1
-        path = self._plan.post if self.impact_times else self._plan.ante
-        reference: Vector = path(time, 1)
-        return reference
+        velocities = self._table.post_velocity if self.impact_times else self._table.ante_velocity
+        expected: Vector = velocities[row]
+        return expected
 
-    def _commanded(self, time: float) -> Vector:
+    def _commanded(self, time: float, row: int) -> Vector:
         """Return the torque (3,) [Nm] of the phase, (3.11), (3.12): ante, without damping in between, post."""
-        dynamics, plan = self._dynamics, self._plan
+        dynamics = self._dynamics
         ante = not self.impact_times
         interim = not ante and self._points > 1 and not self.completion.complete
         interim = interim and time - self.impact_times[0] < LONGEST_INTERIM
-        pose, rate, second = plan.ante_pose(time) if ante or interim else plan.slide.at(time)
+        pose, rate, second = (self._table.ante_pose if ante or interim else self._table.post_pose)[row]
         damping = 0.0 if interim else 2.0 * math.sqrt(STIFFNESS)
         error = pose - measured_pose(dynamics)
         if not (ante or interim) and self._points > 1:
