@@ -12,8 +12,10 @@ from impact_control.identification import (
     ContactModel,
     ForceProfile,
     compare_contact_models,
+    contact_parameter_bound,
     fit_contact_model,
 )
+from impact_control.identification.contact_search import Search
 from impact_control.impacts import (
     ExponentialHuntCrossley,
     HuntCrossley,
@@ -25,7 +27,7 @@ from impact_control.impacts import (
     sample_normal_impact,
     simulate_normal_impact,
 )
-from impact_control.impacts.normal_impact import sample_impact_force, state_scale
+from impact_control.impacts.normal_impact_kernel import sample_impact_force, state_scale
 
 MASS, SPEED = 4.0, 0.1
 RATE = 25e3  # [Hz] Wang 2022, VI
@@ -228,6 +230,69 @@ def test_any_speed_will_do_for_what_does_not_depend_on_the_scale():
     assert scaled.mass.value * 1.0 == pytest.approx(true.mass.value * SPEED, rel=1e-3)
 
 
+SPEEDS = (0.03, 0.12, 0.5)
+FREE = {"stiffness": 6e7, "damping": 1.2e9, "exponent": 1.5}
+
+
+def noisy(speeds, seed=None):
+    """Return profiles of a Hunt-Crossley contact with a noise of 1 % of the peak of each, which they state."""
+    profiles = []
+    for k, speed in enumerate(speeds):
+        clean = profile(LAWS[ContactModel.HUNT_CROSSLEY], speed=speed)
+        noise = 0.01 * float(np.max(clean.force))
+        random = np.random.default_rng([0 if seed is None else seed, k])
+        force = clean.force if seed is None else clean.force + noise * random.standard_normal(clean.time.size)
+        profiles.append(ForceProfile(clean.time, force, speed, noise))
+    return profiles
+
+
+def bound(speeds, **known):
+    onsets = [ONSET] * len(speeds)
+    return contact_parameter_bound(ContactModel.HUNT_CROSSLEY, FREE, noisy(speeds), onsets, MASS, **known)
+
+
+@pytest.mark.parametrize(("speeds", "repeats"), [((SPEED,), 30), (SPEEDS, 8)], ids=["one speed", "three speeds"])
+def test_with_a_free_exponent_the_fit_reaches_the_bound(speeds, repeats):
+    """The errors of repeated fits against the least that any unbiased estimate can have."""
+    least = bound(speeds)
+    fits = [fit_contact_model(ContactModel.HUNT_CROSSLEY, noisy(speeds, seed), MASS) for seed in range(repeats)]
+    for name, true in FREE.items():
+        errors = [fit.parameters[name].value - true for fit in fits]
+        # A root mean square of n is known to 1 / sqrt(2 n).
+        margin = 3.0 / math.sqrt(2.0 * repeats)
+        assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(least[name], rel=margin)
+        assert np.mean([fit.parameters[name].standard_error for fit in fits]) == pytest.approx(least[name], rel=0.1)
+
+
+def test_several_speeds_tell_the_exponent_where_one_cannot():
+    one, several, known = bound((SPEED,)), bound(SPEEDS), bound((SPEED,), exponent_known=True)
+    assert 0.10 < one["stiffness"] / FREE["stiffness"] < 0.20
+    assert several["stiffness"] / FREE["stiffness"] < 0.05
+    assert known["stiffness"] / FREE["stiffness"] < 0.01 and known["exponent"] < 1e-12
+    # Repeating one speed only averages.
+    assert bound((SPEED,) * 3)["stiffness"] == pytest.approx(one["stiffness"] / math.sqrt(3), rel=1e-6)
+    assert several["stiffness"] < 0.6 * bound((SPEED,) * 3)["stiffness"]
+
+
+def test_profiles_are_weighed_by_their_noise():
+    """Two equal profiles: one of them ten times as noisy adds 1 %, and the fit follows the other."""
+    good, bad = noisy((SPEED, SPEED), 3)
+    bad = ForceProfile(bad.time, bad.force + 0.1 * np.max(bad.force), SPEED, 10.0 * good.noise)
+    alone, both, equal = (
+        fit_contact_model(ContactModel.HUNT_CROSSLEY, profiles, MASS, exponent=1.5).parameters["stiffness"].value
+        for profiles in ([good], [good, bad], [ForceProfile(p.time, p.force, SPEED) for p in (good, bad)])
+    )
+    assert abs(both - alone) < 0.1 * abs(equal - alone)
+
+
+@each_law
+@pytest.mark.parametrize("mass", [MASS, None])
+def test_points_of_the_search_and_si_units_are_inverse(model, mass):
+    search = Search(model, [profile(LAWS[model]), profile(LAWS[model], speed=0.13)], mass, None)
+    x = np.random.default_rng(5).uniform(0.05, 0.4, len(search.unknowns))
+    np.testing.assert_allclose(search.locate(search.point(x)), x, atol=1e-12)
+
+
 TIME = np.arange(100) / RATE
 PUSH = np.sin(np.linspace(0.0, np.pi, 100))
 
@@ -242,6 +307,25 @@ PUSH = np.sin(np.linspace(0.0, np.pi, 100))
         (lambda: ForceProfile(TIME, PUSH + math.inf), "force"),
         (lambda: ForceProfile(TIME, -PUSH), "force"),
         (lambda: ForceProfile(TIME, PUSH, 0.0), "speed"),
+        (lambda: ForceProfile(TIME, PUSH, 0.1, 0.0), "noise"),
+        (
+            lambda: fit_contact_model(
+                ContactModel.LINEAR_SPRING, [ForceProfile(TIME, PUSH, 0.1, 1.0), ForceProfile(TIME, PUSH, 0.1)]
+            ),
+            "noise",
+        ),
+        (
+            lambda: contact_parameter_bound(
+                ContactModel.LINEAR_SPRING, {"stiffness": 4e5}, [ForceProfile(TIME, PUSH, 0.1)], [0.0], 1.0
+            ),
+            "profiles, onsets",
+        ),
+        (
+            lambda: contact_parameter_bound(
+                ContactModel.HUNT_CROSSLEY, {"stiffness": 4e5}, [ForceProfile(TIME, PUSH, 0.1, 0.1)], [0.0], 1.0
+            ),
+            "parameters",
+        ),
         (lambda: fit_contact_model(ContactModel.LINEAR_SPRING, [ForceProfile(TIME, PUSH)]), "speed"),
         (lambda: fit_contact_model(ContactModel.LINEAR_SPRING, [ForceProfile(TIME, PUSH, 0.1)], -1.0), "mass"),
         (lambda: fit_contact_model(ContactModel.LINEAR_SPRING, [], 1.0), "profiles"),

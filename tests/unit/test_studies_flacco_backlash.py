@@ -11,7 +11,14 @@ from impact_control.observation import BacklashModel
 from impact_control.studies import flacco_backlash
 from impact_control.studies.flacco import arm as flacco_arm
 from impact_control.studies.flacco.arm import JOINTS, MOTOR_INERTIA, PERIOD, POSTURE, HangingArm
-from impact_control.studies.flacco.evaluation import alarm_count, count_crossings, crossings, delay
+from impact_control.studies.flacco.evaluation import (
+    alarm_count,
+    count_crossings,
+    creep_allowance,
+    crossings,
+    delay,
+    thresholds,
+)
 from impact_control.studies.flacco.experiments import Contact, excitation, no_load, pushes, standing
 from impact_control.studies.study import Mark
 
@@ -84,6 +91,23 @@ def test_alarms_and_delays_are_counted_once():
     deflection = np.column_stack([np.full(time.size, 5.0), np.sign(505.5 - np.arange(time.size))])
     counts = count_crossings(deflection, np.array([1.0, 1.0]), time, residual, 0.0 * residual, threshold)
     assert [(c.crossings, c.classical, c.backlash) for c in counts] == [(0, 0, 0), (1, 1, 0)]
+
+
+def test_creep_allowance_is_what_noise_takes_from_a_dry_friction():
+    random = np.random.default_rng(0)
+    noise = np.array([0.5, 2.0, 0.0]) * JOINTS.slip_speed
+    joints = BacklashModel(*np.full((9, 3), 0.5))
+    found = creep_allowance(joints, noise * random.standard_normal((20000, 3)))
+    speeds = np.linspace(0.0, 0.05, 101)[:, None]
+    for j in range(2):
+        draws = noise[j] * random.standard_normal(20000)
+        lost = np.tanh(speeds / 0.01)[:, 0] - np.tanh((speeds + draws) / 0.01).mean(axis=1)
+        assert found[j] == pytest.approx(0.5 * lost.max(), rel=0.1)
+    assert found[2] == pytest.approx(0.0, abs=1e-12)
+    # Noise of many slip speeds hides dry friction whole, but for 0 no more than all of it.
+    assert found[0] < found[1] < 0.5
+    residual, time = np.array([[9.0, 0.0], [0.1, -0.3], [-0.2, 0.1]]), np.array([0.0, 1.0, 2.0])
+    np.testing.assert_allclose(thresholds(np.array([0.0, 0.5]), (residual, time)), [0.4, 1.1])
 
 
 def test_a_contact_is_a_half_sine():

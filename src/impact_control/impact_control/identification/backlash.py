@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impact_control.errors import InvalidInputError
+from impact_control.identification.backlash_regressors import CENTRE, COLUMNS, EDGE, mean_regressors
 from impact_control.observation.backlash_model import (
     DAMPING,
+    EDGE_MARGIN,
     GAP_DRY,
     GAP_VISCOUS,
     LINK_DRY,
@@ -23,9 +25,6 @@ from impact_control.observation.backlash_model import (
 from impact_control.observation.first_order_filter import low_pass_series
 from impact_control.types import Matrix, Vector
 
-_EDGE = 8
-"""Column of the correction of the gap, behind the coefficients of the model."""
-
 _LEAST_PART = 1e-6
 """Smallest singular value over the largest, of columns scaled to one, with which the coefficients are still told
 apart."""
@@ -33,12 +32,11 @@ apart."""
 _REFINEMENTS = 3
 """Fits of which each starts with the gap of the one before: which samples lie in it hardly changes."""
 
+_AT_REST = 3
+"""Samples in a row close to an edge that are not a passing of it."""
 
-_CHATTER = 4
-"""Samples: a link that leaves an edge for no longer than this chatters at it, partly between the samples."""
-
-_FORGOTTEN = 5.0
-"""Time constants of the residual after which an error of its input is left to less than 1 %."""
+_SHORTEST = 10
+"""Samples between two rests at an edge that are worth an unknown of their own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +53,7 @@ class BacklashFit:
 
     Attributes:
         model: with the refined gap when that was asked for.
+        centre: (n,) [rad] deflection in the middle of the gap, refined; 0 when that was not asked for.
         standard_error: (8, n) of its coefficients, in their units, from the scatter of the residual taken as white;
             0 where the joint has no such coefficient.
         reconstructed: A K (m, n) [Nm], the residual of the model, Flacco 2016 (14).
@@ -62,6 +61,7 @@ class BacklashFit:
     """
 
     model: BacklashModel
+    centre: Vector
     standard_error: Matrix
     reconstructed: Matrix
     explained: Vector
@@ -90,59 +90,6 @@ def measure_gap(link_position: Matrix, motor_position: Matrix, *, average: int =
     return GapMeasurement(0.5 * (upper - lower), 0.5 * (upper + lower))
 
 
-def backlash_regressors(
-    deflection: Vector, link_velocity: Vector, motor_velocity: Vector, gap: float, slip_speed: float
-) -> Matrix:
-    """Return A (m, 9) of one joint, with tau_L - tau_mu = A [coefficients, K d_alpha]. Flacco 2016 (10), corrected.
-
-    Columns in the order of `BacklashModel`, and last that of an error d_alpha of the gap. Corrected as in the Errata:
-    the deflection beyond the gap is phi - alpha and phi + alpha, and friction keeps its minus sign; so do spring and
-    damper, which act against it.
-
-    deflection phi = q - theta (m,) [rad], velocities (m,) [rad/s], gap alpha and slip_speed as in `BacklashModel`.
-    """
-    free = (np.abs(deflection) < gap).astype(float)
-    held = 1.0 - free
-    twist_rate = link_velocity - motor_velocity
-    side = np.sign(deflection)
-    columns = np.zeros((deflection.size, 9))
-    columns[:, STIFFNESS] = -held * (deflection - gap * side)
-    columns[:, DAMPING] = -held * twist_rate
-    columns[:, GAP_VISCOUS] = -free * twist_rate
-    columns[:, GAP_DRY] = -free * np.tanh(twist_rate / slip_speed)
-    columns[:, LINK_VISCOUS] = -free * link_velocity
-    columns[:, LINK_DRY] = -free * np.tanh(link_velocity / slip_speed)
-    columns[:, MOTOR_VISCOUS] = -held * motor_velocity
-    columns[:, MOTOR_DRY] = -held * np.tanh(motor_velocity / slip_speed)
-    columns[:, _EDGE] = held * side
-    return columns
-
-
-def mean_regressors(
-    deflection: Vector, link_velocity: Vector, motor_velocity: Vector, gap: float, slip_speed: float
-) -> Matrix:
-    """Return the means (m - 1, 9) of `backlash_regressors` between the samples.
-
-    The mean of both samples, but where an edge of the gap is passed in between, the parts before and after it count
-    with their middle: the regressors jump there, and a gap of some milliseconds has as many passed edges as samples.
-    """
-    samples = backlash_regressors(deflection, link_velocity, motor_velocity, gap, slip_speed)
-    means: Matrix = 0.5 * (samples[1:] + samples[:-1])
-    above, below = deflection >= gap, deflection <= -gap
-    passed = np.flatnonzero((above[1:] != above[:-1]) | (below[1:] != below[:-1]))
-    states = np.column_stack([deflection, link_velocity, motor_velocity])
-    before, change = states[passed], states[passed + 1] - states[passed]
-    edges = (np.array([[-gap, gap]]) - before[:, :1]) / change[:, :1]
-    bounds = np.column_stack([np.zeros(passed.size), np.clip(np.sort(edges, axis=1), 0.0, 1.0), np.ones(passed.size)])
-    means[passed] = 0.0
-    for part in range(3):
-        middle = before + 0.5 * (bounds[:, part] + bounds[:, part + 1])[:, None] * change
-        weight = bounds[:, part + 1] - bounds[:, part]
-        phi, dq, dtheta = middle.T
-        means[passed] += weight[:, None] * backlash_regressors(phi, dq, dtheta, gap, slip_speed)
-    return means
-
-
 def identify_backlash(
     time: Vector,
     deflection: Matrix,
@@ -153,28 +100,34 @@ def identify_backlash(
     gap: Vector,
     *,
     spring: bool = True,
-    refine_gap: bool = True,
+    refine: bool = True,
     slip_speed: float = SLIP_SPEED,
+    edge_margin: float = EDGE_MARGIN,
 ) -> BacklashFit:
     """Return the coefficients that explain the residual of a contact-free motion. Flacco 2016 (8) to (11).
 
     The residual (8) is that of `MomentumObserver` with the torque (9): zeros, or in contact the motor's. It is the
     torque tau_L - tau_mu that was left out, passed through K/(s + K); so it is regressed on the columns of (10) passed
-    through the same filter, see Errata. Where a link chatters at an edge, faster than it is sampled, the columns are
-    not known, and these samples are left out until the filter has forgotten them. An error of the gap acts as a
-    constant K d_alpha against the deflection, and is fitted with the rest: 0.1 mrad of it at 2000 Nm/rad would be
-    0.2 Nm.
+    through the same filter, see Errata.
+
+    A link can rest at an edge: in the gap friction is less and gravity takes it out, beyond it friction and damper
+    push it back, faster than it is sampled. The torque is then something between both sides that no column tells.
+    These samples are left out, and after each of them what the filter still remembers is one more unknown.
+
+    Errors of the gap and of its centre act as constants K d_alpha against the deflection and K d_c, and are fitted
+    with the rest: 0.1 mrad at 2000 Nm/rad would be 0.2 Nm.
 
     Args:
         time: (m,) [s].
         deflection: phi = q - theta (m, n) [rad], zero in the middle of the gap.
         link_velocity, motor_velocity: dq, dtheta (m, n) [rad/s].
-        residual: (m, n) [Nm], from a first sample of 0.
+        residual: (m, n) [Nm].
         gain: K of the residual [1/s], for all joints.
         gap: alpha (n,) [rad] from `measure_gap`; 0 for a joint without.
         spring: whether stiffness and damping are looked for; False when the residual had the motor's torque.
-        refine_gap: whether to correct the gaps; only with the spring.
+        refine: whether to correct gaps and centres; only with the spring.
         slip_speed: as in `BacklashModel`.
+        edge_margin: [rad] from an edge within which a link is at rest at it, at least 0, some noise of the deflection.
 
     Raises InvalidInputError for sizes that do not match, numbers that are not finite, and a motion that does not
     tell the coefficients of a joint apart.
@@ -185,48 +138,77 @@ def identify_backlash(
     for name, array in arrays.items():
         if np.shape(array) != (np.size(time), gaps.size) or not np.all(np.isfinite(array)):
             raise InvalidInputError(name, array, f"finite numbers of shape ({np.size(time)}, {gaps.size})")
+    if not (np.isfinite(edge_margin) and edge_margin >= 0.0):
+        raise InvalidInputError("edge_margin", edge_margin, "a finite angle of at least 0")
     n = gaps.size
-    coefficients, errors = np.zeros((2, 8, n))
-    reconstructed, explained = np.zeros(phi.shape), np.zeros(n)
-    refine = refine_gap and spring
+    centre, explained = np.zeros((2, n))
+    coefficients, errors = np.zeros((2, COLUMNS, n))
+    reconstructed = np.zeros(phi.shape)
+    refine = refine and spring
     for j in range(n):
         wanted = _wanted(gaps[j] > 0.0, spring, refine)
-        for _ in range(_REFINEMENTS if wanted[_EDGE] else 1):
-            columns = mean_regressors(phi[:, j], link_velocity[:, j], motor_velocity[:, j], gaps[j], slip_speed)
-            filtered = low_pass_series(time, columns[:, wanted], gain)
-            used = _free_of_chatter(time, phi[:, j], gaps[j], _FORGOTTEN / gain)
-            found, error = _least_squares(filtered[used], residual[used, j], j)
-            coefficients[wanted[:_EDGE], j] = found[: np.count_nonzero(wanted[:_EDGE])]
-            errors[wanted[:_EDGE], j] = error[: np.count_nonzero(wanted[:_EDGE])]
-            if wanted[_EDGE]:
-                gaps[j] += found[-1] / coefficients[STIFFNESS, j]
-        reconstructed[:, j] = filtered @ found
+        for _ in range(_REFINEMENTS if refine else 1):
+            twist = phi[:, j] - centre[j]
+            columns = mean_regressors(time, twist, link_velocity[:, j], motor_velocity[:, j], gaps[j], slip_speed)
+            stretches = _stretches(twist, gaps[j], edge_margin)
+            found, error = _fit(time, columns[:, wanted], residual[:, j], gain, stretches, j)
+            coefficients[wanted, j], errors[wanted, j] = found, error
+            if refine:
+                gaps[j] += coefficients[EDGE, j] / coefficients[STIFFNESS, j]
+                centre[j] += coefficients[CENTRE, j] / coefficients[STIFFNESS, j]
+        reconstructed[:, j] = low_pass_series(time, columns[:, wanted], gain) @ found
         power = float(np.mean(residual[:, j] ** 2))
         explained[j] = 1.0 - float(np.mean((residual[:, j] - reconstructed[:, j]) ** 2)) / power
-    model = BacklashModel.from_coefficients(gaps, coefficients, slip_speed)
-    return BacklashFit(model, errors, reconstructed, explained)
+    model = BacklashModel.from_coefficients(gaps, coefficients[:EDGE], slip_speed)
+    return BacklashFit(model, centre, errors[:EDGE], reconstructed, explained)
 
 
 def _wanted(has_gap: bool, spring: bool, refine: bool) -> NDArray[np.bool_]:
-    """Return which columns (9,) of the regressors a joint has."""
-    wanted = np.zeros(9, dtype=bool)
+    """Return which columns (10,) of the regressors a joint has."""
+    wanted = np.zeros(COLUMNS, dtype=bool)
     wanted[[STIFFNESS, DAMPING]] = spring
     wanted[[GAP_VISCOUS, GAP_DRY, LINK_VISCOUS, LINK_DRY]] = has_gap
     wanted[[MOTOR_VISCOUS, MOTOR_DRY]] = True
-    wanted[_EDGE] = has_gap and refine
+    wanted[EDGE] = has_gap and refine
+    wanted[CENTRE] = refine
     return wanted
 
 
-def _free_of_chatter(time: Vector, deflection: Vector, gap: float, memory: float) -> NDArray[np.bool_]:
-    """Return which samples (m,) are more than `memory` [s] after a chatter at an edge."""
-    edges = np.flatnonzero(np.diff(np.abs(deflection) < gap))
-    chatter = edges[:-1][np.diff(edges) <= _CHATTER]
-    last = np.full(time.size, -np.inf)
-    last[chatter] = time[chatter]
-    # Of each sample, the last chatter up to it; one sample more, in which it may have begun.
-    last = np.maximum.accumulate(last)
-    free: NDArray[np.bool_] = (time - last > memory) & (np.roll(last, -1) == last)
-    return free
+def _stretches(deflection: Vector, gap: float, margin: float) -> list[slice]:
+    """Return the samples between those in which the link rests at an edge of its gap."""
+    moving = np.ones(deflection.size, dtype=bool)
+    if gap > 0.0:
+        for begin, end in _runs(np.abs(np.abs(deflection) - gap) <= margin):
+            if end - begin >= _AT_REST:
+                # With a neighbour on each side: the rest may begin and end between the samples.
+                moving[max(begin - 1, 0) : end + 1] = False
+    return [slice(begin, end) for begin, end in _runs(moving) if end - begin >= _SHORTEST]
+
+
+def _runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Return first and one past the last index of each row of flags that are set."""
+    changes = np.flatnonzero(np.diff(flags, prepend=False, append=False))
+    return [(int(begin), int(end)) for begin, end in changes.reshape(-1, 2)]
+
+
+def _fit(
+    time: Vector, means: Matrix, residual: Vector, gain: float, stretches: list[slice], joint: int
+) -> tuple[Vector, Vector]:
+    """Return coefficients and standard errors of a residual (m,) by means (m - 1, c) of its columns.
+
+    In each stretch the filter starts from an unknown output, whose decay is taken out of both sides.
+    """
+    rows = []
+    for stretch in stretches:
+        stamps = time[stretch]
+        filtered = low_pass_series(stamps, means[stretch.start : stretch.stop - 1], gain)
+        half = 0.5 * gain * np.diff(stamps)
+        decay = np.cumprod(np.concatenate([[1.0], (1.0 - half) / (1.0 + half)]))
+        decay /= np.linalg.norm(decay)
+        both = np.column_stack([filtered, residual[stretch]])
+        rows.append(both - np.outer(decay, decay @ both))
+    stacked = np.vstack(rows) if rows else np.zeros((0, means.shape[1] + 1))
+    return _least_squares(stacked[:, :-1], stacked[:, -1], joint)
 
 
 def _least_squares(columns: Matrix, values: Vector, joint: int) -> tuple[Vector, Vector]:

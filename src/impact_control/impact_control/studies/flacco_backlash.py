@@ -131,9 +131,10 @@ _ASSUMPTIONS = (
     f"Encoders of 17 bit on both sides ({1e6 * POSITION_NOISE:.0f} urad of noise), velocities with the noise of Proper "
     "2021 (3.5), 1 kHz where the source has 100 Hz.",
     f"K_r = {IDENTIFICATION_GAIN:g} 1/s as in the source; K_bs is not published: {DETECTION_GAIN:g} 1/s.",
-    "The source chose thresholds by hand; here they are 1.5 times the largest residual of the identification and of a "
-    "recording at rest. The same ones serve the classical residual, which is given the motor's inertia and the "
-    "friction beyond the gap, so that the gap is the only thing that it does not know.",
+    "The source chose thresholds by hand; here they are twice the largest residual of the identification and of a "
+    "recording at rest, and above that what the noise of the motors' velocity takes from their dry friction while they "
+    "creep to rest. The same ones serve the classical residual, which is given the motor's inertia and the friction "
+    "beyond the gap, so that the gap is the only thing that it does not know.",
     "A contact on link i is a random torque on joints 1 to i, three to six times the thresholds that the source "
     "gives (a quarter of it at joint 7), a half sine of 0.3 to 0.5 s.",
 )

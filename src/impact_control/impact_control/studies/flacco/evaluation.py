@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from impact_control.observation import BacklashModel
 from impact_control.studies.flacco.experiments import DETECTION_GAIN, Contact
 from impact_control.types import Matrix, Vector
 
@@ -16,14 +17,38 @@ AFTER = 5.0 / DETECTION_GAIN
 START = 0.3
 """[s] of a recording that are left out: the links fall to the edge of their gaps."""
 
-MARGIN = 1.5
+MARGIN = 2.0
 """Threshold over the largest residual of a motion without contact."""
 
+_POINTS, _CREEP = 40, 5.0
+"""Points of the mean over the noise; speeds up to which it is looked at, over the slip speed."""
 
-def thresholds(*runs: tuple[Matrix, Vector]) -> Vector:
-    """Return thresholds (n,) [Nm] from residuals (m, n) without contact, each with its time (m,) [s]."""
+
+def creep_allowance(model: BacklashModel, motor_velocity: Matrix) -> Vector:
+    """Return what a residual may be wrong by (n,) [Nm] while a motor creeps: noise takes from its dry friction.
+
+    The mean of tanh(v / s) with noise in v is below it, the more so where it bends: at most by a part that depends on
+    the noise only. A motor creeps to rest through all these speeds after a contact, which no recording without
+    contact shows. motor_velocity: (m, n) [rad/s] of motors at rest; what changes from a sample to the next is noise.
+    """
+    noise = np.std(np.diff(motor_velocity, axis=0), axis=0) / np.sqrt(2.0)
+    points, weights = np.polynomial.hermite_e.hermegauss(_POINTS)
+    speeds = np.linspace(0.0, _CREEP * model.slip_speed, 10 * _POINTS)[:, None]
+    lost = np.zeros_like(model.motor_dry)
+    for j, deviation in enumerate(noise):
+        mean = np.tanh((speeds + deviation * points) / model.slip_speed) @ weights / np.sum(weights)
+        lost[j] = np.max(np.tanh(speeds[:, 0] / model.slip_speed) - mean)
+    allowance: Vector = np.abs(model.motor_dry) * lost
+    return allowance
+
+
+def thresholds(allowance: Vector, *runs: tuple[Matrix, Vector]) -> Vector:
+    """Return thresholds (n,) [Nm] from residuals (m, n) without contact, each with its time (m,) [s].
+
+    allowance: (n,) [Nm] of `creep_allowance`, above what the residuals ask for.
+    """
     largest = [np.max(np.abs(residual[time > START]), axis=0) for residual, time in runs]
-    return np.asarray(MARGIN * np.max(largest, axis=0), dtype=np.float64)
+    return np.asarray(MARGIN * np.max(largest, axis=0) + allowance, dtype=np.float64)
 
 
 def crossings(deflection: Vector, gap: float) -> list[tuple[int, int]]:

@@ -188,7 +188,7 @@ def identify(recording: Recording, gap: GapMeasurement, drive: Drive) -> tuple[B
         IDENTIFICATION_GAIN,
         gaps,
         spring=drive.spring,
-        refine_gap=drive is Drive.SPRING,
+        refine=drive is Drive.SPRING,
     )
     return fit, residual
 

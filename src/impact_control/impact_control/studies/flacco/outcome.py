@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from impact_control.identification.backlash import BacklashFit, GapMeasurement
-from impact_control.observation import BacklashModel
 from impact_control.studies.flacco.arm import JOINTS, HangingArm, Recording
 from impact_control.studies.flacco.evaluation import (
     AFTER,
+    START,
     CrossingCount,
     alarm_count,
     count_crossings,
+    creep_allowance,
     delay,
     thresholds,
 )
@@ -128,23 +129,25 @@ def compute(seed: int, durations: Durations, progress: Progress) -> Outcome:
     def run(recording: Recording) -> Run:
         return Run(
             recording,
-            backlash_residual(recording, fit.model, gap.centre, Drive.SPRING),
+            backlash_residual(recording, fit.model, gap.centre + fit.centre, Drive.SPRING),
             classical_residual(recording, fit.model),
         )
 
-    def calibrated(model: BacklashModel, drive: Drive) -> Vector:
+    def calibrated(found: BacklashFit, drive: Drive) -> Vector:
         # Rest belongs to it: the noise of the motors' velocity in the dry friction is largest there.
-        quiet = [(backlash_residual(one, model, gap.centre, drive), one.time) for one in (moved, rest)]
-        return thresholds(*quiet)
+        centre = gap.centre + found.centre
+        quiet = [(backlash_residual(one, found.model, centre, drive), one.time) for one in (moved, rest)]
+        return thresholds(creep_allowance(found.model, rest.motor_velocity[rest.time > START]), *quiet)
 
-    threshold = calibrated(fit.model, Drive.SPRING)
+    threshold = calibrated(fit, Drive.SPRING)
     free, first_run, contact_run = run(validation), run(first), run(touched)
     variants = {}
     for drive in Drive:
         other = fit if drive is Drive.SPRING else identify(moved, gap, drive)[0]
-        bound = calibrated(other.model, drive)
-        quiet = backlash_residual(validation, other.model, gap.centre, drive)
-        loud = backlash_residual(touched, other.model, gap.centre, drive)
+        bound = calibrated(other, drive)
+        centre = gap.centre + other.centre
+        quiet = backlash_residual(validation, other.model, centre, drive)
+        loud = backlash_residual(touched, other.model, centre, drive)
         found = sum(delay(loud, touched.time, bound, contact) is not None for contact in pushed)
         variants[drive] = Variant(other.explained, bound, alarm_count(quiet, validation.time, bound), found)
 

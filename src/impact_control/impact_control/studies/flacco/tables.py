@@ -66,12 +66,9 @@ def targets_table(outcome: Outcome) -> Table:
 
 def gaps_table(outcome: Outcome) -> Table:
     """Gaps: Romeo's, measured by hand, corrected by the identification."""
-    rows = tuple(
-        (j + 1, 1e3 * float(true), 1e3 * float(measured), 1e3 * float(refined))
-        for j, (true, measured, refined) in enumerate(
-            zip(JOINTS.gap, outcome.gap.gap, outcome.fit.model.gap, strict=True)
-        )
-    )
+    centre = outcome.gap.centre
+    columns = (JOINTS.gap, outcome.gap.gap, outcome.fit.model.gap, centre, centre + outcome.fit.centre)
+    rows = tuple((j + 1, *(1e3 * float(column[j]) for column in columns)) for j in range(JOINTS.gap.size))
     return Table(
         "gaps",
         "Half-width of the gaps",
@@ -80,9 +77,12 @@ def gaps_table(outcome: Outcome) -> Table:
             Column("Romeo,\nsimulated", "mrad", 2),
             Column("by hand", "mrad", 2),
             Column("corrected", "mrad", 3),
+            Column("centre\nby hand", "mrad", 4),
+            Column("centre\ncorrected", "mrad", 4),
         ),
         rows,
-        note="By hand the contact is strained a little; what is found in joints 5 and 6, which have no gap, is that.",
+        note="By hand the contact is strained a little; what is found in joints 5 and 6, which have no gap, is that. "
+        "The simulated centres are at 0.",
     )
 
 

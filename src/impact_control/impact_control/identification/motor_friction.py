@@ -1,0 +1,82 @@
+"""Motor friction as the task feels it, from the feedback that repeated runs need. van Steen 2024, appendix A.
+
+A run of the reference without impact and with everything else fed forward leaves to the feedback what friction takes.
+Its mean over the runs, fed forward, takes its place. Ante- and post-impact modes are identified apart, each with runs
+of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from impact_control.checks import finite_array
+from impact_control.errors import InvalidInputError
+from impact_control.identification.net_feedback import Track, feedback_acceleration
+from impact_control.types import Matrix, Vector
+
+
+@dataclass(frozen=True, eq=False)
+class MotorFriction:
+    """What to feed forward against friction along a reference.
+
+    Attributes:
+        time: (m,) [s] stamps of the reference.
+        acceleration: a_fric (m, d) [m/s^2], in the frame of the reference; its sign is that of the feedback, against
+            friction.
+        standard_error: (m, d) [m/s^2] of that mean, from the scatter of the runs.
+        runs: their number.
+    """
+
+    time: Vector
+    acceleration: Matrix
+    standard_error: Matrix
+    runs: int
+
+    def at(self, time: float) -> Vector:
+        """Return a_fric (d,) [m/s^2] at a time [s], linear between the stamps; the first or last one outside."""
+        return np.array([np.interp(time, self.time, column) for column in self.acceleration.T])
+
+
+def identify_motor_friction(
+    time: Vector,
+    reference: Track,
+    runs: Sequence[Track],
+    stiffness: float,
+    *,
+    compensation: MotorFriction | None = None,
+) -> MotorFriction:
+    """Return a_fric from the feedback of runs along a reference: van Steen 2024 (30), and its mean (31).
+
+    The feedback only answers to errors: it is behind the friction by about 2 / sqrt(k_p), and where friction changes
+    faster it is smoothed. Runs with the compensation found so far, given as `compensation`, add what was left of it.
+
+    Args:
+        time: (m,) [s], increasing, of the samples of all runs.
+        reference: wanted track of the point, (m, d).
+        runs: what was measured, each (m, d); at least two, so that their scatter is known.
+        stiffness: k_p [1/s^2] of the runs, above 0.
+        compensation: what the runs were given against friction; None for nothing. The same stamps.
+
+    Raises InvalidInputError for anything else.
+    """
+    samples, directions = reference.position.shape
+    stamps = finite_array("time", time, (samples,))
+    if not np.all(np.diff(stamps) > 0.0):
+        raise InvalidInputError("time", time, "increasing stamps")
+    if len(runs) < 2:
+        raise InvalidInputError("runs", len(runs), "at least two")
+    if compensation is not None and not np.array_equal(compensation.time, stamps):
+        raise InvalidInputError("compensation", compensation.time, "one with the stamps of the runs")
+    one = np.ones(samples)
+    feedback = np.array([feedback_acceleration(reference, run, stiffness, one) for run in runs])
+    given = np.zeros((samples, directions)) if compensation is None else compensation.acceleration
+    return MotorFriction(
+        time=stamps,
+        acceleration=given + feedback.mean(axis=0),
+        standard_error=feedback.std(axis=0, ddof=1) / math.sqrt(len(runs)),
+        runs=len(runs),
+    )
