@@ -11,7 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
-from impact_control.cli import app
+from impact_control.cli import app, main
 from impact_control.errors import InvalidInputError
 from impact_control.studies import (
     Column,
@@ -25,6 +25,7 @@ from impact_control.studies import (
     find_study,
     run_study,
 )
+from impact_control.studies.study import columns
 from impact_control.studies.terminal import studies_text, study_text
 
 
@@ -108,6 +109,20 @@ def test_a_run_writes_report_tables_and_pictures(tmp_path):
         assert text in page
 
 
+def test_marked_words_stay_on_the_left(tmp_path):
+    table = Table("said", "Said", columns(("where", "ours")), (("here", "as published"),), {(0, 1): Mark.BAD})
+    study = Study(
+        "sample", "A sample", "Nobody 2024", "Nothing.", lambda *_: StudyResult((table,), (), (), "No.", False)
+    )
+    _, report = run_study(study, tmp_path)
+    assert '<td class="bad text">as published</td>' in report.read_text()
+
+
+def test_columns_side_by_side_share_their_unit():
+    assert columns(("a", "b"), "ms", 1) == (Column("a", "ms", 1), Column("b", "ms", 1))
+    assert columns(name for name in "ab")[1] == Column("b")
+
+
 def test_the_same_seed_writes_the_same_files(tmp_path):
     for place in ("first", "second"):
         run_study(STUDY, tmp_path / place, seed=7, quick=True)
@@ -129,6 +144,21 @@ def test_an_output_that_is_no_directory_is_refused_before_the_study_runs(tmp_pat
     assert not ran
 
 
+def test_an_interruption_says_how_to_go_on(tmp_path, monkeypatch, capsys):
+    def interrupted(_seed, _quick, _progress):
+        raise KeyboardInterrupt
+
+    study = Study("sample", "A sample", "Nobody 2024", "Nothing.", interrupted)
+    monkeypatch.setattr("impact_control.studies.find_study", lambda _name: study)
+    monkeypatch.setattr(sys, "argv", ["impact-control", "study", "sample", "-o", str(tmp_path)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == (
+        "impact-control: study sample interrupted; finished trials are kept, the same command goes on from there\n"
+    )
+
+
 def test_the_terminal_shows_all_of_it():
     text = study_text(STUDY, answer(0, True, lambda *_: None))
     for part in (*("0.33", "1.50", "2.00"), "Errors <b>", "✓ Smaller", "- And quick", "Time passes.", "It holds."):
@@ -136,6 +166,13 @@ def test_the_terminal_shows_all_of_it():
     assert max(map(len, text.splitlines())) <= 80
     assert "\x1b" not in text
     assert "\x1b[" in study_text(STUDY, answer(0, True, lambda *_: None), color=True)
+
+
+def test_words_that_do_not_fit_are_broken_and_not_cut_off():
+    table = Table("wide", "Wide", columns(f"{name}{'configuration' * 2}" for name in "abcdefgh"), (("word",) * 8,))
+    text = study_text(STUDY, StudyResult((table,), (), (), "It holds.", holds=True))
+    assert "\N{HORIZONTAL ELLIPSIS}" not in text
+    assert max(map(len, text.splitlines())) <= 160
 
 
 def test_the_command_lists_the_studies_and_refuses_others():

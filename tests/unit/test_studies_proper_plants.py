@@ -10,6 +10,7 @@ import pytest
 from impact_control.robots import Dynamics, InertiaModel, load_robot
 from impact_control.studies.proper_plants import STUDY
 from impact_control.studies.three_plants import measures
+from impact_control.studies.three_plants.claims import claims, claims_table, verdict
 from impact_control.studies.three_plants.course import (
     DETECTION_DELAY,
     EXPECTED_NORMAL,
@@ -20,7 +21,7 @@ from impact_control.studies.three_plants.course import (
     tilted_surface,
 )
 from impact_control.studies.three_plants.response import SCENARIOS, PlantModel, respond
-from impact_control.studies.three_plants.statements import claims, claims_table, findings
+from impact_control.studies.three_plants.statements import findings
 from impact_control.studies.three_plants.tables import (
     contacts_table,
     convergence_table,
@@ -181,7 +182,14 @@ def test_flexible_joints_ring_around_the_rigid_ones(cases):
 
 def test_tables_and_findings_are_made_of_these_numbers(cases):
     said = claims(cases)
-    assert len(claims_table(said).rows) == len(said) >= 10
+    table = claims_table({400.0: said, 200.0: said})
+    assert len(table.rows) == len(said) >= 10
+    assert all(row[2] == row[3] for row in table.rows)
+    agree = sum(claim.agrees for claim in said)
+    assert verdict({400.0: said})[0] == (agree == len(said))
+    assert f"{agree} of {len(said)} with the gain 400" in verdict({400.0: said})[1]
+    agreeing = tuple(replace(claim, agrees=True) for claim in said)
+    assert verdict({400.0: said, 200.0: agreeing})[0]
     assert len(velocities_table(cases).rows) == 12
     assert len(convergence_table(cases).rows) == 24
     contacts = contacts_table(cases).rows

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +13,7 @@ import pytest
 
 from impact_control.errors import InvalidInputError
 from impact_control.studies import trials
-from impact_control.studies.trials import run_trials, trials_directory
+from impact_control.studies.trials import from_arrays, run_trials, trials_directory
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,31 @@ class Throw:
 
 
 CALLS = []
+
+SLOW_TRIALS = """
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from impact_control.studies.trials import run_trials
+
+
+def slow(case):
+    time.sleep(float(sys.argv[2]))
+    return {"values": np.random.default_rng(case).normal(size=3)}
+
+
+if __name__ == "__main__":
+    try:
+        print("starts", flush=True)
+        found = run_trials(slow, range(40), Path(sys.argv[1]), 2, lambda _done, text: print(text, flush=True))
+        print(*(one["values"].tolist() for one in found), sep="\\n")
+    except KeyboardInterrupt:
+        sys.exit(7)
+"""
+"""A program of its own, which can get a signal."""
 
 
 def throw(case):
@@ -70,8 +99,45 @@ def test_an_interrupted_run_goes_on(tmp_path):
     cases = [Throw(0), Throw(1), Throw(99), Throw(2)]
     with pytest.raises(KeyboardInterrupt):
         run_trials(throw, cases, tmp_path, 1, silent)
-    run_trials(throw, [Throw(0), Throw(1), Throw(2)], tmp_path, 1, silent)
+    told = []
+    run_trials(throw, [Throw(0), Throw(1), Throw(2)], tmp_path, 1, lambda *step: told.append(step))
     assert CALLS == [0, 1, 99, 2]
+    assert told == [(2 / 3, "2 of 3 trials found"), (1.0, "trial 3 of 3")]
+
+
+@pytest.mark.parametrize("line", ["starts", "trial 3 of 40"])
+def test_ctrl_c_ends_all_processes_quietly_and_the_next_run_goes_on(tmp_path, line):
+    (tmp_path / "slow.py").write_text(SLOW_TRIALS)
+    command = [sys.executable, tmp_path / "slow.py", tmp_path / "kept"]
+    first = subprocess.Popen(
+        [*command, "0.3"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # A test that runs in the background has the signal ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    while first.stdout.readline().strip() != line:
+        assert first.poll() is None
+    # To the group, as a terminal sends it.
+    os.killpg(first.pid, signal.SIGINT)
+    _, errors = first.communicate(timeout=60.0)
+    assert first.returncode == 7
+    assert errors == ""
+    kept = len(list((tmp_path / "kept").glob("*"))) if (tmp_path / "kept").exists() else 0
+    assert (kept >= 3) == (line != "starts")
+    assert kept < 40
+    _, *told = subprocess.run([*command, "0"], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert told[0] == (f"{kept} of 40 trials found" if kept else "trial 1 of 40")
+    assert told[-40:] == [str(np.random.default_rng(case).normal(size=3).tolist()) for case in range(40)]
+    assert len(told) == 40 + (40 - kept) + bool(kept)
+
+
+def test_arrays_become_the_dataclass_whose_fields_they_name():
+    arrays = {"seed": np.asarray(4), "values": np.ones(2)}
+    assert from_arrays(Throw, arrays, size=5) == Throw(4, 5)
+    assert type(from_arrays(Throw, arrays, size=5).seed) is int
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -105,6 +171,13 @@ def test_results_of_other_sources_are_removed(tmp_path, monkeypatch):
 def test_no_workers_are_refused(tmp_path):
     with pytest.raises(InvalidInputError, match="workers"):
         run_trials(throw, [Throw(0)], tmp_path, 0, silent)
+
+
+def test_a_directory_that_cannot_be_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InvalidInputError, match="XDG_CACHE_HOME"):
+        run_trials(throw, [Throw(0)], tmp_path / "file" / "kept", 1, silent)
+    assert CALLS == []
 
 
 def test_the_cache_directory_follows_its_variable(tmp_path, monkeypatch):

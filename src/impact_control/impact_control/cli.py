@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from impact_control.errors import ImpactControlError
+from impact_control.errors import ImpactControlError, InterruptedByUserError
 from impact_control.graph import Shape
 from impact_control.pipeline import Outcome
 from impact_control.scenario import available_scenarios, describe_schema, load_scenario
@@ -181,12 +181,12 @@ def _bar(done: float) -> str:
 
 
 def main() -> None:
-    """Entry point: our own errors become one line."""
+    """Entry point: our own errors become one line. Exit code 130, as after Ctrl-C, when the user ended it."""
     try:
         app()
     except ImpactControlError as error:
         sys.stderr.write(f"impact-control: {error}\n")
-        sys.exit(1)
+        sys.exit(130 if isinstance(error, InterruptedByUserError) else 1)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class ImpactControlError(Exception):
-    """Base of all exceptions raised on purpose by this package."""
+    """Base of all exceptions raised on purpose by this package. They pass from one process to another unchanged."""
+
+    def __new__(cls, *given: Any) -> ImpactControlError:
+        """Remember what it is made of; what it says stands in `args`."""
+        error = super().__new__(cls, *given)
+        error._given = given
+        return error
+
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        """Make it anew from what it was made of."""
+        return type(self), self._given
+
+    _given: tuple[Any, ...]
+
+
+class InterruptedByUserError(ImpactControlError):
+    """The user asked to stop."""
 
 
 class InvalidInputError(ImpactControlError, ValueError):

@@ -24,7 +24,7 @@ from rclpy.task import Future
 from std_srvs.srv import SetBool, Trigger
 
 from impact_control.control import Mode
-from impact_control.errors import ImpactControlError
+from impact_control.errors import ImpactControlError, InterruptedByUserError
 from impact_control.graph import Duty, NodeSpec
 from impact_control.nodes import topics
 from impact_control.nodes.calls import CALL_PATIENCE, START_PATIENCE, Caller
@@ -46,10 +46,6 @@ class NodeDiedError(GraphError):
     def __init__(self, death: Death, log: str) -> None:
         super().__init__(f"{death}; all others were stopped{log}")
         self.death = death
-
-
-class InterruptedByUserError(GraphError):
-    """The user asked to stop."""
 
 
 @dataclass(frozen=True)

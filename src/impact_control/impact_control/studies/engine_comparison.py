@@ -9,16 +9,28 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from impact_control.impacts import predict_multi_contact_impact
 from impact_control.impacts.contact_system import assemble
 from impact_control.studies.engines import drake_engine, mujoco_engine
 from impact_control.studies.engines.cases import EngineCase, all_cases
 from impact_control.studies.engines.convex_friction import convex_friction_velocity
-from impact_control.studies.study import Column, Finding, Mark, Progress, Study, StudyFigure, StudyResult, Table
+from impact_control.studies.study import (
+    Column,
+    Finding,
+    Mark,
+    Progress,
+    Study,
+    StudyFigure,
+    StudyResult,
+    Table,
+    columns,
+)
+from impact_control.studies.trials import run_trials, trials_directory
 from impact_control.types import Vector
 
 if TYPE_CHECKING:
@@ -83,6 +95,20 @@ ENGINES = (
 
 
 @dataclass(frozen=True)
+class EngineTrial:
+    """An impact in an engine, by their names."""
+
+    impact: str
+    engine: str
+
+
+def run_engine(trial: EngineTrial) -> Mapping[str, NDArray[Any]]:
+    """Return the velocities after the impact by body. Raises MissingDependencyError."""
+    case = next(case for case in all_cases() if case.name == trial.impact)
+    return next(engine for engine in ENGINES if engine.name == trial.engine).impact(case)
+
+
+@dataclass(frozen=True)
 class EngineRow:
     """One impact in one engine. Differences of the velocities of all bodies in the metric of the kinetic energy.
 
@@ -102,26 +128,19 @@ class EngineRow:
     rigid: bool
 
 
-def compare_engines(
-    cases: Sequence[EngineCase], engines: Sequence[Engine] = ENGINES, progress: Progress = lambda _part, _text: None
-) -> tuple[EngineRow, ...]:
-    """Return what the engines do in the impacts, case by case. Raises MissingDependencyError."""
-    rows = []
-    for i, case in enumerate(cases):
-        system = assemble(case.bodies, case.contacts)
-        ours = _stacked(case, predict_multi_contact_impact(case.bodies, case.contacts).velocities)
-        jump = ours - system.velocity
-        for j, engine in enumerate(engines):
-            progress((i + j / len(engines)) / len(cases), f"{case.name}: {engine.name}")
-            theirs = _stacked(case, engine.impact(case))
-            meant = convex_friction_velocity(system, engine.restitution) if engine.convex else ours
-            scale = np.sqrt(jump @ system.inertia @ jump)
-            difference, unexplained = (
-                float(np.sqrt(error @ system.inertia @ error) / scale) for error in (theirs - ours, theirs - meant)
-            )
-            reason = engine.reason if difference > AGREES else ""
-            rows.append(EngineRow(case.name, engine.name, difference, unexplained, reason, engine.rigid))
-    return tuple(rows)
+def compare(case: EngineCase, engine: Engine, after: Mapping[str, Vector]) -> EngineRow:
+    """Return what the velocities by body after an impact in an engine are beside those of our map."""
+    system = assemble(case.bodies, case.contacts)
+    ours = _stacked(case, predict_multi_contact_impact(case.bodies, case.contacts).velocities)
+    theirs = _stacked(case, after)
+    meant = convex_friction_velocity(system, engine.restitution) if engine.convex else ours
+    jump = ours - system.velocity
+    scale = np.sqrt(jump @ system.inertia @ jump)
+    difference, unexplained = (
+        float(np.sqrt(error @ system.inertia @ error) / scale) for error in (theirs - ours, theirs - meant)
+    )
+    reason = engine.reason if difference > AGREES else ""
+    return EngineRow(case.name, engine.name, difference, unexplained, reason, engine.rigid)
 
 
 def _stacked(case: EngineCase, velocities: Mapping[str, Vector]) -> Vector:
@@ -129,8 +148,10 @@ def _stacked(case: EngineCase, velocities: Mapping[str, Vector]) -> Vector:
 
 
 def _run(_seed: int, quick: bool, progress: Progress) -> StudyResult:
-    cases = all_cases()
-    rows = compare_engines(cases[:4] if quick else cases, ENGINES, progress)
+    pairs = [(case, engine) for case in (all_cases()[:4] if quick else all_cases()) for engine in ENGINES]
+    trials = [EngineTrial(case.name, engine.name) for case, engine in pairs]
+    found = run_trials(run_engine, trials, trials_directory("engine_comparison"), 1 if quick else None, progress)
+    rows = [compare(case, engine, after) for (case, engine), after in zip(pairs, found, strict=True)]
     rigid = [row for row in rows if row.rigid]
     agreeing = [row for row in rigid if row.difference <= AGREES]
     unexplained = max(row.unexplained for row in rigid)
@@ -170,11 +191,9 @@ ASSUMPTIONS = (
 
 
 def _table(rows: Sequence[EngineRow]) -> Table:
-    columns = (
-        Column("impact"),
-        Column("engine"),
-        Column("from our map", "%", 3),
-        Column("from what the\nengine means", "%", 3),
+    head = (
+        *columns(("impact", "engine")),
+        *columns(("from our map", "from what the\nengine means"), "%", 3),
         Column("reason"),
     )
     cells = tuple((row.impact, row.engine, 100 * row.difference, 100 * row.unexplained, row.reason) for row in rows)
@@ -188,11 +207,15 @@ def _table(rows: Sequence[EngineRow]) -> Table:
         "Differences of the velocities after the impact, in the metric of the kinetic energy, as part of the jump. "
         "What an engine means: its friction, convex or not, and its restitution, in a rigid contact."
     )
-    return Table("engines", "Impacts in physics engines", columns, cells, marks, note)
+    return Table("engines", "Impacts in physics engines", head, cells, marks, note)
 
 
 def _figure(rows: Sequence[EngineRow]) -> StudyFigure:
-    caption = "Difference from our map as part of the jump. Hollow: from what the engine means by friction and contact."
+    caption = (
+        "Difference from our map as part of the jump; left edge: rounding. Hollow: from what the engine means by "
+        f"friction and contact, below the other where they are the same. Dashed: {100.0 * AGREES:g} %, the agreement "
+        "asked of settings close to rigid."
+    )
     return StudyFigure("engines", "Impacts in physics engines", caption, lambda: _draw(rows))
 
 

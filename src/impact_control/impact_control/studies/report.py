@@ -20,12 +20,14 @@ li.bad::marker { content: "✗  "; color: var(--bad); }
 div.wide { overflow-x: auto; }
 p.note { color: var(--soft); font-size: .88rem; margin: .4rem 0 0; }
 table.grid .text { text-align: left; }
+table.grid td.text { font-weight: 400; }
 table.grid thead th { vertical-align: bottom; white-space: pre-line; }
 table.dense { font-size: .78rem; }
 table.dense th, table.dense td { padding: .2rem .22rem; }
 @media print {
   table.dense { font-size: 7pt; }
-  section.text { break-inside: auto; }
+  section, table { break-inside: auto; }
+  tr { break-inside: avoid; }
 }
 """
 
@@ -80,8 +82,8 @@ def _table(table: Table) -> str:
         cells = []
         for j, (column, cell) in enumerate(zip(table.columns, row, strict=True)):
             mark = table.mark(i, j)
-            kind = mark.value if mark is not Mark.PLAIN else texts[j]
-            cells.append(_cell("td" if j else "th", column.text(cell), kind))
+            kinds = (mark.value if mark is not Mark.PLAIN else "", texts[j])
+            cells.append(_cell("td" if j else "th", column.text(cell), " ".join(filter(None, kinds))))
         lines.append(f"<tr>{''.join(cells)}</tr>")
     note = f'<p class="note">{escape(table.note)}</p>\n' if table.note else ""
     rows = "\n".join(lines)

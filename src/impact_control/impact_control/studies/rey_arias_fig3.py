@@ -7,11 +7,12 @@ Planar arm, approach at 30 degrees with 0.1 m/s; then approach angles from 15 to
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from impact_control.robots import InertiaModel, RobotDescription, load_robot
+from impact_control.robots import InertiaModel
 from impact_control.studies.planar_impact.figure3 import (
     ANGLE,
     ANGLES,
@@ -19,18 +20,14 @@ from impact_control.studies.planar_impact.figure3 import (
     SPEED,
     SPEEDS,
     STIFFNESS_SCALES,
-    approach,
-    stiff_jump,
-    surface,
+    PlanarImpact,
+    response_of,
+    run_impact,
+    stiff_impact,
     variants,
 )
 from impact_control.studies.planar_impact.jump import BEST, GrossJump, gross_jump, is_best, mean_error, relative_error
-from impact_control.studies.planar_impact.response import (
-    AfterImpact,
-    FlexibleResponse,
-    flexible_response,
-    rigid_response,
-)
+from impact_control.studies.planar_impact.response import AfterImpact, FlexibleResponse, rigid_response
 from impact_control.studies.planar_impact.statements import ASSUMPTIONS, exceptions, findings
 from impact_control.studies.planar_impact.tables import (
     Impacts,
@@ -41,38 +38,37 @@ from impact_control.studies.planar_impact.tables import (
     variants_table,
 )
 from impact_control.studies.study import Progress, Study, StudyFigure, StudyResult
+from impact_control.studies.trials import run_trials, trials_directory
 from impact_control.types import Matrix, Vector
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def sweep(robot: RobotDescription, angles: tuple[float, ...], speeds: tuple[float, ...], progress: Progress) -> Impacts:
-    """Return the jumps for all angles [deg] and velocities [m/s], with all endings."""
-    cases = [(after, angle, speed) for after in AfterImpact for angle in angles for speed in speeds]
-    jumps: dict[AfterImpact, dict[tuple[float, float], GrossJump]] = {after: {} for after in AfterImpact}
-    for i, (after, angle, speed) in enumerate(cases):
-        progress(0.1 + 0.6 * i / len(cases), f"{angle:g} deg, {speed:g} m/s, {after}")
-        response = flexible_response(robot, surface(), approach(angle, speed), after)
-        jumps[after][angle, speed] = gross_jump(response)
-    return jumps
-
-
 def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
     """Compute the study; nothing in it is random, so that `seed` changes nothing."""
     del seed
-    robot = load_robot("planar_rrr")
-    progress(0.0, "the impact of Fig. 3")
-    responses = {after: flexible_response(robot, surface(), approach(), after) for after in AfterImpact}
-    shown = {after: gross_jump(response) for after, response in responses.items()}
-    rigid = {model: rigid_response(responses[AfterImpact.FOLLOW], model) for model in InertiaModel}
     angles, speeds = ((30.0, 90.0), (SPEED,)) if quick else (ANGLES, SPEEDS)
-    impacts = sweep(robot, angles, speeds, progress)
-    progress(0.7, "variants")
-    other = variants(quick)
-    progress(0.8, "stiff joints")
     scales = STIFFNESS_SCALES[:2] if quick else STIFFNESS_SCALES
-    stiff = {ending.name: [stiff_jump(robot, scale, ending) for scale in scales] for ending in ENDINGS}
+    figure = {after: PlanarImpact(after) for after in AfterImpact}
+    swept = [PlanarImpact(after, angle, speed) for after in AfterImpact for angle in angles for speed in speeds]
+    varied = variants(quick)
+    stiffened = {ending.name: [stiff_impact(scale, ending) for scale in scales] for ending in ENDINGS}
+    chosen = chain(*(by_after.values() for by_after in varied.values()), *stiffened.values())
+    # The impact of the figure is one of the sweep and one of the variants.
+    cases = list(dict.fromkeys([*figure.values(), *swept, *chosen]))
+    found = run_trials(run_impact, cases, trials_directory("rey_arias_fig3"), 1 if quick else None, progress)
+    every = {impact: response_of(impact, arrays) for impact, arrays in zip(cases, found, strict=True)}
+    jump = {impact: gross_jump(response) for impact, response in every.items()}
+    responses = {after: every[impact] for after, impact in figure.items()}
+    shown = {after: jump[impact] for after, impact in figure.items()}
+    impacts: Impacts = {
+        after: {(impact.angle, impact.speed): jump[impact] for impact in swept if impact.after is after}
+        for after in AfterImpact
+    }
+    other = {name: {after: jump[impact] for after, impact in by_after.items()} for name, by_after in varied.items()}
+    stiff = {name: [jump[impact] for impact in by_scale] for name, by_scale in stiffened.items()}
+    rigid = {model: rigid_response(responses[AfterImpact.FOLLOW], model) for model in InertiaModel}
     offsets = _offsets(responses[AfterImpact.FOLLOW], rigid)
     count = sum(map(len, impacts.values()))
     best = sum(is_best(jump) for by_case in impacts.values() for jump in by_case.values())

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from impact_control.robots import load_robot
-from impact_control.simulation import FlexibleJointPlant
+from impact_control.simulation import PlantOptions
 from impact_control.studies.rey_arias import published
 from impact_control.studies.rey_arias.evaluation import evaluate_type
 from impact_control.studies.rey_arias.experiments import (
@@ -14,22 +13,21 @@ from impact_control.studies.rey_arias.experiments import (
     SCATTER,
     STEEL,
     TYPES,
-    impact_configuration,
-    prepare,
-    run_trial,
+    Repetition,
+    Trial,
+    experiment_robot,
+    run_repetition,
 )
 from impact_control.studies.rey_arias.outcome import Outcome
 from impact_control.studies.rey_arias.statements import findings, verdict
 from impact_control.studies.rey_arias.tables import tables
 from impact_control.studies.study import Progress, Study, StudyFigure, StudyResult
+from impact_control.studies.trials import from_arrays, run_trials, trials_directory
 
 REPETITIONS = 5
 """Of each type of experiment, section IV."""
 
 QUICK_REPETITIONS = 2
-
-MOTOR_INERTIA = "rey_arias_2024"
-"""The set of B_theta, Table I of the source."""
 
 ASSUMPTIONS = (
     "The configurations are not published: the sphere meets the plate 0.40 m (backward, lateral) or 0.45 m (forward) "
@@ -54,18 +52,15 @@ ASSUMPTIONS = (
 
 
 def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
-    robot = load_robot("panda", "sphere", MOTOR_INERTIA)
-    plant = FlexibleJointPlant(robot, impact_configuration(robot, TYPES[0]))
     seeds = np.random.default_rng(seed).integers(0, 2**32, (len(TYPES), REPETITIONS))
     repetitions = QUICK_REPETITIONS if quick else REPETITIONS
-    evaluations, first_trials = [], []
-    for i, experiment in enumerate(TYPES):
-        progress(i / len(TYPES), f"type {experiment.number}, {experiment.motion}")
-        setting = prepare(robot, experiment)
-        trials = [run_trial(plant, setting, noise=1.0, seed=int(number)) for number in seeds[i, :repetitions]]
-        first_trials.append(trials[0])
-        evaluations.append(evaluate_type(robot, trials))
-    outcome = Outcome(tuple(evaluations), first_trials[0], robot.noise.position, plant.options.sample_period)
+    cases = [Repetition(one.number, int(number)) for one in TYPES for number in seeds[one.number - 1, :repetitions]]
+    workers = 1 if quick else None
+    found = run_trials(run_repetition, cases, trials_directory("rey_arias_tables"), workers, progress)
+    trials = [from_arrays(Trial, arrays) for arrays in found]
+    robot = experiment_robot()
+    evaluations = [evaluate_type(robot, trials[i : i + repetitions]) for i in range(0, len(trials), repetitions)]
+    outcome = Outcome(tuple(evaluations), trials[0], robot.noise.position, PlantOptions().sample_period)
     holds, sentence = verdict(outcome)
     return StudyResult(
         tables=tables(outcome),
@@ -120,7 +115,8 @@ def _figures(outcome: Outcome) -> tuple[StudyFigure, ...]:
             "friction_coefficient",
             "The friction coefficient found again",
             "Mean absolute error over the coefficient in the map with B_theta, by type; solid forward, broken "
-            "backward, dotted lateral. Dots: minima. Dashed line: the friction of the simulated plate.",
+            "backward, dotted lateral; a curve ends where the error is large. Dots: minima. Dashed line: the friction "
+            "of the simulated plate.",
             lambda: figures.draw_friction(outcome.evaluations),
         ),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from impact_control.errors import InvalidInputError
+from impact_control.errors import InterruptedByUserError, InvalidInputError
 from impact_control.studies.study import Progress, Study, StudyResult, Table
 
 
@@ -16,7 +16,7 @@ def run_study(
 
     Files go to `output`/`study.name`: report.html, a CSV file for each table, a PNG file for each figure; those
     of an earlier run are replaced. seed: at least 0. Raises InvalidInputError for a seed or a directory that cannot
-    be, before anything runs, and what the study raises.
+    be, before anything runs, ImpactControlError when it is interrupted (Ctrl-C), and what the study raises.
     """
     # Late, so that listing the studies does not load the drawing library.
     from impact_control.studies.report import write_report
@@ -29,7 +29,12 @@ def run_study(
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidInputError("output", str(output), f"a directory to write to; {error.strerror}") from error
-    result = study.run(seed, quick, progress or _silent)
+    try:
+        result = study.run(seed, quick, progress or _silent)
+    except KeyboardInterrupt as interruption:
+        raise InterruptedByUserError(
+            f"study {study.name} interrupted; finished trials are kept, the same command goes on from there"
+        ) from interruption
     for table in result.tables:
         write_csv(table, directory / f"{table.name}.csv")
     return result, write_report(study, result, directory, seed=seed, quick=quick)

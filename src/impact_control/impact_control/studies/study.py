@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from impact_control.recording.summary import Mark
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Cell", "Column", "Finding", "Mark", "Progress", "Study", "StudyFigure", "StudyResult", "Table"]
+__all__ = ["Cell", "Column", "Finding", "Mark", "Progress", "Study", "StudyFigure", "StudyResult", "Table", "columns"]
 
 Cell = str | int | float | None
 """What may stand in a table; None where there is nothing."""
@@ -54,6 +54,11 @@ class Column:
         if not isinstance(cell, float):
             return str(cell)
         return f"{cell:.5g}" if self.decimals is None else f"{cell:.{self.decimals}f}"
+
+
+def columns(names: Iterable[str], unit: str = "", decimals: int | None = None) -> tuple[Column, ...]:
+    """Return columns side by side that have unit and decimals in common."""
+    return tuple(Column(name, unit, decimals) for name in names)
 
 
 @dataclass(frozen=True)

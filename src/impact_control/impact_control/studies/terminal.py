@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from io import StringIO
 
 from rich import box
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, Group, JustifyMethod, RenderableType
 from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -47,7 +47,8 @@ def _table(table: Table) -> RichTable:
     title = Text(table.title, "bold")
     shown = RichTable(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False, padding=(0, 1, 0, 0))
     for j, column in enumerate(table.columns):
-        shown.add_column(Text(column.broken_heading), justify="left" if table.has_words(j) else "right")
+        side: JustifyMethod = "left" if table.has_words(j) else "right"
+        shown.add_column(Text(column.broken_heading), justify=side, overflow="fold")
     for i, row in enumerate(table.rows):
         cells = zip(table.columns, row, strict=True)
         shown.add_row(*(Text(column.text(cell), _STYLES[table.mark(i, j)]) for j, (column, cell) in enumerate(cells)))

@@ -6,11 +6,12 @@ import hashlib
 import os
 import pickle
 import signal
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import fields
 from functools import lru_cache
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context, parent_process, resource_tracker
 from pathlib import Path
 from threading import Thread
 from typing import Any, TypeVar
@@ -23,6 +24,7 @@ from impact_control.errors import InvalidInputError
 from impact_control.studies.study import Progress
 
 Case = TypeVar("Case")
+Made = TypeVar("Made")
 
 Trial = dict[str, NDArray[Any]]
 """What came out of one trial: arrays of numbers by name."""
@@ -51,10 +53,11 @@ def run_trials(
         function, case and source of this package finds it; results of other sources are removed. None keeps
         nothing.
     workers: processes, at least 1; with 1 everything runs in this one. None for one on each core.
-    progress: called after each trial.
+    progress: called after each trial, and first with what was found.
 
     An interruption (Ctrl-C) or an error in a trial ends the run after the trials that are running; what is done
-    is kept. An error names its case. Raises InvalidInputError for workers below 1, and what the function raises.
+    is kept. An error names its case. Raises InvalidInputError for workers below 1 and for a directory that
+    cannot be, and what the function raises.
     """
     workers = _cores() if workers is None else workers
     if workers < 1:
@@ -62,11 +65,17 @@ def run_trials(
     name = f"{function.__module__}.{function.__qualname__}"
     paths = [None if directory is None else directory / _file_name(name, case) for case in cases]
     if directory is not None:
-        directory.mkdir(parents=True, exist_ok=True)
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            allowed = f"a directory to write to, below XDG_CACHE_HOME or ~/.cache; {error.strerror}"
+            raise InvalidInputError("directory of trials", str(directory), allowed) from error
         _remove_results_of_other_sources(directory)
     results = [None if path is None else _read(path) for path in paths]
     missing = [index for index, result in enumerate(results) if result is None]
     done = len(cases) - len(missing)
+    if done:
+        progress(done / len(cases), f"{done} of {len(cases)} trials found")
 
     def take(index: int, result: Trial) -> None:
         nonlocal done
@@ -80,16 +89,26 @@ def run_trials(
     else:
         # New processes and not copies of this one: its threads (drawing, numeric libraries) would not come along.
         with ProcessPoolExecutor(min(workers, len(missing)), get_context("spawn"), _follow_parent) as pool:
-            futures: dict[Future[Trial], int] = {
-                pool.submit(_run, function, cases[index], paths[index]): index for index in missing
-            }
             try:
+                with _interruption_kept_back():
+                    futures: dict[Future[Trial], int] = {
+                        pool.submit(_run, function, cases[index], paths[index]): index for index in missing
+                    }
                 for future in as_completed(futures):
                     take(futures[future], future.result())
             except BaseException:
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
     return [result for result in results if result is not None]
+
+
+def from_arrays(kind: type[Made], arrays: Mapping[str, NDArray[Any]], **others: object) -> Made:
+    """Return the dataclass `kind` made of others and of the arrays by the name of its fields.
+
+    An array without axes becomes the number or text that it holds; arrays of other names are left out.
+    """
+    names = [entry.name for entry in fields(kind) if entry.name in arrays]  # type: ignore[arg-type]
+    return kind(**{name: arrays[name] if arrays[name].ndim else arrays[name].item() for name in names}, **others)
 
 
 def _cores() -> int:
@@ -99,9 +118,20 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
+@contextmanager
+def _interruption_kept_back() -> Iterator[None]:
+    """Let Ctrl-C wait. A process that is started inside never sees it: it is for the one that started it."""
+    # Started by the first of them otherwise, and it ends with the signal let through.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _follow_parent() -> None:
-    """Leave Ctrl-C to the process that started this one, which waits for the running trials; end when it is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """End when the process that started this one is gone; as long as it is there, it waits for the running trials."""
     Thread(target=_end_with_parent, daemon=True).start()
 
 
@@ -120,9 +150,13 @@ def _run(function: Callable[[Case], Mapping[str, NDArray[Any]]], case: Case, pat
         error.add_note(f"in the trial {case!r}")
         raise
     if path is not None:
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            np.savez(file, allow_pickle=False, **result)
-        os.replace(file.name, path)
+        part = path.with_suffix(f".{os.getpid()}")
+        try:
+            with part.open("wb") as file:
+                np.savez(file, allow_pickle=False, **result)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
     return result
 
 

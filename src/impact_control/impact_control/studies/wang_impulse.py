@@ -8,23 +8,21 @@ all control modes down to motors that nothing slows down, walls of other stiffne
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from impact_control.robots import RobotDescription, load_robot
 from impact_control.studies.study import Mark, Progress, Study, StudyFigure, StudyResult
+from impact_control.studies.trials import from_arrays, run_trials, trials_directory
 from impact_control.studies.wang import published
-from impact_control.studies.wang.evaluation import Limit, ratio_table, run_case
-from impact_control.studies.wang.measurement import measure
-from impact_control.studies.wang.options import (
-    CONFIGURATIONS,
-    Approach,
-    InertiaOption,
-    predicted_impulses,
-    prepare_approach,
-)
+from impact_control.studies.wang.evaluation import Limit, evaluate_case, evaluate_limit, ratio_table
+from impact_control.studies.wang.impacts import GivenMass, Impact, fit_given_mass, observation, run_impact
+from impact_control.studies.wang.measurement import FittedStop
+from impact_control.studies.wang.options import CONFIGURATIONS, Approach, InertiaOption, prepare_approach
 from impact_control.studies.wang.outcome import Outcome
 from impact_control.studies.wang.statements import ASSUMPTIONS, findings, verdict
 from impact_control.studies.wang.tables import (
+    given_mass_table,
     impulse_table,
     mode_table,
     restitution_table,
@@ -32,16 +30,7 @@ from impact_control.studies.wang.tables import (
     velocity_table,
     wall_table,
 )
-from impact_control.studies.wang.trials import (
-    COMPARED,
-    RESTITUTION,
-    TYPICAL_SPEED,
-    WALL_STIFFNESS,
-    ControlMode,
-    Trial,
-    run_trial,
-    wall,
-)
+from impact_control.studies.wang.trials import COMPARED, RESTITUTION, TYPICAL_SPEED, WALL_STIFFNESS, ControlMode
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,18 +41,22 @@ WALLS = (5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7)
 MATERIALS = (0.15, 0.3, RESTITUTION, 0.9)
 """[-] Restitutions; below 0.15 lie those that the source fits to its forces."""
 
+GIVEN = (
+    InertiaOption.GENERALIZED_MOMENTUM,
+    InertiaOption.REDUCED_MOTORS,
+    InertiaOption.ALGEBRAIC,
+    InertiaOption.COMPOSITE,
+)
+"""Options whose mass is given to the fitted law."""
+
 _SWEPT = (ControlMode.TORQUE_HELD, ControlMode.VELOCITY_DRIVE, ControlMode.MOTORS_LOCKED)
 _QUICK_REPETITIONS = 2
-_SHARE_OF_CASES = 0.65
-"""Part of the time that the noisy trials take."""
 
 
 def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
     robot = load_robot()
-    approaches = [prepare_approach(robot, configuration) for configuration in CONFIGURATIONS]
     speeds = published.SPEEDS[::2] if quick else published.SPEEDS
-    outcome = _simulate(robot, approaches, speeds, seed, quick, progress)
-    progress(1.0, "done")
+    outcome = _simulate(robot, speeds, seed, quick, progress)
     names = [configuration.name for configuration in CONFIGURATIONS]
     said = findings(outcome)
     return StudyResult(
@@ -74,6 +67,7 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
             mode_table(outcome.modes),
             wall_table(outcome.sweeps, (InertiaOption.COMPOSITE, InertiaOption.REDUCED_MOTORS)),
             restitution_table(outcome.materials),
+            given_mass_table(outcome.given),
         ),
         figures=_figures(outcome),
         findings=said,
@@ -83,55 +77,72 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
     )
 
 
-def _simulate(
-    robot: RobotDescription,
-    approaches: Sequence[Approach],
-    speeds: Sequence[float],
-    seed: int,
-    quick: bool,
-    progress: Progress,
-) -> Outcome:
+def _simulate(robot: RobotDescription, speeds: Sequence[float], seed: int, quick: bool, progress: Progress) -> Outcome:
+    approaches = [prepare_approach(robot, configuration) for configuration in CONFIGURATIONS]
     repetitions = range(_QUICK_REPETITIONS if quick else published.REPETITIONS)
-    kinds = [(mode, i, speed) for mode in COMPARED for i in range(len(approaches)) for speed in speeds]
-    cases = []
-    for count, (mode, i, speed) in enumerate(kinds):
-        progress(_SHARE_OF_CASES * count / len(kinds), f"{mode.value}, {approaches[i].configuration.name}, {speed} m/s")
-        place = (seed, COMPARED.index(mode), i, round(1e3 * speed))
-        cases.append(run_case(robot, approaches[i], mode, speed, [(*place, trial) for trial in repetitions]))
-    modes, forces = [], []
-    for approach in approaches:
-        for mode in ControlMode:
-            limit, trial = _limit(robot, approach, mode)
-            modes.append(limit)
-            forces.append((approach.configuration.name, mode, trial, limit.impulses))
+    cases = {
+        (mode, approach, speed): [
+            Impact(approach.configuration, mode, speed, seed=(seed, COMPARED.index(mode), i, round(1e3 * speed), trial))
+            for trial in repetitions
+        ]
+        for mode in COMPARED
+        for i, approach in enumerate(approaches)
+        for speed in speeds
+    }
+    modes = [(approach, _limit(approach, mode)) for approach in approaches for mode in ControlMode]
     stiffnesses = WALLS[1::3] if quick else WALLS
-    settings = [(approach, mode) for approach in approaches for mode in _SWEPT]
-    sweeps = []
-    for count, (approach, mode) in enumerate(settings):
-        done = _SHARE_OF_CASES + (0.95 - _SHARE_OF_CASES) * count / len(settings)
-        progress(done, f"other walls, {approach.configuration.name}, {mode.value}")
-        sweeps.append(tuple(_limit(robot, approach, mode, stiffness)[0] for stiffness in stiffnesses))
-    progress(0.95, "other materials")
+    sweeps = [
+        [(approach, _limit(approach, mode, stiffness=stiffness)) for stiffness in stiffnesses]
+        for approach in approaches
+        for mode in _SWEPT
+    ]
     materials = [
-        _limit(robot, approach, mode, restitution=restitution)[0]
+        (approach, _limit(approach, mode, restitution=restitution))
         for approach in approaches
         for mode in COMPARED
         for restitution in (MATERIALS[::3] if quick else MATERIALS)
     ]
-    return Outcome(tuple(cases), tuple(modes), tuple(forces), tuple(sweeps), tuple(materials))
+    limits = [impact for _, impact in chain(modes, *sweeps, materials)]
+    # What belongs to two tables is simulated once.
+    impacts = list(dict.fromkeys(chain(*cases.values(), limits)))
+    directory, workers = trials_directory("wang_impulse"), 1 if quick else None
+    arrays = run_trials(run_impact, impacts, directory, workers, lambda done, text: progress(0.9 * done, text))
+    found = {impact: observation(one) for impact, one in zip(impacts, arrays, strict=True)}
+    given = [(one, option) for one in modes if one[1].mode in COMPARED for option in (GIVEN[-1:] if quick else GIVEN)]
+    stops = run_trials(
+        fit_given_mass,
+        [GivenMass(impact, option) for (_, impact), option in given],
+        directory,
+        workers,
+        lambda done, text: progress(0.9 + 0.1 * done, text),
+    )
+
+    def limit(approach: Approach, impact: Impact) -> Limit:
+        return evaluate_limit(robot, approach, impact, found[impact])
+
+    return Outcome(
+        cases=tuple(
+            evaluate_case(robot, approach, mode, speed, [found[impact] for impact in repeated])
+            for (mode, approach, speed), repeated in cases.items()
+        ),
+        modes=tuple(limit(*one) for one in modes),
+        forces=tuple(
+            (impact.configuration.name, impact.mode, found[impact].trial, found[impact].impulses) for _, impact in modes
+        ),
+        sweeps=tuple(tuple(limit(*one) for one in sweep) for sweep in sweeps),
+        materials=tuple(limit(*one) for one in materials),
+        given=tuple(
+            (limit(*one), option, from_arrays(FittedStop, stop) if stop else None)
+            for (one, option), stop in zip(given, stops, strict=True)
+        ),
+    )
 
 
 def _limit(
-    robot: RobotDescription,
-    approach: Approach,
-    mode: ControlMode,
-    stiffness: float = WALL_STIFFNESS,
-    restitution: float = RESTITUTION,
-) -> tuple[Limit, Trial]:
-    trial = run_trial(robot, approach, mode, TYPICAL_SPEED, surface=wall(approach, stiffness, restitution))
-    predictions = predicted_impulses(robot, trial.position, trial.velocity, approach.normal)
-    masses = {option: impulse / trial.speed for option, impulse in predictions.items()}
-    return Limit(approach, mode, stiffness, restitution, measure(trial), trial.detection, masses), trial
+    approach: Approach, mode: ControlMode, *, stiffness: float = WALL_STIFFNESS, restitution: float = RESTITUTION
+) -> Impact:
+    """Return an impact at the typical speed without noise."""
+    return Impact(approach.configuration, mode, TYPICAL_SPEED, stiffness, restitution)
 
 
 def _figures(outcome: Outcome) -> tuple[StudyFigure, ...]:
@@ -154,8 +165,8 @@ def _figures(outcome: Outcome) -> tuple[StudyFigure, ...]:
         StudyFigure(
             "impulses",
             "Measured and predicted impulses",
-            "Fig. 9 of the source, with both readings of the end of compression and both control modes. (6) and (20) "
-            "lie on each other.",
+            "Fig. 9 of the source, with both readings of the end of compression and both control modes; a column for "
+            "each of the three configurations. (6) and (20) lie on each other or nearly so.",
             impulses,
         ),
         StudyFigure(
@@ -168,7 +179,7 @@ def _figures(outcome: Outcome) -> tuple[StudyFigure, ...]:
             "walls",
             "The wall decides",
             "Impulse over speed for walls of other stiffness, which is the time that an impact takes. An inertia would "
-            "be a horizontal line. Values above the frame are in the table.",
+            "be a horizontal line. A column for each configuration.",
             walls,
         ),
     )

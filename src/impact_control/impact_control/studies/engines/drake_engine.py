@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from logging import ERROR, getLogger
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,8 @@ def impact(case: EngineCase, contact: DrakeContact) -> dict[str, Vector]:
         from pydrake.systems.framework import DiagramBuilder
     except ImportError as error:
         raise MissingDependencyError("Drake is not installed: `make extras` installs it") from error
+    # It warns that the floor would not touch deformable bodies. There are none.
+    getLogger("drake").setLevel(ERROR)
     builder = DiagramBuilder()
     config = MultibodyPlantConfig(
         time_step=contact.time_step,

@@ -65,6 +65,7 @@ def draw_responses(
     entries = [line("flexible joints", INK), line("cubic fit at the impact", INK, "")]
     entries[1].set(marker="o", markersize=6)
     entries += [line(f"rigid, {MODEL_SYMBOLS[model]}", MODEL_COLOURS[model]) for model in rigid]
+    entries.append(line("map only", NEUTRAL, "--"))
     _legend(figure, entries)
     return figure
 

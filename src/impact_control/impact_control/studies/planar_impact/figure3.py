@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
+from numpy.typing import NDArray
 
 from impact_control.impacts import ExponentialHuntCrossley
 from impact_control.robots import RobotDescription, load_robot
 from impact_control.simulation import Surface
 from impact_control.studies.planar_impact.approach import StraightApproach, planar_approach
-from impact_control.studies.planar_impact.jump import GrossJump, gross_jump
-from impact_control.studies.planar_impact.response import AfterImpact, flexible_response
+from impact_control.studies.planar_impact.response import AfterImpact, FlexibleResponse, flexible_response
+from impact_control.studies.trials import from_arrays
 
 CONTACT_STIFFNESS, CONTACT_DAMPING, CONTACT_EXPONENT = 3.2e9, 3.2e12, 1.5
 """k_c [N/m^eta], d_c [N s/m^(eta+1)], eta of Rey Arias 2024, Table I."""
@@ -81,19 +86,6 @@ def stiff_robot(robot: RobotDescription, scale: float) -> RobotDescription:
     return replace(robot, transmission=stiff)
 
 
-def stiff_jump(robot: RobotDescription, scale: float, ending: Ending) -> GrossJump:
-    """Return the jump of the impact of Fig. 3 with joints and surface `scale` times as stiff."""
-    response = flexible_response(
-        stiff_robot(robot, scale),
-        surface(scale),
-        approach(),
-        ending.after,
-        pressing_force=ending.pressing_force,
-        largest_step=50e-6 / np.sqrt(scale),
-    )
-    return gross_jump(response)
-
-
 def with_inertia_about_centre(robot: RobotDescription) -> RobotDescription:
     """Return the arm with I_i of Table I read as about the centre of mass; see robots/data/planar_rrr.urdf."""
     model = robot.pinocchio_model.copy()
@@ -105,18 +97,81 @@ def with_inertia_about_centre(robot: RobotDescription) -> RobotDescription:
     return replace(robot, pinocchio_model=model)
 
 
-def variants(quick: bool) -> dict[str, dict[AfterImpact, GrossJump]]:
-    """Return the jumps of Fig. 3's impact when what the source leaves open is chosen otherwise."""
-    robot = load_robot("planar_rrr")
-    cases = {
-        "as in the figure": (robot, approach()),
-        "away from the base": (robot, approach(180.0 - ANGLE)),
-        "0.55 m from the base": (robot, approach(distance=0.55)),
-        "B_theta of van Steen 2024": (load_robot("planar_rrr", motor_inertia="van_steen_2024"), approach()),
-        "I_i about the centre of mass": (with_inertia_about_centre(robot), approach()),
-    }
-    chosen = {"away from the base": cases["away from the base"]} if quick else cases
+class Arm(StrEnum):
+    """Which planar arm."""
+
+    FIGURE = "as in the figure"
+    OTHER_MOTORS = "B_theta of van Steen 2024"
+    ABOUT_CENTRE = "I_i about the centre of mass"
+    STIFF = "stiff joints, ideal torque loop"
+
+
+@dataclass(frozen=True)
+class PlanarImpact:
+    """One impact: what follows it, approach angle [deg], velocity [m/s], distance from the base [m], which arm.
+
+    stiffening: of joints and surface, with Arm.STIFF; pressing_force [N]: see `flexible_response`.
+    """
+
+    after: AfterImpact
+    angle: float = ANGLE
+    speed: float = SPEED
+    distance: float = DISTANCE
+    arm: Arm = Arm.FIGURE
+    stiffening: float = 1.0
+    pressing_force: float = 0.0
+
+
+def stiff_impact(stiffening: float, ending: Ending) -> PlanarImpact:
+    """Return the impact of Fig. 3 with joints and surface `stiffening` times as stiff."""
+    return PlanarImpact(ending.after, arm=Arm.STIFF, stiffening=stiffening, pressing_force=ending.pressing_force)
+
+
+def variants(quick: bool) -> dict[str, dict[AfterImpact, PlanarImpact]]:
+    """Return Fig. 3's impact with what the source leaves open chosen otherwise."""
+    away = {after: PlanarImpact(after, angle=180.0 - ANGLE) for after in AfterImpact}
+    if quick:
+        return {"away from the base": away}
     return {
-        name: {after: gross_jump(flexible_response(arm, surface(), line, after)) for after in AfterImpact}
-        for name, (arm, line) in chosen.items()
+        Arm.FIGURE.value: {after: PlanarImpact(after) for after in AfterImpact},
+        "away from the base": away,
+        "0.55 m from the base": {after: PlanarImpact(after, distance=0.55) for after in AfterImpact},
+    } | {
+        arm.value: {after: PlanarImpact(after, arm=arm) for after in AfterImpact}
+        for arm in (Arm.OTHER_MOTORS, Arm.ABOUT_CENTRE)
     }
+
+
+def run_impact(impact: PlanarImpact) -> Mapping[str, NDArray[Any]]:
+    """Simulate an impact; arrays by the name of the attribute of `FlexibleResponse`."""
+    response = flexible_response(
+        **_given(impact),
+        after=impact.after,
+        pressing_force=impact.pressing_force,
+        largest_step=50e-6 / np.sqrt(impact.stiffening),
+    )
+    return {name: value for name, value in vars(response).items() if name not in _given(impact)}
+
+
+def response_of(impact: PlanarImpact, arrays: Mapping[str, NDArray[Any]]) -> FlexibleResponse:
+    """Return what `run_impact` found."""
+    return from_arrays(FlexibleResponse, arrays, **_given(impact))
+
+
+def _given(impact: PlanarImpact) -> dict[str, Any]:
+    """Return robot, surface and approach by these names."""
+    return {
+        "robot": _robot(impact.arm, impact.stiffening),
+        "surface": surface(impact.stiffening),
+        "approach": approach(impact.angle, impact.speed, impact.distance),
+    }
+
+
+@lru_cache
+def _robot(arm: Arm, stiffening: float) -> RobotDescription:
+    robot = load_robot("planar_rrr")
+    if arm is Arm.OTHER_MOTORS:
+        return load_robot("planar_rrr", motor_inertia="van_steen_2024")
+    if arm is Arm.ABOUT_CENTRE:
+        return with_inertia_about_centre(robot)
+    return stiff_robot(robot, stiffening) if arm is Arm.STIFF else robot

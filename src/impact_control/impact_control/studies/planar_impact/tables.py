@@ -18,7 +18,7 @@ from impact_control.studies.planar_impact.jump import (
     worse_joints,
 )
 from impact_control.studies.planar_impact.response import AfterImpact
-from impact_control.studies.study import Cell, Column, Mark, Table
+from impact_control.studies.study import Cell, Column, Mark, Table, columns
 from impact_control.types import Vector
 
 NAMES = {
@@ -50,11 +50,10 @@ def claims_table(jump: GrossJump, offsets: Mapping[InertiaModel, Vector]) -> Tab
         name="claims",
         title="What section III says of Fig. 3, and what comes out (controller goes on)",
         columns=(
-            Column("inertia"),
-            Column("jump, published"),
-            *(Column(f"jump of joint {j} over that of the fit", decimals=3) for j in (1, 2, 3)),
-            Column("flexible response, published"),
-            Column("mean distance from it over 30 ms", "deg/s", 2),
+            *columns(("inertia", "jump,\npublished")),
+            *columns((f"jump of joint {j}\nover the fit's" for j in (1, 2, 3)), decimals=3),
+            Column("flexible response,\npublished"),
+            Column("mean distance from\nit over 30 ms", "deg/s", 2),
         ),
         rows=tuple(rows),
         note="The figure itself is not in the text of the source; its text gives no number.",
@@ -87,13 +86,9 @@ def joints_table(shown: Mapping[AfterImpact, GrossJump]) -> Table:
         name="joints",
         title=f"Joint velocities at the impact of Fig. 3: {ANGLE:g} deg, {SPEED:g} m/s",
         columns=(
-            Column("torque after impact"),
-            Column("joint"),
-            Column("before", "deg/s", 2),
-            Column("after, fit", "deg/s", 2),
-            *(Column(f"after, {NAMES[model]}", "deg/s", 2) for model in InertiaModel),
-            Column("after, common motion", "deg/s", 2),
-            *(Column(f"error, {NAMES[model]}", "deg/s", 2) for model in InertiaModel),
+            *columns(("torque after impact", "joint")),
+            *columns(("before", "after,\nfit", *_heads("after")), "deg/s", 2),
+            *columns(("after,\ncommon motion", *_heads("error")), "deg/s", 2),
         ),
         rows=tuple(rows),
         marks=marks,
@@ -104,6 +99,11 @@ def joints_table(shown: Mapping[AfterImpact, GrossJump]) -> Table:
     )
 
 
+def _heads(what: str) -> tuple[str, ...]:
+    """Return a head for each inertia."""
+    return tuple(f"{what},\n{NAMES[model]}" for model in InertiaModel)
+
+
 def _errors(jump: GrossJump) -> tuple[Cell, ...]:
     """Cells: mean errors by model, error of M + B_theta in percent, and joints where another one is better."""
     worse = ", ".join(f"{joint}: {NAMES[model]}" for joint, model in worse_joints(jump))
@@ -112,9 +112,9 @@ def _errors(jump: GrossJump) -> tuple[Cell, ...]:
 
 def _error_columns() -> tuple[Column, ...]:
     return (
-        *(Column(f"mean error, {NAMES[model]}", "deg/s", 2) for model in InertiaModel),
-        Column("error of M + B_theta", "% of jump", 2),
-        Column("joints where another is better"),
+        *columns(_heads("mean error"), "deg/s", 2),
+        Column("error of\nM + B_theta", "% of jump", 2),
+        Column("joints where\nanother is better"),
     )
 
 
@@ -167,9 +167,9 @@ def limit_table(scales: tuple[float, ...], stiff: Mapping[str, list[GrossJump]])
         columns=(
             Column("torque after impact"),
             Column("factor on K", "-", 0),
-            Column("mean error of M + B_theta", "deg/s", 4),
-            Column("error of M + B_theta", "% of jump", 3),
-            Column("restitution of the common motion", "-", 4),
+            Column("mean error of\nM + B_theta", "deg/s", 4),
+            Column("error of\nM + B_theta", "% of jump", 3),
+            Column("restitution of the\ncommon motion", "-", 4),
         ),
         rows=tuple(rows),
         note=(

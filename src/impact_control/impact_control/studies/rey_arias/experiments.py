@@ -9,13 +9,17 @@ before the impact come out as near as they can to those printed in Table III.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
+from numpy.typing import NDArray
 
 from impact_control.impacts import ExponentialHuntCrossley
-from impact_control.robots import Dynamics, RobotDescription
+from impact_control.robots import Dynamics, RobotDescription, load_robot
 from impact_control.robots.inverse_kinematics import solve
 from impact_control.simulation import FlexibleJointPlant, Sensors, Surface
 from impact_control.studies.rey_arias import published
@@ -38,6 +42,9 @@ STEEL = ExponentialHuntCrossley(stiffness=3.2e9, damping=3.2e12, exponent=1.5)
 
 SCATTER = 2e-4
 """[rad] standard deviation of the start configuration between repetitions. Our choice."""
+
+MOTOR_INERTIA = "rey_arias_2024"
+"""The set of B_theta, Table I of the source."""
 
 _HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 _TOOL_DOWN = np.diag([1.0, -1.0, -1.0]) @ pin.exp3(np.array([0.0, 0.0, np.pi / 4.0]))
@@ -85,6 +92,14 @@ TYPES = (
     ExperimentType(10, "lateral", 0, 0.0, _LATERAL),
 )
 """Rey Arias 2024, Table II."""
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """One repetition: number of the type of experiment, 1 to 10, and the seed of its scatter and noise."""
+
+    number: int
+    seed: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +189,25 @@ def steel_plate(point: Vector) -> Surface:
         law=STEEL,
         friction=published.FRICTION_COEFFICIENT,
     )
+
+
+def experiment_robot() -> RobotDescription:
+    """Return the Panda of the experiments."""
+    return load_robot("panda", "sphere", MOTOR_INERTIA)
+
+
+def run_repetition(repetition: Repetition) -> Mapping[str, NDArray[Any]]:
+    """Run one repetition with the noise of a Panda; arrays by the name of the attribute of `Trial`."""
+    plant, setting = _prepared(repetition.number)
+    return vars(run_trial(plant, setting, noise=1.0, seed=repetition.seed))
+
+
+@lru_cache(maxsize=1)
+def _prepared(number: int) -> tuple[FlexibleJointPlant, Setting]:
+    """Return plant and setting of a type of experiment: the search for the wrench is for all of its repetitions."""
+    robot = experiment_robot()
+    setting = prepare(robot, TYPES[number - 1])
+    return FlexibleJointPlant(robot, setting.start), setting
 
 
 def run_trial(plant: FlexibleJointPlant, setting: Setting, *, noise: float, seed: int) -> Trial:

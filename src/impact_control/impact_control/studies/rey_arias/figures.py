@@ -98,7 +98,9 @@ def draw_gains(ours: Matrix, source: Matrix, what: str) -> Figure:
             weight, color = (
                 ("bold", "white" if abs(value) > 0.75 * _COLOUR_RANGE else INK) if significant else ("normal", INK)
             )
-            axes.text(j, i, f"{value:+.1f}", ha="center", va="center", fontsize=8, fontweight=weight, color=color)
+            # What rounds to nothing has no sign.
+            text = f"{value:+.1f}" if abs(value) >= 0.05 else "0.0"
+            axes.text(j, i, text, ha="center", va="center", fontsize=8, fontweight=weight, color=color)
         axes.set_xticks(range(gain.shape[1]), [f"J{j + 1}" for j in range(gain.shape[1])])
         axes.set_yticks(range(gain.shape[0]), [str(i + 1) for i in range(gain.shape[0])])
         axes.set(title=title, ylabel="type of experiment")

@@ -9,11 +9,12 @@ import numpy as np
 from impact_control.studies.rey_arias import published
 from impact_control.studies.rey_arias.experiments import TYPES
 from impact_control.studies.rey_arias.outcome import PUBLISHED, Outcome
-from impact_control.studies.study import Cell, Column, Mark, Table
+from impact_control.studies.study import Cell, Column, Mark, Table, columns
 from impact_control.types import Matrix
 
 _UNIT = "deg/s"
 _JOINTS = range(7)
+_WHOSE = ("ours", "published")
 
 
 def tables(outcome: Outcome) -> tuple[Table, ...]:
@@ -36,10 +37,8 @@ def joint_means(outcome: Outcome) -> Table:
         (ours.motors, PUBLISHED.motors),
         (ours.without_friction, PUBLISHED.without_friction),
     )
-    columns = [Column("joint")]
-    for what in ("B_theta", "B_rho", "B_theta, no friction"):
-        columns += [Column(f"{what},\nours", _UNIT, 2), Column(f"{what},\npublished", _UNIT, 2)]
-    columns += [Column("B_theta,\nno noise", _UNIT, 2), Column("B_theta,\nrestitution", _UNIT, 2)]
+    compared = [f"{what},\n{whose}" for what in ("B_theta", "B_rho", "B_theta, no friction") for whose in _WHOSE]
+    head = (Column("joint"), *columns((*compared, "B_theta,\nno noise", "B_theta,\nrestitution"), _UNIT, 2))
     arrays = [array for pair in pairs for array in pair] + [outcome.error_exact, outcome.error_restitution]
     rows: list[tuple[Cell, ...]] = [(str(j + 1), *(float(array[:, j].mean()) for array in arrays)) for j in _JOINTS]
     rows.append(("mean", *(float(array.mean()) for array in arrays)))
@@ -47,7 +46,7 @@ def joint_means(outcome: Outcome) -> Table:
         "Last columns, ours: in samples without noise, and with the restitution of the observed gross velocity in the "
         "map, which the source takes as zero."
     )
-    return Table("joint_means", "Mean absolute errors, means of the ten types", tuple(columns), tuple(rows), note=note)
+    return Table("joint_means", "Mean absolute errors, means of the ten types", head, tuple(rows), note=note)
 
 
 def motor_inertia(outcome: Outcome) -> Table:
@@ -85,14 +84,10 @@ def velocities(outcome: Outcome) -> Table:
 
 def friction_coefficient(outcome: Outcome) -> Table:
     """Identified friction coefficients, and what disturbs them."""
-    columns = (
-        Column("type"),
-        Column("motion"),
+    head = (
+        *columns(("type", "motion")),
         Column("published", "", 2),
-        Column("B_theta", "", 3),
-        Column("B_rho", "", 3),
-        Column("B_theta,\nCoulomb", "", 3),
-        Column("B_theta,\nrestitution", "", 3),
+        *columns(("B_theta", "B_rho", "B_theta,\nCoulomb", "B_theta,\nrestitution"), "", 3),
         Column("error at\nB_theta", _UNIT, 2),
         Column("observed\nrestitution", "", 2),
         Column("slip left", "%", 0),
@@ -117,19 +112,15 @@ def friction_coefficient(outcome: Outcome) -> Table:
         "instant of the impact in place of (10), (11). Slip left: predicted with B_theta, along its direction before "
         "the impact."
     )
-    return Table("friction_coefficient", "Friction coefficient of the smallest error", columns, rows, note=note)
+    return Table("friction_coefficient", "Friction coefficient of the smallest error", head, rows, note=note)
 
 
 def observation(outcome: Outcome) -> Table:
     """How well impacts were found, and how near the motions are to the published ones."""
-    columns = (
+    head = (
         Column("type"),
-        Column("delay,\nmean", "ms", 2),
-        Column("delay,\nearliest", "ms", 2),
-        Column("delay,\nlatest", "ms", 2),
-        Column("approach", "mm/s", 1),
-        Column("slip", "mm/s", 1),
-        Column("rebound", "mm/s", 1),
+        *columns(("delay,\nmean", "delay,\nearliest", "delay,\nlatest"), "ms", 2),
+        *columns(("approach", "slip", "rebound"), "mm/s", 1),
         Column("largest difference\nto published motion", _UNIT, 2),
     )
     rows: list[tuple[Cell, ...]] = []
@@ -147,7 +138,7 @@ def observation(outcome: Outcome) -> Table:
         "Delay: from the contact in the simulation to the impact as found offline, below 0 when found early. Rebound: "
         "speed at which the contact point leaves the plate with the gross velocity; the map has none."
     )
-    return Table("observation", "Impacts as found in the samples", columns, tuple(rows), note=note)
+    return Table("observation", "Impacts as found in the samples", head, tuple(rows), note=note)
 
 
 def _pairs(
@@ -159,12 +150,11 @@ def _pairs(
     marked: bool = True,
 ) -> Table:
     """Two columns a joint and two rows a type, ours and published: (ours, published) of (first, second) (10, 7)."""
-    columns = [Column("type"), Column("from")]
-    columns += [Column(f"J{j + 1}\n{what}", _UNIT, 2) for j in _JOINTS for what in names]
+    joints = columns((f"J{j + 1}\n{what}" for j in _JOINTS for what in names), _UNIT, 2)
     rows: list[tuple[Cell, ...]] = []
     marks: dict[tuple[int, int], Mark] = {}
     for i in range(len(TYPES)):
-        for whose, (first, second) in zip(("ours", "published"), arrays, strict=True):
+        for whose, (first, second) in zip(_WHOSE, arrays, strict=True):
             cells = np.column_stack((first[i], second[i])).ravel()
             if marked:
                 marks.update(_significant(len(rows), second[i] - first[i]))
@@ -174,7 +164,7 @@ def _pairs(
         if marked
         else ""
     )
-    return Table(name, title, tuple(columns), tuple(rows), marks, note)
+    return Table(name, title, (*columns(("type", "from")), *joints), tuple(rows), marks, note)
 
 
 def _significant(row: int, gain: Matrix) -> Mapping[tuple[int, int], Mark]:

@@ -58,6 +58,11 @@ def bounces(response: Response, point: int) -> list[Bounce]:
     return found
 
 
+def bounce_heights(response: Response) -> list[float]:
+    """Return the heights of all bounces of all points [m]."""
+    return [bounce.height for point in range(response.gaps.shape[1]) for bounce in bounces(response, point)]
+
+
 def settled(response: Response) -> float:
     """Return from when on [s] after first contact all points stay on the surface; infinite: they do not."""
     ends = [bounce.closes for point in range(response.gaps.shape[1]) for bounce in bounces(response, point)]
@@ -125,6 +130,12 @@ def jump_size(rigid: Response) -> float:
 def distance(response: Response, other: Response, window: tuple[float, float]) -> float:
     """Return the root mean square difference of the joint velocities of two plants in a window [rad/s]."""
     return _root_mean_square(_difference(response, other, window))
+
+
+def percent_from_rigid(responses: Responses, model: PlantModel, window: tuple[float, float]) -> float:
+    """Return the distance of a plant from C in a window, in percent of C's first jump."""
+    rigid = responses[PlantModel.C]
+    return 100.0 * distance(responses[model], rigid, window) / jump_size(rigid)
 
 
 def offset(response: Response, other: Response, window: tuple[float, float]) -> float:

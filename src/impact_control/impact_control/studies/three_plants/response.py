@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
@@ -20,6 +21,7 @@ from impact_control.simulation.rigid_contact import RigidSurface
 from impact_control.simulation.rigid_contact_plant import Impact, RigidContactOptions
 from impact_control.simulation.rigid_joint_rigid_contact import RigidJointRigidContactPlant
 from impact_control.studies.three_plants.course import ELBOW_UP, STIFFNESS, Course, tilted_surface
+from impact_control.studies.trials import from_arrays
 from impact_control.types import Matrix, Vector
 
 SAMPLE = 0.25e-3
@@ -65,6 +67,15 @@ SCENARIOS = (
 )
 
 
+@dataclass(frozen=True)
+class PlantCase:
+    """One response to be simulated; stiffness [1/s^2]: see `Course`."""
+
+    scenario: Scenario
+    model: PlantModel
+    stiffness: float = STIFFNESS
+
+
 @dataclass(frozen=True, eq=False)
 class Response:
     """Samples of one plant around the impact.
@@ -83,7 +94,7 @@ class Response:
     velocity: Matrix
     gaps: Matrix
     closed: NDArray[np.bool_]
-    phases: tuple[str, ...]
+    phases: NDArray[np.str_]
     touches: Vector
     impacts: tuple[Impact, ...]
     start_time: float
@@ -97,7 +108,8 @@ class Response:
     @property
     def post_time(self) -> float:
         """When the torque of the post phase starts [s] after first contact; NaN if it does not."""
-        return float(self.time[self.phases.index("post")]) if "post" in self.phases else math.nan
+        post = np.flatnonzero(self.phases == "post")
+        return float(self.time[post[0]]) if post.size else math.nan
 
 
 _Plant = FlexibleJointPlant | FlexibleJointRigidContactPlant | RigidJointRigidContactPlant
@@ -140,11 +152,33 @@ def respond(scenario: Scenario, model: PlantModel, stiffness: float = STIFFNESS)
         velocity,
         gaps,
         closed,
-        tuple(phases),
+        np.array(phases),
         touches,
         impacts,
         first,
     )
+
+
+def run_case(case: PlantCase) -> Mapping[str, NDArray[Any]]:
+    """Simulate a response; arrays by the name of the attribute of `Response`, and of `Impact` after "impact "."""
+    response = respond(case.scenario, case.model, case.stiffness)
+    samples = ("time", "position", "velocity", "gaps", "closed", "phases", "touches", "start_time")
+    impacts = {
+        f"impact {entry.name}": np.array([getattr(impact, entry.name) for impact in response.impacts])
+        for entry in fields(Impact)
+    }
+    return {name: getattr(response, name) for name in samples} | impacts
+
+
+def response_of(case: PlantCase, arrays: Mapping[str, NDArray[Any]]) -> Response:
+    """Return what `run_case` found."""
+    columns = {entry.name: arrays[f"impact {entry.name}"] for entry in fields(Impact)}
+    impacts = tuple(
+        from_arrays(Impact, {name: column[i] for name, column in columns.items()}) for i in range(columns["time"].size)
+    )
+    robot = load_robot("planar_rrr", case.scenario.end_effector)
+    normal = tilted_surface(case.scenario.tilt)[1]
+    return from_arrays(Response, arrays, robot=robot, model=case.model, normal=normal, impacts=impacts)
 
 
 def _plant(robot: RobotDescription, model: PlantModel, start: Vector, point: Vector, normal: Vector) -> _Plant:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from impact_control.robots import InertiaModel
-from impact_control.studies.study import Cell, Column, Mark, Table
+from impact_control.studies.study import Cell, Column, Mark, Table, columns
 from impact_control.studies.three_plants.measures import (
     BOUNCE_HEIGHT,
     WINDOWS,
@@ -36,14 +36,14 @@ def velocities_table(cases: Mapping[Scenario, Responses]) -> Table:
     marks: dict[tuple[int, int], Mark] = {}
     for scenario, responses in cases.items():
         flexible, rigid = responses[PlantModel.B], responses[PlantModel.C]
-        columns = (
+        velocities = (
             rigid.at_impact[1],
             map_velocity(rigid, InertiaModel.REDUCED_MOTORS),
             right_after(rigid),
             map_velocity(flexible, InertiaModel.LINKS),
             right_after(flexible),
         )
-        degrees = np.degrees(np.array(columns))
+        degrees = np.degrees(np.array(velocities))
         for j in range(degrees.shape[1]):
             for first in (1, 3):
                 near = abs(degrees[first, j] - degrees[first + 1, j]) < SAME
@@ -53,13 +53,10 @@ def velocities_table(cases: Mapping[Scenario, Responses]) -> Table:
         name="velocities",
         title="Joint velocities at the first impact",
         columns=(
-            Column("scenario"),
-            Column("joint"),
-            Column("before", "deg/s", 2),
-            Column("map, M + B_theta", "deg/s", 2),
-            Column("plant C, right after", "deg/s", 2),
-            Column("map, M", "deg/s", 2),
-            Column("plant B, right after", "deg/s", 2),
+            *columns(("scenario", "joint")),
+            *columns(
+                ("before", "map,\nM + B_theta", "plant C,\nright after", "map, M", "plant B,\nright after"), "deg/s", 2
+            ),
         ),
         rows=tuple(rows),
         marks=marks,
@@ -84,10 +81,8 @@ def convergence_table(cases: Mapping[Scenario, Responses]) -> Table:
         name="convergence",
         title="How far the joint velocities of two plants are from each other, in parts of plant C's first jump",
         columns=(
-            Column("scenario"),
-            Column("plants"),
-            Column("distance"),
-            *(Column(f"{1e3 * start:g} to {1e3 * end:g} ms", "%", 1) for start, end in WINDOWS),
+            *columns(("scenario", "plants", "distance")),
+            *columns((f"{1e3 * start:g} to\n{1e3 * end:g} ms" for start, end in WINDOWS), "%", 1),
         ),
         rows=tuple(rows),
         note="Root mean square over joints and samples; of the mean over the window: the ringing cancels. From the "
@@ -120,15 +115,12 @@ def contacts_table(cases: Mapping[Scenario, Responses]) -> Table:
         name="contacts",
         title="Contact points: touch, bounces, and when they stay on the surface (after first contact)",
         columns=(
-            Column("scenario"),
-            Column("plant"),
-            Column("point"),
-            Column("first touch", "ms", 3),
+            *columns(("scenario", "plant", "point")),
+            Column("first\ntouch", "ms", 3),
             Column("bounces"),
-            Column("first bounce opens", "ms", 1),
-            Column("and closes", "ms", 1),
-            Column("highest bounce", "um", 0),
-            Column("closed for good", "ms", 1),
+            *columns(("first bounce\nopens", "and\ncloses"), "ms", 1),
+            Column("highest\nbounce", "um", 0),
+            Column("closed\nfor good", "ms", 1),
         ),
         rows=tuple(rows),
         note=f"Bounces higher than {1e6 * BOUNCE_HEIGHT:g} um, to 0.25 ms, within {1e3 * OBSERVED:g} ms.",
@@ -152,9 +144,8 @@ def tilt_table(tilts: Mapping[float, Responses]) -> Table:
         title="The edge on a tilted surface: time between the two touches, and until both points stay closed",
         columns=(
             Column("tilt", "deg", 2),
-            *(Column(f"between touches, {model}", "ms", 3) for model in PlantModel),
-            Column("between touches, map", "ms", 3),
-            *(Column(f"both stay closed, {model}", "ms", 1) for model in PlantModel),
+            *columns((f"between\ntouches, {name}" for name in (*PlantModel, "map")), "ms", 3),
+            *columns((f"both stay\nclosed, {model}" for model in PlantModel), "ms", 1),
         ),
         rows=tuple(rows),
         note="Map: gap of the other point at first contact over its speed after the rigid map with M + B_theta.",
@@ -173,9 +164,9 @@ def gains_table(gains: Mapping[float, Response]) -> Table:
         title="The edge as expected, plant A: bounces over the gain of the pose task",
         columns=(
             Column("gain", "1/s^2", 0),
-            Column("first bounce closes", "ms", 1),
-            Column("highest bounce", "um", 0),
-            Column("both stay closed", "ms", 1),
+            Column("first bounce\ncloses", "ms", 1),
+            Column("highest\nbounce", "um", 0),
+            Column("both stay\nclosed", "ms", 1),
         ),
         rows=tuple(rows),
         note="The source does not give its gain. With critical damping, but none in the interim phase.",

@@ -11,9 +11,10 @@ import numpy as np
 
 from impact_control.impacts.inverse_inertia import ContactMotion, ContactVelocityTable, contact_velocity_table
 from impact_control.robots import RobotDescription
-from impact_control.studies.wang.measurement import Impulses, measure
+from impact_control.studies.wang.impacts import Impact, Observation
+from impact_control.studies.wang.measurement import Impulses
 from impact_control.studies.wang.options import Approach, InertiaOption, contact_jacobians_of, predicted_impulses
-from impact_control.studies.wang.trials import ControlMode, Trial, run_trial
+from impact_control.studies.wang.trials import ControlMode, Trial
 from impact_control.types import Vector
 
 
@@ -61,19 +62,18 @@ class Case:
         return min(options, key=lambda option: abs(self.error(option, reading)))
 
 
-def run_case(
-    robot: RobotDescription, approach: Approach, mode: ControlMode, speed: float, seeds: Sequence[tuple[int, ...]]
+def evaluate_case(
+    robot: RobotDescription, approach: Approach, mode: ControlMode, speed: float, found: Sequence[Observation]
 ) -> Case:
-    """Simulate and measure one impact for each seed."""
-    trials = [run_trial(robot, approach, mode, speed, seed=seed) for seed in seeds]
-    velocity: Vector = np.mean([trial.velocity for trial in trials], axis=0)
-    position: Vector = np.mean([trial.position for trial in trials], axis=0)
+    """Return the repetitions at one reference speed [m/s] and what the options predict for them."""
+    velocity: Vector = np.mean([one.trial.velocity for one in found], axis=0)
+    position: Vector = np.mean([one.trial.position for one in found], axis=0)
     return Case(
         approach=approach,
         mode=mode,
         speed=speed,
-        first=trials[0],
-        impulses=tuple(measure(trial) for trial in trials),
+        first=found[0].trial,
+        impulses=tuple(one.impulses for one in found),
         velocity=velocity,
         predictions=predicted_impulses(robot, position, velocity, approach.normal),
     )
@@ -130,6 +130,14 @@ class Limit:
     def nearest(self, options: Iterable[InertiaOption], reading: Reading) -> InertiaOption:
         """Return the option whose mass is nearest to the measured one."""
         return min(options, key=lambda option: abs(self.masses[option] - self.mass(reading)))
+
+
+def evaluate_limit(robot: RobotDescription, approach: Approach, impact: Impact, found: Observation) -> Limit:
+    """Return a noise-free impact with what the options predict for it."""
+    trial = found.trial
+    predictions = predicted_impulses(robot, trial.position, trial.velocity, approach.normal)
+    masses = {option: impulse / trial.speed for option, impulse in predictions.items()}
+    return Limit(approach, impact.mode, impact.stiffness, impact.restitution, found.impulses, trial.detection, masses)
 
 
 def crossing(limits: Sequence[Limit], option: InertiaOption, reading: Reading) -> float | None:

@@ -34,6 +34,9 @@ MODE_COLOURS = {
 }
 
 _SHOWN = (-2.0, 30.0)
+_MASSES = (3, 5, 7, 10, 20, 30, 50)
+"""[kg] marked on the axis of the walls."""
+
 _LEGEND_ROW = 0.24
 
 
@@ -116,8 +119,8 @@ def draw_walls(sweeps: Sequence[Sequence[Limit]]) -> Figure:
             _mark_options(axes, limits[0])
             axes.set_title(f"{reading.value}, {name}")
             axes.set_xscale("log")
-    largest = max(max(sweep[0].masses.values()) for sweep in sweeps)
-    panels[0, 0].set_ylim(0.0, 1.8 * largest)
+    panels[0, 0].set(yscale="log", yticks=_MASSES, yticklabels=[f"{mass:g}" for mass in _MASSES])
+    panels[0, 0].minorticks_off()
     for row_panels in panels:
         row_panels[0].set_ylabel("impulse over speed [kg]")
     for axes in panels[-1]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from impact_control.identification.contact_parameters import ContactModel, ForceProfile, fit_contact_model
+from impact_control.identification import ContactModel, ForceProfile, fit_contact_model
 from impact_control.impacts.normal_impact import simulate_normal_impact
 from impact_control.impacts.restitution import vanishing_force_restitution
 from impact_control.studies.wang.trials import FORCE_NOISE, Trial
@@ -68,29 +68,61 @@ class Impulses:
     peak_time: float
 
 
+@dataclass(frozen=True)
+class FittedStop:
+    """Where (23), fitted to the first push of an impact, comes to a stop.
+
+    time [s] of it; impulse [Ns] up to it; mass [kg] of the free mass; restitution and printed_restitution [-]: of the
+    fit, and by (25); misfit [-]: see `Impulses`.
+    """
+
+    time: float
+    impulse: float
+    mass: float
+    restitution: float
+    printed_restitution: float
+    misfit: float
+
+
+def fit_push(trial: Trial, mass: float | None = None) -> FittedStop:
+    """Fit (23) to the first push, with the free mass [kg] given or, with None, fitted too; the speed is given.
+
+    Raises InvalidInputError when no law fits: one with negative damping.
+    """
+    end, _ = end_of_push(trial.time, trial.force)
+    seen = slice(int(np.searchsorted(trial.time, -BEFORE)), end + 1)
+    profile = ForceProfile(trial.time[seen], trial.force[seen], trial.speed)
+    fit = fit_contact_model(ContactModel.NONLINEAR_VISCOELASTIC, [profile], mass)
+    law = fit.law()
+    found = fit.mass.value if mass is None else mass
+    stop = fit.onsets[0].value + simulate_normal_impact(law, found, trial.speed).compression_end
+    return FittedStop(
+        time=stop,
+        impulse=impulse_until(trial.time, trial.force, stop),
+        mass=found,
+        restitution=fit.restitutions[0].value,
+        printed_restitution=vanishing_force_restitution(law.parameters[1] * trial.speed / law.parameters[0]),
+        misfit=fit.residual_rms / float(np.max(trial.force[seen])),
+    )
+
+
 def measure(trial: Trial) -> Impulses:
     """Return what is measured of a trial. Raises InvalidInputError when no law fits: one with negative damping."""
     end, separates = end_of_push(trial.time, trial.force)
     pushing = (trial.time > 0.0) & (trial.time <= trial.time[end])
     peak = int(np.flatnonzero(pushing)[np.argmax(trial.force[pushing])])
     stop = end_of_compression(trial.time, trial.penetration_rate)
-    seen = slice(int(np.searchsorted(trial.time, -BEFORE)), end + 1)
-    fit = fit_contact_model(
-        ContactModel.NONLINEAR_VISCOELASTIC,
-        [ForceProfile(trial.time[seen], trial.force[seen], trial.speed)],
-    )
-    law = fit.law()
-    fitted_stop = fit.onsets[0].value + simulate_normal_impact(law, fit.mass.value, trial.speed).compression_end
+    fitted = fit_push(trial)
     return Impulses(
         speed=trial.speed,
         compression=impulse_until(trial.time, trial.exact_force, stop),
         compression_time=stop,
-        fitted=impulse_until(trial.time, trial.force, fitted_stop),
-        fitted_time=fitted_stop,
-        fitted_mass=fit.mass.value,
-        fitted_restitution=fit.restitutions[0].value,
-        printed_restitution=vanishing_force_restitution(law.parameters[1] * trial.speed / law.parameters[0]),
-        misfit=fit.residual_rms / float(trial.force[peak]),
+        fitted=fitted.impulse,
+        fitted_time=fitted.time,
+        fitted_mass=fitted.mass,
+        fitted_restitution=fitted.restitution,
+        printed_restitution=fitted.printed_restitution,
+        misfit=fitted.misfit,
         push=impulse_until(trial.time, trial.force, float(trial.time[end])),
         push_time=float(trial.time[end]),
         separates=separates,

@@ -35,7 +35,7 @@ OPTIONS_OF_WANG = tuple(InertiaOption)[:4]
 """All with the inertia of the links alone."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Configuration:
     """One of the three of Fig. 2.
 

@@ -5,19 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from impact_control.studies.wang.evaluation import Case, Limit
-from impact_control.studies.wang.measurement import Impulses
+from impact_control.studies.wang.measurement import FittedStop, Impulses
+from impact_control.studies.wang.options import InertiaOption
 from impact_control.studies.wang.trials import ControlMode, Trial
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """All that was simulated."""
+    """All that was simulated.
+
+    given: by impact and option whose mass is given, where the law fitted with it stops; None if no law fits.
+    """
 
     cases: tuple[Case, ...]
     modes: tuple[Limit, ...]
     forces: tuple[tuple[str, ControlMode, Trial, Impulses], ...]
     sweeps: tuple[tuple[Limit, ...], ...]
     materials: tuple[Limit, ...]
+    given: tuple[tuple[Limit, InertiaOption, FittedStop | None], ...]
 
     def of(self, mode: ControlMode) -> list[Case]:
         """Return the cases of one control mode."""

@@ -13,10 +13,14 @@ from impact_control.studies.wang.outcome import Outcome
 from impact_control.studies.wang.tables import extremes
 from impact_control.studies.wang.trials import COMPARED, DRIVE_RATE, RESTITUTION, WALL_STIFFNESS, ControlMode
 
+AS_GIVEN = 0.05
+"""[-] An impulse that is nearer than this to that of the mass given to the fit is decided by it."""
+
 ASSUMPTIONS = (
     "A force sensor does not see the end of compression. The source marks it where the law (23), fitted to the force, "
     "comes to a stop (Fig. 7); that Fig. 9 uses this moment is our reading, and that the mass is fitted with stiffness "
-    "and damping, the speed being given. The simulation also knows the true stop. Both are shown.",
+    "and damping, the speed being given. Table 'given_mass' has the mass given. The simulation also knows the true "
+    "stop. Both are shown.",
     "The fit sees the first push: until the force is gone, or until it rises again by 3 % of the peak.",
     "Configurations: Fig. 2 is in the picture only. Plain postures, chosen among random ones to have the mean ratio "
     "(29) of Table I within 0.01 and the order of predictions of Fig. 9, (8) above (17) above (6); not by what is "
@@ -110,6 +114,7 @@ def findings(outcome: Outcome) -> tuple[Finding, ...]:
         _walls_finding(outcome),
         _whole_finding(outcome),
         _restitution_finding(outcome),
+        _given_mass_finding(outcome),
         _scatter(outcome.cases),
     ]
     return tuple(said)
@@ -206,6 +211,28 @@ def _restitution_finding(outcome: Outcome) -> Finding:
         "source finds less than 0.15 above 0.1 m/s where (29) is above 0.85: the real contact or drive loses more than "
         "this one."
     )
+
+
+def _given_mass_finding(outcome: Outcome) -> Finding:
+    """What the reading by the fitted law measures when the law is given the mass of the composite rigid body."""
+    composite = [
+        (limit, stop) for limit, option, stop in outcome.given if option is InertiaOption.COMPOSITE and stop is not None
+    ]
+    ratios = [stop.impulse / limit.impulses.speed / limit.masses[InertiaOption.COMPOSITE] for limit, stop in composite]
+    free = [limit.mass(Reading.FITTED) / limit.masses[InertiaOption.COMPOSITE] for limit, _ in composite]
+    wider = [100.0 * (stop.misfit - limit.impulses.misfit) for limit, stop in composite]
+    printed = [stop.printed_restitution for _, stop in composite]
+    fitted = [limit.impulses.printed_restitution for limit, _ in composite]
+    text = (
+        "The source identifies k and c of (23) and does not say which mass it takes. Given that of the composite rigid "
+        f"body, the fitted law stops where the impulse is {min(ratios):.2f} to {max(ratios):.2f} times what this mass "
+        "predicts, under torque control as well as under velocity control; with the mass fitted too it is "
+        f"{min(free):.2f} to {max(free):.2f} times. The fit is worse by {max(wider):.1f} % of the peak at most, and "
+        f"the restitution by (25) is {min(printed):.2f} to {max(printed):.2f} instead of {min(fitted):.2f} to "
+        f"{max(fitted):.2f}"
+    )
+    circular = max(abs(ratio - 1.0) for ratio in ratios) < AS_GIVEN
+    return Finding(f"{text}: this reading then finds the mass that it was given." if circular else f"{text}.")
 
 
 def _scatter(cases: Sequence[Case]) -> Finding:

@@ -7,13 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from impact_control.impacts.inverse_inertia import ContactVelocityTable
-from impact_control.studies.study import Cell, Column, Mark, Table
+from impact_control.studies.study import Cell, Column, Mark, Table, columns
 from impact_control.studies.wang import published
 from impact_control.studies.wang.evaluation import Case, Limit, Reading, best, crossing, mean_error, winners
+from impact_control.studies.wang.measurement import FittedStop
 from impact_control.studies.wang.options import OPTIONS_OF_WANG, InertiaOption
 from impact_control.studies.wang.trials import COMPARED, ControlMode
 
 _ALL = tuple(InertiaOption)
+_OPTIONS = tuple(option.value for option in _ALL)
+_STOPS = ("fitted law", "contact\npoint")
+"""Heads of what is measured by the two readings, in their order."""
 
 
 def summary_table(cases: Sequence[Case]) -> Table:
@@ -32,11 +36,9 @@ def summary_table(cases: Sequence[Case]) -> Table:
         name="options",
         title="Mean absolute error of the predicted impulse, and how often an option is the nearest",
         columns=(
-            Column("control"),
-            Column("impulse up to"),
-            *(Column(option.value, "%", 1) for option in _ALL),
-            Column("nearest of Wang's four"),
-            Column("nearest of all"),
+            *columns(("control", "impulse up to")),
+            *columns(_OPTIONS, "%", 1),
+            *columns(("nearest of Wang's four", "nearest of all")),
         ),
         rows=tuple(rows),
         marks=marks,
@@ -58,28 +60,24 @@ def impulse_table(cases: Sequence[Case]) -> Table:
         name="impulses",
         title="End-of-compression impulse, measured and predicted (Fig. 9)",
         columns=(
-            Column("control"),
-            Column("configuration"),
+            *columns(("control", "configuration")),
             Column("reference", "m/s", 2),
-            *(
-                Column(f"{reading.value}, {statistic}", "Ns", 4)
-                for reading in (Reading.FITTED, Reading.EXACT)
-                for statistic in ("mean", "std")
-            ),
-            *(Column(option.value, "Ns", 3) for option in _ALL),
+            *columns((f"{stop},\n{statistic}" for stop in _STOPS for statistic in ("mean", "std")), "Ns", 4),
+            *columns(_OPTIONS, "Ns", 3),
         ),
         rows=tuple(rows),
         marks=marks,
         note=(
-            "Good: the one of Wang's four options nearest to the first column. The measured impulses of Fig. 9 are in "
-            "the picture of the source only, not in its text."
+            "Measured up to the stop of the fitted law and up to that of the contact point. Good: the one of Wang's "
+            "four options nearest to the first of these. The measured impulses of Fig. 9 are in the picture of the "
+            "source only, not in its text."
         ),
     )
 
 
 def velocity_table(ours: ContactVelocityTable, speeds: Sequence[float], names: Sequence[str]) -> Table:
     """Table I with ours beside it; speeds [m/s] and names of the configurations that were run."""
-    columns = [published.SPEEDS.index(speed) for speed in speeds]
+    chosen = [published.SPEEDS.index(speed) for speed in speeds]
     quantities = (
         ("exact [m/s]", ours.exact, published.EXACT),
         ("approximation [m/s]", ours.approximation, published.APPROXIMATION),
@@ -89,15 +87,13 @@ def velocity_table(ours: ContactVelocityTable, speeds: Sequence[float], names: S
     for name, here, there in quantities:
         for i, configuration in enumerate(names):
             rows.append((name, configuration, "here", *(float(value) for value in here[i])))
-            rows.append((name, configuration, "published", *(float(value) for value in there[i, columns])))
+            rows.append((name, configuration, "published", *(float(value) for value in there[i, chosen])))
     return Table(
         name="table_i",
         title="Contact velocity and that of the composite rigid body (Table I)",
         columns=(
-            Column("quantity"),
-            Column("configuration"),
-            Column("from"),
-            *(Column(f"{speed:.2f} m/s", decimals=4) for speed in speeds),
+            *columns(("quantity", "configuration", "from")),
+            *columns((f"{speed:.2f} m/s" for speed in speeds), decimals=4),
         ),
         rows=tuple(rows),
         note=(
@@ -136,24 +132,21 @@ def mode_table(limits: Sequence[Limit]) -> Table:
         name="modes",
         title="All control modes at 0.12 m/s without noise: impulses over the speed, and times after the touch",
         columns=(
-            Column("configuration"),
-            Column("control"),
-            *(Column(reading.value, "kg", 2) for reading in (Reading.FITTED, Reading.EXACT)),
-            Column("first push", "kg", 2),
-            Column("whole record", "kg", 1),
-            *(Column(f"{reading.value} at", "ms", 2) for reading in (Reading.FITTED, Reading.EXACT)),
-            Column("peak force at", "ms", 2),
-            Column("first push ends at", "ms", 1),
-            Column("contact opens there"),
-            Column("restitution of the fit", "-", 2),
-            Column("by (25)", "-", 2),
+            *columns(("configuration", "control")),
+            *columns((*_STOPS, "first\npush"), "kg", 2),
+            Column("whole\nrecord", "kg", 1),
+            *columns((*(f"{stop}\nat" for stop in _STOPS), "peak\nat"), "ms", 2),
+            Column("push\nends at", "ms", 1),
+            Column("contact\nopens"),
+            *columns(("restitution\nof the fit", "by (25)"), "-", 2),
             Column("misfit", "% of peak", 1),
-            Column("pulled back at", "ms", 2),
+            Column("back\nat", "ms", 2),
         ),
         rows=tuple(rows),
         note=(
-            "The whole record is 45 ms long; what it holds beyond the first push is what the reference pushes until it "
-            "has been pulled back, and no impact any more."
+            "Impulses up to the stop of the fitted law, up to that of the contact point, of the first push, and of the "
+            "whole record, which is 45 ms long; what it holds beyond the first push is what the reference pushes until "
+            "it has been pulled back, and no impact any more. Back at: when the arm is pulled back."
         ),
     )
 
@@ -178,11 +171,9 @@ def wall_table(sweeps: Sequence[Sequence[Limit]], options: Sequence[InertiaOptio
         name="walls",
         title="Impulse over the speed for other walls [kg], and the wall for which an option is exact",
         columns=(
-            Column("configuration"),
-            Column("control"),
-            Column("impulse up to"),
-            *(Column(f"{1e-6 * limit.stiffness:g} N/um", decimals=2) for limit in sweeps[0]),
-            *(Column(f"{option.value} exact at", "N/um", 3) for option in options),
+            *columns(("configuration", "control", "impulse up to")),
+            *columns((f"{1e-6 * limit.stiffness:g}\nN/um" for limit in sweeps[0]), decimals=2),
+            *columns((f"{option.value}\nexact at" for option in options), "N/um", 3),
         ),
         rows=tuple(rows),
         note=(
@@ -209,17 +200,44 @@ def restitution_table(limits: Sequence[Limit]) -> Table:
     ]
     return Table(
         name="materials",
-        title="Materials of another restitution, same stiffness",
+        title="Materials of another restitution, same stiffness: impulses over the speed",
         columns=(
-            Column("configuration"),
-            Column("control"),
-            Column("restitution of the materials", "-", 3),
-            *(Column(reading.value, "kg", 2) for reading in (Reading.FITTED, Reading.EXACT)),
-            Column("restitution of the fit", "-", 2),
-            Column("by (25)", "-", 2),
+            *columns(("configuration", "control")),
+            Column("restitution of\nthe materials", "-", 3),
+            *columns(_STOPS, "kg", 2),
+            *columns(("restitution\nof the fit", "by (25)"), "-", 2),
             Column("misfit", "% of peak", 1),
         ),
         rows=tuple(rows),
+    )
+
+
+def given_mass_table(given: Sequence[tuple[Limit, InertiaOption, FittedStop | None]]) -> Table:
+    """What the stop of the fitted law becomes when the mass of the law is given."""
+    rows: list[tuple[Cell, ...]] = []
+    for limit, option, stop in given:
+        mass, speed = limit.masses[option], limit.impulses.speed
+        numbers: tuple[Cell, ...] = (None,) * 5
+        if stop is not None:
+            ratio = stop.impulse / speed / mass
+            numbers = (stop.impulse / speed, ratio, 1e3 * stop.time, stop.printed_restitution, 100.0 * stop.misfit)
+        rows.append((limit.approach.configuration.name, limit.mode.value, option.value, mass, *numbers))
+    return Table(
+        name="given_mass",
+        title="The fitted law with a given mass: impulse over the speed up to its stop",
+        columns=(
+            *columns(("configuration", "control", "mass of")),
+            *columns(("mass", "impulse\nover speed"), "kg", 2),
+            Column("over\nthe mass", "-", 3),
+            Column("stops\nat", "ms", 2),
+            Column("restitution\nby (25)", "-", 2),
+            Column("misfit", "% of peak", 1),
+        ),
+        rows=tuple(rows),
+        note=(
+            "The source identifies k and c of (23), section VII-A3; where the mass in (28) comes from it does not say. "
+            "'-': no law with this mass and positive damping fits."
+        ),
     )
 
 
