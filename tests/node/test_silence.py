@@ -42,7 +42,7 @@ def test_ctrl_c_stops_everything_and_leaves_a_readable_bag(tmp_path):
             assert time.monotonic() < deadline
             time.sleep(0.05)
         os.kill(process.pid, signal.SIGINT)
-        assert process.wait(timeout=15.0) == 1
+        assert process.wait(timeout=15.0) == 130
     assert "stopped by the user" in log.read_text()
     assert "Traceback" not in log.read_text()
     (run,) = (path for path in tmp_path.iterdir() if path.is_dir())

@@ -156,6 +156,21 @@ def test_jacobian_and_twist_are_derivatives_of_the_pose(q, dq):
 
 @quick
 @given(configurations, velocities)
+def test_the_motion_of_the_frame_is_what_pinocchio_says(q, dq):
+    model, frame, mixed = ROBOT.pinocchio_model, ROBOT.contact_frame_id, pin.LOCAL_WORLD_ALIGNED
+    data = model.createData()
+    pin.computeJointJacobians(model, data, q)
+    pin.forwardKinematics(model, data, q, dq, np.zeros(7))
+    pin.updateFramePlacements(model, data)
+    dynamics = dynamics_at(q, dq)
+    np.testing.assert_allclose(dynamics.jacobian, pin.getFrameJacobian(model, data, frame, mixed), atol=1e-13)
+    np.testing.assert_allclose(dynamics.twist, pin.getFrameVelocity(model, data, frame, mixed).vector, atol=1e-12)
+    acceleration = pin.getFrameClassicalAcceleration(model, data, frame, mixed).vector
+    np.testing.assert_allclose(dynamics.jacobian_rate_velocity, acceleration, atol=1e-11)
+
+
+@quick
+@given(configurations, velocities)
 def test_jacobian_rate_is_the_derivative_of_the_jacobian_along_the_motion(q, dq):
     step = 1e-6
     rate = (dynamics_at(q + step * dq).jacobian - dynamics_at(q - step * dq).jacobian) / (2 * step)

@@ -13,6 +13,19 @@ from impact_control.types import Matrix, Vector
 
 
 @compiled
+def _sum_up(
+    mass_matrix: Matrix, velocity: Vector, torque: Vector, coriolis_transposed_velocity: Vector, gravity: Vector,
+    damping_over_stiffness: Vector, momentum: Vector, drive: Vector,
+) -> None:  # fmt: skip
+    """Write the momentum p - D K^-1 tau_J and what drives it, tau_J + C^T dq - g, both (n,)."""
+    for i in range(velocity.size):
+        momentum[i] = -damping_over_stiffness[i] * torque[i]
+        for j in range(velocity.size):
+            momentum[i] += mass_matrix[i, j] * velocity[j]
+        drive[i] = torque[i] + coriolis_transposed_velocity[i] - gravity[i]
+
+
+@compiled
 def _advance(
     momentum: Vector,
     drive: Vector,
@@ -96,7 +109,7 @@ class MomentumObserver:
         self._maximum_gap = require_positive("maximum_gap", maximum_gap)
         self.residual: Vector = np.zeros(n)
         self.residual_rate: Vector = np.zeros(n)
-        self._momentum, self._drive, self._damper_momentum = np.zeros(n), np.zeros(n), np.zeros(n)
+        self._momentum, self._drive = np.zeros(n), np.zeros(n)
         self._previous_momentum, self._previous_drive = np.zeros(n), np.zeros(n)
         self._nothing = np.zeros(n)
         self._step(0.0, self._nothing)  # compiles the kernel here and not in the loop
@@ -135,11 +148,10 @@ class MomentumObserver:
         period = sample_period(time - self.time, self._maximum_gap)
         if math.isnan(period):
             return self.residual
-        np.dot(mass_matrix, velocity, out=self._momentum)
-        np.multiply(self._damping_over_stiffness, joint_torque, out=self._damper_momentum)
-        np.subtract(self._momentum, self._damper_momentum, out=self._momentum)
-        np.add(joint_torque, coriolis_transposed_velocity, out=self._drive)
-        np.subtract(self._drive, gravity, out=self._drive)
+        _sum_up(
+            mass_matrix, velocity, joint_torque, coriolis_transposed_velocity, gravity, self._damping_over_stiffness,
+            self._momentum, self._drive,
+        )  # fmt: skip
         if self._step(period, self._nothing if missed_torque is None else missed_torque):
             self.time = time
             self.advanced = period > 0.0

@@ -7,6 +7,7 @@ import pinocchio as pin
 
 from impact_control.robots.coriolis_transposed import body_rows, coriolis_transposed_velocity, joint_motions
 from impact_control.robots.description import RobotDescription
+from impact_control.robots.frame_motion import frame_motion
 from impact_control.robots.reflected_inertia import InertiaModel, reflected_motor_inertia
 from impact_control.types import Matrix, Vector
 
@@ -46,16 +47,22 @@ class Dynamics:
         self.mass_matrix: Matrix = self._data.M
         self.nonlinear: Vector = self._data.nle
         self.gravity: Vector = self._data.g
+        frame = self._model.frames[self._frame]
+        self._joint = int(frame.parentJoint)
+        self._joint_rotation: Matrix = self._data.oMi[self._joint].rotation
+        self._place = np.array(frame.placement.translation)
         self._placement = self._data.oMf[self._frame]
         self.position: Vector = self._placement.translation
         self.rotation: Matrix = self._placement.rotation
         self.coriolis: Vector = np.zeros(size)
+        self._columns: Matrix = self._data.J
         self.jacobian: Matrix = np.zeros((6, size))
         self.jacobian_rate_velocity: Vector = np.zeros(6)
         self.twist: Vector = np.zeros(6)
         self.coriolis_transposed_velocity: Vector = np.zeros(size)
         self._joint_motions = joint_motions(self._model, self._data)
         self._twists = body_rows(self._data.v)
+        self._accelerations = body_rows(self._data.a)
         self._momenta = body_rows(self._data.h)
         self.update(self.q, self.dq)
         self.update_momentum_terms()
@@ -74,10 +81,10 @@ class Dynamics:
         pin.computeJointJacobians(model, data)
         pin.updateFramePlacement(model, data, frame)
         np.subtract(self.nonlinear, self.gravity, out=self.coriolis)
-        self.jacobian[:] = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)
-        acceleration = pin.getFrameClassicalAcceleration(model, data, frame, pin.LOCAL_WORLD_ALIGNED)
-        self.jacobian_rate_velocity[:] = acceleration.vector
-        np.dot(self.jacobian, self.dq, out=self.twist)
+        frame_motion(
+            self._columns, self.position, self._joint_rotation, self._place, self._twists[self._joint],
+            self._accelerations[self._joint], self.dq, self.jacobian, self.twist, self.jacobian_rate_velocity,
+        )  # fmt: skip
 
     def update_momentum_terms(self) -> None:
         """Compute C^T dq at the state of the last `update`, in O(n) without the matrix C; Flacco 2016, IV."""
