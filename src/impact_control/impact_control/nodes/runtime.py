@@ -9,6 +9,7 @@ import signal
 import struct
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 
 import rclpy
@@ -19,6 +20,9 @@ from rclpy.signals import SignalHandlerOptions
 ROBOT_PRIORITY = 45
 LOOP_PRIORITY = 40
 """SCHED_FIFO priorities: the simulated robot keeps the clock, the loop answers it."""
+
+_SENDER = "dds.asyn"
+"""Name of the threads with which Fast DDS sends in the background begins so."""
 
 LOOP_CORES = slice(-1, None)
 ROBOT_CORES = slice(None, -1)
@@ -56,6 +60,7 @@ def run(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     node = make_node()
+    tame_senders()
     executor = EventsExecutor()
     executor.add_node(node)
     try:
@@ -103,6 +108,20 @@ def keep_to_cores(cores: slice) -> None:
     kept = sorted(os.sched_getaffinity(0))[cores]
     if kept:
         os.sched_setaffinity(0, kept)
+
+
+def tame_senders() -> None:
+    """Take real-time priority and the core of their own from the threads with which Fast DDS sends in the background.
+
+    Commands do not go through them. When a process that listens is killed, such a thread may spin until its peer is
+    given up, and with real-time priority it would keep the loop itself, and the kernel, from running.
+    """
+    everywhere = range(os.cpu_count() or 1)
+    for thread in Path("/proc/self/task").glob("*"):
+        with contextlib.suppress(OSError):
+            if (thread / "comm").read_text().startswith(_SENDER):
+                os.sched_setscheduler(int(thread.name), os.SCHED_OTHER, os.sched_param(0))
+                os.sched_setaffinity(int(thread.name), everywhere)
 
 
 def still_heap() -> None:
