@@ -1,10 +1,20 @@
-"""Which cores a process keeps to."""
+"""Which cores a process keeps to, and which of its threads run at real-time priority."""
 
 import os
+from pathlib import Path
 
 import pytest
+from harness import Peer
 
+from impact_control.graph import Duty, NodeSpec
 from impact_control.nodes import runtime
+
+
+@pytest.fixture
+def ordinary():
+    """Leave the test's own process at ordinary priority."""
+    yield
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
 @pytest.fixture
@@ -32,3 +42,23 @@ def test_the_only_core_is_for_both(allowed):
         os.sched_setaffinity(0, only)
         runtime.keep_to_cores(cores)
         assert os.sched_getaffinity(0) == only
+
+
+def policies_of(pid):
+    """Scheduling policies of the threads of a process: of those that send in the background, and of all others."""
+    found = {True: [], False: []}
+    for thread in Path(f"/proc/{pid}/task").glob("*"):
+        sends = (thread / "comm").read_text().startswith("dds.asyn")
+        found[sends].append(os.sched_getscheduler(int(thread.name)))
+    return found[True], found[False]
+
+
+def test_what_sends_in_the_background_cannot_keep_the_loop_from_running(tmp_path, ordinary):
+    """Such a thread was seen to spin for minutes after a listener was killed."""
+    with Peer(tmp_path) as peer:
+        peer.processes.start(NodeSpec("ping_pong", "bench_echo", Duty.LOOP))
+        pid = peer.processes.pid("ping_pong")
+        peer.until(lambda: set(policies_of(pid)[0]) == {os.SCHED_OTHER}, what="ordinary priority of the senders")
+        _, others = policies_of(pid)
+    # Those that carry samples and commands keep it, where it is permitted.
+    assert (os.SCHED_FIFO in others) == runtime.prefer_real_time(runtime.LOOP_PRIORITY)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 
+import h5py
 import numpy as np
 import pytest
 
 from impact_control.errors import InvalidInputError, MissingDependencyError, ScenarioError
 from impact_control.recording.trials import Quantity, Source, Trial, TrialSet, read_trials, write_trials
-
-h5py = pytest.importorskip("h5py")
 
 
 def example() -> TrialSet:

@@ -136,7 +136,6 @@ class LoopNode(LifecycleNode):
         if self._controls:
             self._tasks.open()
         sys.setswitchinterval(SWITCH_INTERVAL)
-        runtime.tame_senders()
         runtime.still_heap()
         return super().on_activate(state)
 

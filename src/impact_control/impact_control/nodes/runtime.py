@@ -111,17 +111,15 @@ def keep_to_cores(cores: slice) -> None:
 
 
 def tame_senders() -> None:
-    """Take real-time priority and the core of their own from the threads with which Fast DDS sends in the background.
+    """Take real-time priority from the threads with which Fast DDS sends in the background.
 
     Commands do not go through them. When a process that listens is killed, such a thread may spin until its peer is
     given up, and with real-time priority it would keep the loop itself, and the kernel, from running.
     """
-    everywhere = range(os.cpu_count() or 1)
     for thread in Path("/proc/self/task").glob("*"):
         with contextlib.suppress(OSError):
             if (thread / "comm").read_text().startswith(_SENDER):
                 os.sched_setscheduler(int(thread.name), os.SCHED_OTHER, os.sched_param(0))
-                os.sched_setaffinity(int(thread.name), everywhere)
 
 
 def still_heap() -> None:
