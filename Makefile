@@ -50,7 +50,7 @@ lint: $(STAMPS)/test ## lint and check types only
 	@$(RUN)mypy
 
 .PHONY: bench
-bench: setup ## measure control step, detector, classifier, impact map and the way over DDS
+bench: setup $(STAMPS)/peers ## measure control step beside pink and TSID, detector, maps, plants and the way over DDS
 	@$(RUN)impact-control bench
 
 .PHONY: setup
@@ -92,6 +92,10 @@ $(STAMPS)/warm: $(STAMPS)/python | $(STAMPS)/messages $(STAMPS)/package
 
 $(STAMPS)/test: requirements/test.txt $(STAMPS)/python | setup
 	$(call step,test)
+	@touch $@
+
+$(STAMPS)/peers: requirements/peers.txt $(STAMPS)/python | setup
+	$(call step,peers)
 	@touch $@
 
 $(STAMPS)/extras: requirements/extras.txt $(STAMPS)/python | setup

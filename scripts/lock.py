@@ -1,6 +1,7 @@
 """Resolve requirements/<name>.in into requirements/<name>.txt: every package, exact versions.
 
-`test` and `extras` are resolved under the versions of `run` and hold only what they add to it.
+`test` and `extras` are resolved under the versions of `run` and hold only what they add to it; `peers` is an
+environment of its own.
 Run by `make lock` with Python 3.11, so that a newcomer installs what was tried.
 """
 
@@ -28,11 +29,12 @@ def write(name: str, pins: set[str]) -> None:
 
 
 def main() -> None:
-    """Resolve all three lists."""
+    """Resolve all four lists."""
     run = resolve("run", [])
     write("run", run)
     for name in ("test", "extras"):
         write(name, resolve(name, ["-c", str(REQUIREMENTS / "run.txt")]) - run)
+    write("peers", resolve("peers", []))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 #   warm      caches of byte code, fonts and compiled kernels
 #   test      tools of requirements/test.txt
 #   extras    packages of requirements/extras.txt
+#   peers     virtual environment .venv/peers with the packages of requirements/peers.txt
 # Progress goes to standard error, everything else to .venv/log/<step>.log. A step that fails writes the reason, one
 # line, to standard output.
 set -eu
@@ -76,7 +77,7 @@ find_python() {
 # Exactly what the lock file says: no resolving, no building in environments of pip's own. Byte code is left to the
 # first import, which most modules never see.
 install() {
-    .venv/bin/python -m pip install --disable-pip-version-check --no-input --no-cache-dir --progress-bar off \
+    "${environment:-.venv}/bin/python" -m pip install --disable-pip-version-check --no-input --no-cache-dir --progress-bar off \
         --retries 3 --no-deps --no-compile --use-pep517 --no-build-isolation "$@" && return
     if grep -qE 'connection broken|ConnectionError|ReadTimeout|ProxyError' "$log"; then
         fail "the Python package index cannot be reached: check network, proxy and certificates, then run make again (details: $log)"
@@ -134,6 +135,14 @@ test)
 extras)
     begin 'extras (downloads several 100 MB)'
     install -r requirements/extras.txt
+    end
+    ;;
+peers)
+    begin 'peers for the benchmark (downloads 150 MB)'
+    rm -rf .venv/peers
+    .venv/bin/python -m venv .venv/peers
+    environment=.venv/peers
+    install -r requirements/peers.txt
     end
     ;;
 *)

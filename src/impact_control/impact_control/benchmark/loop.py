@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from impact_control.benchmark.figure import Figure, figure_of
+from impact_control.benchmark.peers import peer_figures
 from impact_control.classification import SingleImpactClassifier
 from impact_control.detection import DetectionSignals
 from impact_control.parts import classifier_parameters, make_detector, make_observer
@@ -16,6 +17,8 @@ from impact_control.simulation import build_simulation
 from impact_control.types import Vector
 
 STEP_TARGET = 60e-6
+STEP_TAIL_TARGET = 300e-6
+TWO_ARMS_TARGET = 150e-6
 
 
 def loop_figures(scenario_name: str = "tabletop") -> list[Figure]:
@@ -27,6 +30,8 @@ def loop_figures(scenario_name: str = "tabletop") -> list[Figure]:
     samples = record_run(scenario, robot, reference)
     return [
         _control_step(scenario, robot, reference, samples),
+        *peer_figures(scenario, robot, reference, samples),
+        _two_arms(scenario, robot, reference, samples),
         _whole_tick(scenario, robot, reference, samples),
         _detector(scenario, robot, samples),
         _classifier(scenario, robot, reference, samples),
@@ -59,17 +64,43 @@ def _control_step(
     samples: list[tuple[float, Vector, Vector, Vector]],
 ) -> Figure:
     """Dynamics and controller: what it takes from a state to a torque."""
-    pipeline = Pipeline(scenario, robot, detect=False, classify=False)
-    pipeline.reset()
-    pipeline.start(reference, scenario)
+    durations = _controller_durations(scenario, robot, reference, samples, 1)
+    return figure_of("control step: state to torque", durations, STEP_TARGET, STEP_TAIL_TARGET)
+
+
+def _two_arms(
+    scenario: Scenario,
+    robot: RobotDescription,
+    reference: ImpactReference,
+    samples: list[tuple[float, Vector, Vector, Vector]],
+) -> Figure:
+    """The same for two arms in one process, one after the other."""
+    durations = _controller_durations(scenario, robot, reference, samples, 2)
+    return figure_of("control step of two arms", durations, TWO_ARMS_TARGET)
+
+
+def _controller_durations(
+    scenario: Scenario,
+    robot: RobotDescription,
+    reference: ImpactReference,
+    samples: list[tuple[float, Vector, Vector, Vector]],
+    arms: int,
+) -> list[float]:
+    """Return how long dynamics and controllers of this many arms took for each sample [s], every arm on the same."""
+    pipelines = [Pipeline(scenario, robot, detect=False, classify=False) for _ in range(arms)]
+    for pipeline in pipelines:
+        pipeline.reset()
+        pipeline.start(reference, scenario)
     durations = []
     for time_, q, dq, torque in samples:
         if abs(time_ - reference.nominal_impact_time) < 0.5 * scenario.control.period:
-            pipeline.impact_detected(time_, q)
+            for pipeline in pipelines:
+                pipeline.impact_detected(time_, q)
         start = time.perf_counter()
-        pipeline.tick(time_, q, dq, torque)
+        for pipeline in pipelines:
+            pipeline.tick(time_, q, dq, torque)
         durations.append(time.perf_counter() - start)
-    return figure_of("control step: state to torque", durations, STEP_TARGET)
+    return durations
 
 
 def _whole_tick(

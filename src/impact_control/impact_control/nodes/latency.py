@@ -168,7 +168,10 @@ def _ask(peer: _Peer, message: JointState, period: int, count: int) -> None:
         peer.publisher.publish(message)
         # Looking for the answer meanwhile would take the core from who computes it; DDS notes when it came.
         _sleep_until(due + period - LOOK_BEFORE_END)
-        peer.answers += [(received - sent) * 1e-9 for _, received, _ in peer.commands.drain()]
+        arrived = [received for _, received, _ in peer.commands.drain()]
+        if arrived:
+            # The last one: what came before it answers an earlier sample.
+            peer.answers.append((arrived[-1] - sent) * 1e-9)
         peer.cycles += 1
         count -= 1
 
