@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
 import pytest
 
-from impact_control.control import Fault, Mode, QPStatus, ReferenceSpreadingController
+from impact_control.control import (
+    Fault,
+    ImpactStrategy,
+    InterimEnd,
+    Mode,
+    QPStatus,
+    ReferenceSpreadingController,
+)
 from impact_control.control.contact_force import ContactForce
 from impact_control.parts import admittance_parameters, contact_force, control_parameters, retreat_parameters
 from impact_control.references import build_reference
@@ -39,8 +47,8 @@ def on_reference(table, time):
 class Bench:
     """A controller with its dynamics, fed by hand."""
 
-    def __init__(self):
-        self.controller = ReferenceSpreadingController(ROBOT, PARAMETERS)
+    def __init__(self, parameters=PARAMETERS):
+        self.controller = ReferenceSpreadingController(ROBOT, parameters)
         self.dynamics = Dynamics(ROBOT)
         self.controller.reset()
 
@@ -50,9 +58,9 @@ class Bench:
         return self.controller
 
 
-def settled(time, q, dq, mode_steps=lambda c: None, table=REFERENCE.ante, samples=200):
+def settled(time, q, dq, mode_steps=lambda c: None, table=REFERENCE.ante, samples=200, parameters=PARAMETERS):
     """Return a controller that has been given the same state until the torque rate no longer limits it."""
-    bench = Bench()
+    bench = Bench(parameters)
     bench.controller.start(REFERENCE, FORCE, 0.0)
     mode_steps(bench.controller)
     for _ in range(samples):
@@ -144,6 +152,95 @@ def test_interim_mode_takes_velocity_feedback_out_and_blends_it_in():
     expected = math.sqrt(PARAMETERS.position_gain) * bench.controller.velocity_error
     assert np.linalg.norm(expected) > 0.5
     np.testing.assert_allclose(half, expected, atol=0.05 * np.linalg.norm(expected))
+
+
+JOINT_SPACE = replace(PARAMETERS, joint_space=True)
+
+
+def demand(parameters, impact, time, q, dq):
+    """The joint acceleration asked for at `time` after an impact, without that of the contact force."""
+    bench = settled(time, q, dq, lambda c: c.impact(impact), samples=60, parameters=parameters)
+    wrench, torque = np.zeros(6), np.zeros(7)
+    FORCE.press(1.0, bench.controller.post.velocity, bench.dynamics.jacobian, wrench, torque)
+    assert not bench.controller.qp.limited
+    return bench.controller.qp.acceleration - np.linalg.solve(bench.controller.qp.inertia, torque)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.5, 1.0])
+def test_in_joint_space_the_demand_is_that_of_the_configuration_task(gamma):
+    """Proper 2021 (2.67), (2.68) with K_d gamma: with gamma 0 nothing of the velocity is left."""
+    time, gain = 1.0, PARAMETERS.hold_gain
+    q, dq = on_reference(REFERENCE.post, time)
+    away, wrong = q + 1e-3, dq + 0.02
+    sample = REFERENCE.post.new_sample()
+    REFERENCE.post.sample(time, sample)
+    found = demand(JOINT_SPACE, time - gamma * PARAMETERS.interim_duration, time, away, wrong)
+    wanted = sample.joint_acceleration + gain * (q - away) + gamma * 2.0 * math.sqrt(gain) * (dq - wrong)
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4 * np.abs(wanted).max())
+
+
+def test_on_the_reference_both_forms_of_the_feedback_ask_for_the_same():
+    time = 1.3
+    q, dq = on_reference(REFERENCE.post, time)
+    in_task, in_joints = (demand(p, 1.0, time, q, dq) for p in (PARAMETERS, JOINT_SPACE))
+    np.testing.assert_allclose(in_joints, in_task, atol=2e-3 * max(1.0, np.abs(in_task).max()))
+
+
+def test_in_joint_space_the_errors_of_the_task_are_reported_all_the_same():
+    q = REFERENCE.initial_configuration + 0.02
+    plain, joints = settled(0.1, q, STILL, samples=1), settled(0.1, q, STILL, samples=1, parameters=JOINT_SPACE)
+    for name in ("position_error", "velocity_error", "orientation_error"):
+        np.testing.assert_allclose(getattr(joints.controller, name), getattr(plain.controller, name))
+    assert np.linalg.norm(joints.controller.position_error) > 1e-3
+
+
+def course(**changes):
+    return replace(PARAMETERS, course=replace(PARAMETERS.course, **changes))
+
+
+def test_plain_tracking_presses_and_slides_from_the_nominal_time_on():
+    bench = Bench(course(strategy=ImpactStrategy.PLAIN_TRACKING))
+    c = bench.controller
+    c.start(REFERENCE, FORCE, 0.0)
+    q, dq = on_reference(REFERENCE.ante, 0.98)
+    assert not c.impact(0.979)
+    assert bench.update(0.98, q, dq).mode is Mode.ANTE
+    assert c.wanted is c.ante and c.expected is c.post
+    assert not c.pressing
+    assert bench.update(REFERENCE.nominal_impact_time, q, dq).mode is Mode.POST
+    assert c.wanted is c.post
+    assert c.pressing
+    assert c.gamma == 1.0
+
+
+def test_until_the_contact_is_closed_the_approach_goes_on_without_force():
+    """Proper 2021 (3.11) and the zeros of (3.14)."""
+    bench = Bench(course(until=InterimEnd.CONTACT_COMPLETION, ante_in_interim=True))
+    c = bench.controller
+    c.start(REFERENCE, FORCE, 0.0)
+    q, dq = on_reference(REFERENCE.ante, 1.0)
+    c.impact(1.0)
+    for time in (1.0, 1.05):
+        assert bench.update(time, q, dq).mode is Mode.INTERIM
+        assert (c.gamma, c.wanted, c.expected) == (0.0, c.ante, c.post)
+        assert not c.pressing and not c.force.any()
+    c.contact_closed(1.06)
+    assert bench.update(1.06 + 0.5 * PARAMETERS.interim_duration, q, dq).gamma == pytest.approx(0.5)
+    assert c.wanted is c.post
+    assert c.pressing
+
+
+def test_a_missing_impact_is_a_stop_from_the_state_at_its_time_out():
+    bench = Bench(course(missing_impact_timeout=0.1))
+    c = bench.controller
+    c.start(REFERENCE, FORCE, 0.0)
+    time = REFERENCE.nominal_impact_time + 0.1
+    q, dq = on_reference(REFERENCE.ante, time - 1e-3)
+    assert bench.update(time - 1e-3, q, dq).mode is Mode.ANTE
+    for k in range(60):
+        assert bench.update(time + k * 1e-9, q, dq).mode is Mode.STOPPED
+    wanted = np.clip(-PARAMETERS.stop_rate * dq, -PARAMETERS.acceleration_limit, PARAMETERS.acceleration_limit)
+    np.testing.assert_allclose(c.qp.acceleration, wanted, atol=1e-2)
 
 
 def test_pressing_adds_the_torque_of_the_force():

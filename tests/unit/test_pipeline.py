@@ -10,6 +10,7 @@ import pytest
 
 from impact_control.classification import Verdict
 from impact_control.control import Fault, Mode
+from impact_control.errors import ScenarioError
 from impact_control.pipeline import Outcome, Pipeline
 from impact_control.references import build_reference
 from impact_control.robots import load_robot
@@ -35,7 +36,7 @@ class Record:
 @functools.cache
 def plan(name):
     scenario = load_scenario(name)
-    robot = load_robot()
+    robot = load_robot(scenario.robot.model, scenario.robot.end_effector, scenario.robot.motor_inertia)
     return scenario, robot, build_reference(scenario, robot)
 
 
@@ -147,6 +148,47 @@ def test_absent_table_is_no_impact(seed):
     assert record.modes == [Mode.ANTE, Mode.STOPPED]
     assert record.speed[-100:].max() < 0.02
     assert_limits_kept(record, plan("tabletop")[1])
+
+
+@pytest.mark.parametrize("strategy", ["without_interim", "plain_tracking"])
+def test_the_other_strategies_finish_the_task_inside_all_limits(strategy):
+    record = run("tabletop", overrides=(("control.impact_strategy", strategy),))
+    assert record.modes == [Mode.ANTE, Mode.POST, Mode.STOPPED]
+    assert record.pipeline.impact is Verdict.EXPECTED
+    assert_limits_kept(record, plan("tabletop")[1])
+
+
+def test_in_joint_space_the_task_succeeds_too():
+    record = run("tabletop", overrides=(("control.feedback", "joint_space"),))
+    assert record.pipeline.outcome is Outcome.SUCCEEDED, record.pipeline.classifier.reason
+    assert record.modes == [Mode.ANTE, Mode.INTERIM, Mode.POST, Mode.STOPPED]
+    assert_limits_kept(record, plan("tabletop")[1])
+
+
+def test_an_approach_without_impact_ends_at_its_time_out():
+    record = run("tabletop_absent", overrides=(("control.missing_impact_timeout", "0.2 s"),))
+    assert record.pipeline.outcome is Outcome.NO_IMPACT
+    assert record.modes == [Mode.ANTE, Mode.STOPPED]
+    nominal = plan("tabletop_absent")[2].nominal_impact_time
+    assert nominal + 0.2 + 0.5 < PERIOD * len(record.speed) < nominal + 0.2 + 2.1
+    assert record.speed[-100:].max() < 0.02
+
+
+def test_four_contacts_are_closed_by_their_completion():
+    """Of several touches, and only then begins the blending."""
+    record = run("tabletop_plate", overrides=(("control.interim.until", "contact_completion"),))
+    assert record.pipeline.outcome is Outcome.SUCCEEDED, record.pipeline.classifier.reason
+    assert record.modes == [Mode.ANTE, Mode.INTERIM, Mode.POST, Mode.STOPPED]
+    assert record.pipeline.completion.complete
+    assert record.pipeline.impacts > 1
+    state = record.pipeline.controller._state
+    delay = state.closed_at - state.first_impact
+    assert 5e-3 < delay < record.pipeline.scenario.control.interim.longest
+
+
+def test_completion_without_what_tells_it_is_refused():
+    with pytest.raises(ScenarioError, match=r"control\.interim\.until"):
+        plan("tabletop")[0].with_overrides({"control.interim.until": "contact_completion"})
 
 
 def test_unexpected_impact_may_be_continued():

@@ -15,13 +15,22 @@ from impact_control.classification import (
     SimultaneousImpactClassifier,
     SingleImpactClassifier,
 )
-from impact_control.control import AdmittanceParameters, ContactForce, ControlParameters, RetreatParameters
+from impact_control.control import (
+    AdmittanceParameters,
+    ContactForce,
+    ControlParameters,
+    FurtherImpacts,
+    ImpactCourse,
+    ImpactStrategy,
+    InterimEnd,
+    RetreatParameters,
+)
 from impact_control.detection import SCORES, Detector, FirstOf
 from impact_control.observation import MomentumObserver
 from impact_control.reaction import Reaction, ReactionParameters
 from impact_control.references import ImpactReference
 from impact_control.robots import Dynamics, RobotDescription
-from impact_control.scenario import SIMULTANEOUS, Scenario
+from impact_control.scenario import ANTE_REFERENCE, JOINT_SPACE, SIMULTANEOUS, Scenario
 from impact_control.types import Vector
 
 
@@ -75,12 +84,29 @@ def control_parameters(scenario: Scenario, robot: RobotDescription) -> ControlPa
         position_weight=c.weights.position,
         orientation_weight=c.weights.orientation,
         posture_weight=c.weights.posture,
-        interim_duration=c.interim_duration,
+        course=impact_course(scenario),
         friction_compensation=c.friction_compensation,
         stop_rate=c.stop_damping,
         stop_damping=c.stop_damping * inertia,
         acceleration_limit=c.max_joint_acceleration,
+        hold_gain=c.gains.joint,
+        joint_space=c.feedback == JOINT_SPACE,
         period=c.period,
+    )
+
+
+def impact_course(scenario: Scenario) -> ImpactCourse:
+    """Return how the scenario's controller goes through the impacts of a task."""
+    c, interim = scenario.control, scenario.control.interim
+    return ImpactCourse(
+        strategy=ImpactStrategy[c.impact_strategy.upper()],
+        interim_duration=c.interim_duration,
+        until=InterimEnd[interim.until.upper()],
+        expected_impacts=interim.expected_impacts,
+        longest_interim=interim.longest,
+        ante_in_interim=interim.reference == ANTE_REFERENCE,
+        further_impacts=FurtherImpacts[interim.further_impacts.upper()],
+        missing_impact_timeout=math.inf if c.missing_impact_timeout is None else c.missing_impact_timeout,
     )
 
 

@@ -33,7 +33,7 @@ from impact_control.parts import (
 from impact_control.reaction import CollisionReaction, Step
 from impact_control.references import ImpactReference, build_reference
 from impact_control.robots import Dynamics, RobotDescription
-from impact_control.scenario import Scenario
+from impact_control.scenario import CONTACT_COMPLETION, Scenario
 from impact_control.types import Vector
 
 
@@ -114,7 +114,8 @@ class Pipeline:
         if detect and not control and scenario.detection.torque_error is not None:
             raise InvalidInputError("detection.torque_error", "detector without controller", "both in one process")
         self.classifier = make_classifier(scenario, n) if classify else None
-        self.completion = make_completion(scenario, robot) if classify else None
+        waits = control and scenario.control.interim.until == CONTACT_COMPLETION
+        self.completion = make_completion(scenario, robot) if classify or waits else None
         self._external_force = ExternalForce(scenario.detection.observer_gain)
         if self.completion is not None and self.observer is None:
             allowed = "a controller or detector in the process of the classifier"
@@ -236,14 +237,12 @@ class Pipeline:
         if controller is not None and self.observer is not None:
             controller.update(dynamics, time, position, velocity, self.observer.residual)
             self._go_on_reacting(controller, time, self.observer.residual)
-            if self._task_running and controller.mode in JUDGED and self.classifier is not None:
+            if self._task_running and controller.mode in JUDGED:
                 seconds = time - controller.start_time
                 if self.completion is not None and self.impacts:
-                    self._look_for_full_contact(self.completion, self.classifier, self.observer, seconds)
-                if self.classifier.update(seconds, velocity, controller.wanted.joint_velocity):
-                    self._take_verdict(self.classifier)
-                elif self.classifier.settled:
-                    self._react()
+                    self._look_for_full_contact(self.completion, controller, self.observer, seconds)
+                if self.classifier is not None:
+                    self._judge(self.classifier, seconds, velocity, controller.expected.joint_velocity)
         self._end_task_if_due(time, velocity)
 
     def _detect(
@@ -268,17 +267,25 @@ class Pipeline:
     def _look_for_full_contact(
         self,
         completion: ContactCompletion,
-        classifier: Classifier,
+        controller: ReferenceSpreadingController,
         observer: MomentumObserver,
         seconds: float,
     ) -> None:
-        """Tell the classifier when all points of the end-effector touch, Proper 2021 section 5.2."""
+        """Tell classifier and controller when all points of the end-effector touch, Proper 2021 section 5.2."""
         if completion.complete:
             return
         dynamics = self.dynamics
         force = self._external_force.update(dynamics.jacobian, observer.residual, observer.residual_rate)
         if completion.update(seconds, dynamics.rotation, dynamics.twist, force):
-            classifier.contact_completed(seconds)
+            controller.contact_closed(controller.start_time + seconds)
+            if self.classifier is not None:
+                self.classifier.contact_completed(seconds)
+
+    def _judge(self, classifier: Classifier, seconds: float, velocity: Vector, expected: Vector) -> None:
+        if classifier.update(seconds, velocity, expected):
+            self._take_verdict(classifier)
+        elif classifier.settled:
+            self._react()
 
     def impact_detected(self, time: float, position: Vector) -> None:
         """Take a detected impact, of our own detector or another's: time [s], position (n,) [rad] there."""

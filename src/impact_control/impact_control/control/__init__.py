@@ -3,6 +3,7 @@
 from impact_control.control.admittance import AdmittanceParameters
 from impact_control.control.contact_force import ContactForce
 from impact_control.control.controller import ReferenceSpreadingController
+from impact_control.control.mode_machine import FurtherImpacts, ImpactCourse, ImpactStrategy, InterimEnd
 from impact_control.control.modes import RUNNING, Fault, Mode
 from impact_control.control.parameters import ControlParameters
 from impact_control.control.qp import AccelerationQP, QPStatus
@@ -15,6 +16,10 @@ __all__ = [
     "ContactForce",
     "ControlParameters",
     "Fault",
+    "FurtherImpacts",
+    "ImpactCourse",
+    "ImpactStrategy",
+    "InterimEnd",
     "Mode",
     "QPStatus",
     "ReferenceSpreadingController",

@@ -11,10 +11,12 @@ import math
 
 import numpy as np
 
+from impact_control.control import mode_machine
 from impact_control.control.admittance import AdmittanceParameters, JointAdmittance
 from impact_control.control.contact_force import NO_FORCE, ContactForce
 from impact_control.control.decay import Decay
-from impact_control.control.modes import Fault, Mode
+from impact_control.control.mode_machine import Event, ModeState
+from impact_control.control.modes import RUNNING, Fault, Mode
 from impact_control.control.parameters import ControlParameters
 from impact_control.control.resumption import Resumption, resumption_time, slow_down
 from impact_control.control.retreat import Retreat, RetreatParameters
@@ -27,10 +29,8 @@ from impact_control.types import Vector
 class ReferenceSpreadingController:
     """Computes one joint torque a sample. All work arrays are made in the constructor.
 
-    Life: `reset` at activation -> IDLE, holding the pose of the first sample; `start` -> ANTE; the first
-    `impact` -> INTERIM for Delta t_int -> POST; `stop` -> STOPPED from anywhere; `fail` -> FAULT until `reset`.
-    From anywhere but FAULT, once there was a task: `pull_back` -> PULL_BACK; `admit` -> ADMITTANCE, where the clock of
-    the task stands; `resume` -> RESUME -> ANTE or POST.
+    The modes follow on each other as in `mode_machine`; here is what is done in each. `reset` at activation -> IDLE,
+    holding the pose of the first sample; reactions before the first task are stops.
 
     Attributes after `update`: torque (n,) [Nm] without gravity, mode, fault, task_time [s], gamma [-], arrived (the
     motion of PULL_BACK is done, or RESUME was left for the task), position_error, velocity_error, orientation_error
@@ -39,7 +39,7 @@ class ReferenceSpreadingController:
 
     def __init__(self, robot: RobotDescription, parameters: ControlParameters) -> None:
         n = len(robot.joint_names)
-        self._parameters = p = parameters
+        self._parameters, self._course = (p := parameters), parameters.course
         self._law = law = TorqueLaw(robot, p)
         self.qp = law.qp
         self._at_rest = np.zeros(n)
@@ -51,12 +51,11 @@ class ReferenceSpreadingController:
         limits = robot.limits
         self._admittance = JointAdmittance(limits.position_lower, limits.position_upper, reach, p.stop_rate, p.period)
         self._resumption = Resumption(n, p.period)
-        self._resume_in = Mode.ANTE
+        self._state = ModeState()
         self._reference: ImpactReference | None = None
         self._force = NO_FORCE
         self.ante = ReferenceColumns.one_sample(n)
         self.post = ReferenceColumns.one_sample(n)
-        self.mode = Mode.IDLE
         self.fault = Fault.NONE
         self.task_time = 0.0
         self.start_time = 0.0
@@ -66,8 +65,12 @@ class ReferenceSpreadingController:
         self.force, self.orientation_error = law.force, law.orientation_error
         self.position_error, self.velocity_error = law.position_error, law.velocity_error
         self.peak_torque_rate = 0.0
-        self._impact_time = math.nan
         self._entering = True
+
+    @property
+    def mode(self) -> Mode:
+        """What the controller does."""
+        return self._state.mode
 
     @property
     def torque(self) -> Vector:
@@ -82,19 +85,20 @@ class ReferenceSpreadingController:
     @property
     def wanted(self) -> ReferenceColumns:
         """The reference that is followed."""
-        ante = self.mode is Mode.ANTE or (self.mode is Mode.RESUME and self._resume_in is Mode.ANTE)
-        return self.ante if ante else self.post
+        return self.ante if mode_machine.follows_ante(self._state, self._course) else self.post
+
+    @property
+    def expected(self) -> ReferenceColumns:
+        """The reference of how the joints move now, if the impact is as planned: for the classifier."""
+        return self.ante if mode_machine.awaits_impact(self._state, self._course) else self.post
 
     def reset(self) -> None:
         """Back to IDLE with all buffers cleared; the pose of the next sample is held."""
         self._law.reset()
         self._reference = None
         self.fault = Fault.NONE
-        self.mode = Mode.IDLE
-        self._entering = True
+        self._happens(Event.RESET)
         self.task_time = 0.0
-        self.gamma = 1.0
-        self.arrived = False
         self.pressing = False
         self.peak_torque_rate = 0.0
 
@@ -103,24 +107,23 @@ class ReferenceSpreadingController:
         self._reference = reference
         self._force = force
         self.start_time = time
-        self._impact_time = math.nan
         self.peak_torque_rate = 0.0
         self.task_time = 0.0
-        self.arrived = False
-        self.mode = Mode.ANTE
+        self._happens(Event.START, time)
 
     def impact(self, time: float) -> bool:
-        """An impact was detected at `time` [s]: in ANTE go to INTERIM. True when the mode changed."""
-        if self.mode is not Mode.ANTE:
-            return False
-        self._impact_time = time
-        self.mode = Mode.INTERIM
-        return True
+        """An impact was detected at `time` [s]. True when the mode changed."""
+        before = self._state.mode
+        self._state = mode_machine.transition(self._state, Event.IMPACT, time, self._course)
+        return self._state.mode is not before
+
+    def contact_closed(self, time: float) -> None:
+        """All contact points bear since `time` [s]: the end of an interim mode that waits for it."""
+        self._state = mode_machine.transition(self._state, Event.CONTACT_CLOSED, time, self._course)
 
     def stop(self) -> None:
         """Let the joint velocities decay and hold where that ends."""
-        if self.mode is not Mode.STOPPED:
-            self._enter(Mode.STOPPED)
+        self._happens(Event.STOP)
 
     def pull_back(self, direction: Vector, parameters: RetreatParameters) -> None:
         """Move the end-effector away along direction (3,), frame A; without a task stop instead."""
@@ -128,7 +131,7 @@ class ReferenceSpreadingController:
             self.stop()
             return
         self._retreat.aim(direction, parameters)
-        self._enter(Mode.PULL_BACK)
+        self._happens(Event.PULL_BACK)
 
     def admit(self, parameters: AdmittanceParameters, resume_in: Mode) -> None:
         """Yield to external torques; without a task stop instead.
@@ -139,23 +142,24 @@ class ReferenceSpreadingController:
             self.stop()
             return
         self._admittance.parameters = parameters
-        self._resume_in = resume_in
-        self._enter(Mode.ADMITTANCE)
+        self._happens(Event.YIELD_TO_ANTE if resume_in is Mode.ANTE else Event.YIELD_TO_POST)
 
     def resume(self) -> None:
         """Go back to the task; only from ADMITTANCE, where the arm follows a reference of its own."""
-        if self.mode is Mode.ADMITTANCE:
-            self._enter(Mode.RESUME)
+        self._happens(Event.RESUME)
 
     def fail(self, fault: Fault) -> None:
         """Damp the joints and accept nothing until `reset`. The first fault is kept."""
         if self.mode is not Mode.FAULT:
-            self.mode = Mode.FAULT
+            self._happens(Event.FAIL)
             self.fault = fault
 
-    def _enter(self, mode: Mode) -> None:
-        if self.mode is not Mode.FAULT:
-            self.mode = mode
+    def _happens(self, event: Event, time: float = math.nan) -> None:
+        self._enter(mode_machine.transition(self._state, event, time, self._course))
+
+    def _enter(self, state: ModeState) -> None:
+        if state is not self._state:
+            self._state = state
             self.gamma = 1.0
             self.arrived = False
             self._entering = True
@@ -173,6 +177,8 @@ class ReferenceSpreadingController:
             self.qp.damp(velocity)
         else:
             self._law.take(dynamics)
+            if self._reference is not None and self.mode in RUNNING:
+                self._pass_to(time, self._reference)
             self._obey(
                 dynamics, time, position, velocity, self._at_rest if external_torque is None else external_torque
             )
@@ -196,7 +202,7 @@ class ReferenceSpreadingController:
         elif self.mode is Mode.RESUME:
             self._return(reference, time)
         else:
-            self._follow(reference, time)
+            self._follow(reference)
 
     def _stand_still(self, dynamics: Dynamics, position: Vector) -> None:
         """Let the references, which are published, be this pose at rest."""
@@ -235,18 +241,19 @@ class ReferenceSpreadingController:
         self.post.joint_velocity[:] = admittance.velocity
         self._track(admittance)
 
-    def _follow(self, reference: ImpactReference, time: float) -> None:
+    def _pass_to(self, time: float, reference: ImpactReference) -> None:
+        """Let the time of the task go on, and with it the mode."""
         self.task_time = time - self.start_time
+        state = mode_machine.elapse(self._state, time, self.task_time - reference.nominal_impact_time, self._course)
+        if state.mode is Mode.STOPPED:
+            self._enter(state)
+        self._state = state
+        self.gamma = mode_machine.velocity_feedback(state, time, self._course)
+
+    def _follow(self, reference: ImpactReference) -> None:
         self._sample(reference)
-        self.gamma = 1.0
-        if self.mode is Mode.INTERIM:
-            elapsed, duration = time - self._impact_time, self._parameters.interim_duration
-            if elapsed >= duration:
-                self.mode = Mode.POST
-            else:
-                self.gamma = max(0.0, elapsed / duration)  # van Steen 2024 (24)
-        share = 0.0 if self.mode is Mode.ANTE else 1.0
-        self._serve_reference(reference, self.wanted, share)
+        wanted = self.wanted
+        self._serve_reference(reference, wanted, 0.0 if wanted is self.ante else 1.0)
 
     def _return(self, reference: ImpactReference, time: float) -> None:
         resumption, wanted = self._resumption, self.wanted
@@ -265,12 +272,12 @@ class ReferenceSpreadingController:
         self._serve_reference(reference, wanted, rate if wanted is self.post else 0.0)
         if rate >= 1.0:
             self.start_time = time - self.task_time
-            self.mode = self._resume_in
+            self._state = mode_machine.transition(self._state, Event.RESUMED, time, self._course)
             self.arrived = True
 
     def _plan_return(self, reference: ImpactReference, time: float, wanted: ReferenceColumns) -> None:
         led = self._admittance.parameters
-        if self._resume_in is Mode.ANTE:
+        if self._state.resume_in is Mode.ANTE:
             self.task_time = resumption_time(self.task_time, reference.nominal_impact_time, led.resume_duration)
         self._sample(reference)
         for columns in (self.ante, self.post):
@@ -287,7 +294,7 @@ class ReferenceSpreadingController:
     def _serve_reference(self, reference: ImpactReference, wanted: ReferenceColumns, share: float) -> None:
         """Follow a sample of a reference, with this share of the contact force."""
         self.pressing = share > 0.0
-        self._law.serve_task(wanted, reference.geometry.orientation, self.gamma, self._force, share)
+        self._law.serve_reference(wanted, reference.geometry.orientation, self.gamma, self._force, share)
 
     def _track(self, motion: Decay | JointAdmittance | Resumption) -> None:
         self._law.track(motion.position, motion.velocity, motion.acceleration, self.wanted.position)

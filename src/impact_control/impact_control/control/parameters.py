@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from impact_control.control.mode_machine import ImpactCourse
 from impact_control.errors import InvalidInputError
 from impact_control.types import Vector
 
@@ -14,7 +15,9 @@ class ControlParameters:
     """Gains and limits of the law.
 
     position_gain, orientation_gain, posture_gain, hold_gain: k of van Steen 2024 (15)-(17) [1/s^2]; the
-    velocity gain is 2 sqrt(k). weights w_p, w_theta, w_q [-] of (18). interim_duration Delta t_int [s] of (24).
+    velocity gain is 2 sqrt(k). weights w_p, w_theta, w_q [-] of (18). course: how a task goes through its impacts.
+    joint_space: the reference is followed by its joint motion with hold_gain, Proper 2021 (2.67), (2.68); else by
+    position, orientation and posture.
     friction_compensation [0..1]: part of the robot's friction model that is fed forward.
     stop_rate [1/s]: decay of the joint velocity in a stop. stop_damping (n,) [Nm s/rad]: for faults.
     acceleration_limit (n,) [rad/s^2]. period [s].
@@ -27,12 +30,13 @@ class ControlParameters:
     position_weight: float
     orientation_weight: float
     posture_weight: float
-    interim_duration: float
+    course: ImpactCourse
     friction_compensation: float
     stop_rate: float
     stop_damping: Vector
     acceleration_limit: Vector
     hold_gain: float = 400.0
+    joint_space: bool = False
     period: float = 1e-3
     qp_failures: int = 5
 
@@ -41,9 +45,14 @@ class ControlParameters:
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0.0):
                 raise InvalidInputError(name, value, "a finite number above 0")
-        for name in ("position_weight", "orientation_weight", "posture_weight", "interim_duration"):
+        for name in ("position_weight", "orientation_weight", "posture_weight"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0.0):
                 raise InvalidInputError(name, value, "a finite number of at least 0")
         if not 0.0 <= self.friction_compensation <= 1.0:
             raise InvalidInputError("friction_compensation", self.friction_compensation, "a number in [0, 1]")
+
+    @property
+    def interim_duration(self) -> float:
+        """Delta t_int [s] of van Steen 2024 (24)."""
+        return self.course.interim_duration

@@ -81,9 +81,26 @@ class TorqueLaw:
         self._position_task.follow(wanted)
         self._orientation_task.follow(wanted, nominal)
         self._posture_task.follow(wanted)
-        if share > 0.0:
-            force.press(share, wanted.velocity, self._dynamics.jacobian, self._wrench, self._pressing)
+        self._press(wanted, force, share)
         self._solve(self._pose, gamma)
+
+    def serve_reference(
+        self, wanted: ReferenceColumns, nominal: Matrix, gamma: float, force: ContactForce, share: float
+    ) -> None:
+        """Ask for a sample of a reference as `serve_task` does, or for its joint motion where that was chosen.
+
+        In joint space, Proper 2021 (2.67), (2.68), nothing of the joint velocity is left of the feedback with gamma 0;
+        in task space the dJ dq of the rows is (Proper 2021 section 2.4.2).
+        """
+        if not self._parameters.joint_space:
+            self.serve_task(wanted, nominal, gamma, force, share)
+            return
+        self._position_task.follow(wanted)
+        self._orientation_task.follow(wanted, nominal)
+        self._pose.write(self._dynamics, gamma)  # for the errors that are reported
+        self._joint_task.follow(wanted.joint_position, wanted.joint_velocity, wanted.joint_acceleration)
+        self._press(wanted, force, share)
+        self._solve(self._joints, gamma)
 
     def track(self, wanted: Vector, wanted_velocity: Vector, wanted_acceleration: Vector, place: Vector) -> None:
         """Ask for a motion of the joints, (n,) each [rad, rad/s, rad/s^2].
@@ -95,6 +112,10 @@ class TorqueLaw:
         np.negative(self._dynamics.twist[:3], out=self.velocity_error)
         self.orientation_error.fill(0.0)
         self._solve(self._joints, 1.0)
+
+    def _press(self, wanted: ReferenceColumns, force: ContactForce, share: float) -> None:
+        if share > 0.0:
+            force.press(share, wanted.velocity, self._dynamics.jacobian, self._wrench, self._pressing)
 
     def _solve(self, stack: TaskStack, gamma: float) -> None:
         stack.write(self._dynamics, gamma)

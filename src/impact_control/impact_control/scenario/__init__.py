@@ -1,7 +1,15 @@
 """Scenarios: one YAML file says robot, task, environments, control, detection, classification, reaction."""
 
 from impact_control.scenario.classification import SIMULTANEOUS, Classification, Completion
-from impact_control.scenario.control import Control, TaskGains, TaskWeights
+from impact_control.scenario.control import (
+    ANTE_REFERENCE,
+    CONTACT_COMPLETION,
+    JOINT_SPACE,
+    Control,
+    Interim,
+    TaskGains,
+    TaskWeights,
+)
 from impact_control.scenario.detection import Detection, Residual, ResidualRate, TorqueError, VelocityJump
 from impact_control.scenario.documentation import describe_schema
 from impact_control.scenario.environment import (
@@ -24,6 +32,9 @@ from impact_control.scenario.schema import Robot, Scenario
 from impact_control.scenario.task import Ante, Impact, Post, Task
 
 __all__ = [
+    "ANTE_REFERENCE",
+    "CONTACT_COMPLETION",
+    "JOINT_SPACE",
     "SIMULTANEOUS",
     "ActualEnvironment",
     "Admittance",
@@ -36,6 +47,7 @@ __all__ = [
     "Detection",
     "ExpectedEnvironment",
     "Impact",
+    "Interim",
     "JointBacklash",
     "Post",
     "PullBack",

@@ -8,7 +8,10 @@ from typing import Annotated
 from impact_control.scenario.fields import (
     FRACTION,
     JOINTS,
+    NOT_NEGATIVE,
     POSITIVE,
+    Choice,
+    Count,
     Entry,
     Number,
     Numbers,
@@ -18,6 +21,11 @@ from impact_control.scenario.fields import (
 )
 from impact_control.types import Vector
 
+STRATEGIES = ("reference_spreading", "without_interim", "plain_tracking")
+TASK_SPACE, JOINT_SPACE = "task_space", "joint_space"
+FIRST_IMPACT, IMPACT_COUNT, CONTACT_COMPLETION = "first_impact", "impact_count", "contact_completion"
+POST_REFERENCE, ANTE_REFERENCE = "post", "ante"
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TaskGains:
@@ -26,6 +34,10 @@ class TaskGains:
     position: Annotated[float, Entry(Number("1/s^2", POSITIVE), "k_p")]
     orientation: Annotated[float, Entry(Number("1/s^2", POSITIVE), "k_theta")]
     posture: Annotated[float, Entry(Number("1/s^2", POSITIVE), "k_q, joint 1")]
+    joint: Annotated[
+        float,
+        Entry(Number("1/s^2", POSITIVE), "k of all joints: holding, yielding, feedback joint_space", "400 1/s^2"),
+    ]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -38,15 +50,79 @@ class TaskWeights:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Interim:
+    """Between the first impact and full feedback on the post-impact reference, Proper 2021 (3.11), (3.12)."""
+
+    until: Annotated[
+        str,
+        Entry(
+            Choice((FIRST_IMPACT, IMPACT_COUNT, CONTACT_COMPLETION)),
+            "what closes the contact; until then no velocity is fed back",
+            default=FIRST_IMPACT,
+        ),
+    ]
+    expected_impacts: Annotated[int, Entry(Count(1), "n_imp, impacts that close the contact (impact_count)", default=1)]
+    longest: Annotated[
+        float,
+        Entry(
+            Number("s", POSITIVE),
+            "t_switch, time from the first impact after which the contact counts as closed",
+            default="150 ms",
+        ),
+    ]
+    reference: Annotated[
+        str,
+        Entry(
+            Choice((POST_REFERENCE, ANTE_REFERENCE)),
+            "reference that is followed until the contact is closed",
+            default=POST_REFERENCE,
+        ),
+    ]
+    further_impacts: Annotated[
+        str,
+        Entry(
+            Choice(("ignore", "restart")),
+            "what an impact on a closed contact does within `longest` of the first one: begin the interim mode anew",
+            default="ignore",
+        ),
+    ]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Control:
     """The QP controller with reference spreading, van Steen 2024 section IV-B."""
 
     period: Annotated[float, Entry(Number("s", Range(1e-4, 0.1)), "control period Delta t")]
     gains: Annotated[TaskGains, Entry(Section(TaskGains), "feedback gains")]
     weights: Annotated[TaskWeights, Entry(Section(TaskWeights), "task weights")]
+    impact_strategy: Annotated[
+        str,
+        Entry(
+            Choice(STRATEGIES),
+            "switch to the post-impact reference at the impact; the same without interim mode; at the nominal time",
+            default=STRATEGIES[0],
+        ),
+    ]
+    feedback: Annotated[
+        str,
+        Entry(
+            Choice((TASK_SPACE, JOINT_SPACE)),
+            "the reference is followed in position, orientation and joint 1, or in all joints, Proper 2021 (2.67)",
+            default=TASK_SPACE,
+        ),
+    ]
     interim_duration: Annotated[
         float,
         Entry(Number("s", POSITIVE), "Delta t_int in which the velocity feedback returns after an impact, (24)"),
+    ]
+    interim: Annotated[Interim, Entry(Section(Interim), "the interim mode with more than one impact", default={})]
+    missing_impact_timeout: Annotated[
+        float | None,
+        Entry(
+            Number("s", NOT_NEGATIVE),
+            "time after the nominal impact at which an approach without impact is stopped; at its end when left out",
+            default=None,
+        ),
     ]
     friction_compensation: Annotated[
         float, Entry(Number("", FRACTION), "fraction of the identified joint friction that is fed forward")

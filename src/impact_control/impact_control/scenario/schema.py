@@ -18,7 +18,7 @@ from ruamel.yaml import YAML
 from impact_control.errors import ScenarioError
 from impact_control.robots import RobotDescription, load_robot
 from impact_control.scenario.classification import Classification
-from impact_control.scenario.control import Control
+from impact_control.scenario.control import CONTACT_COMPLETION, Control
 from impact_control.scenario.detection import Detection
 from impact_control.scenario.document import Node, overlay, override_tree
 from impact_control.scenario.environment import ActualEnvironment, ExpectedEnvironment, Touch
@@ -106,6 +106,10 @@ class Scenario:
         rate, period = self.classification.decay_rate, self.control.period
         if rate * period >= 1.0:
             raise Refusal("classification.decay_rate", rate, f"below 1/control.period = {1.0 / period:g} 1/s")
+        interim = self.control.interim
+        if interim.until == CONTACT_COMPLETION and self.classification.completion is None:
+            words = f"{CONTACT_COMPLETION} only with classification.completion, which tells it"
+            raise Refusal("control.interim.until", interim.until, words)
         if self.simulation.largest_step > period:
             step = self.simulation.largest_step
             raise Refusal("simulation.largest_step", step, f"at most control.period = {period:g} s")

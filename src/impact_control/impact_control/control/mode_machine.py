@@ -1,0 +1,218 @@
+"""Which mode follows on which: pure functions of mode, event and time. No clock, no arm, nothing is changed in place.
+
+Van Steen 2024 section IV-B (ante, interim, post, blending (24)); Proper 2021 (3.11), (3.12) (several impacts until the
+contact is closed, time-out). Events come from detection, contact completion, reactions and the caller; `elapse` is what
+time alone does.
+
+The two sources are two settings of one course: from the first impact until the contact is closed no velocity is fed
+back, gamma = 0, Proper 2021 (3.12); from then on gamma rises to 1 in Delta t_int, van Steen 2024 (24). With a contact
+that is closed by the first impact that is van Steen's interim mode, with Delta t_int = 0 it is Proper's.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+from impact_control.checks import checked_count, require_not_negative, require_positive
+from impact_control.control.modes import Mode
+from impact_control.errors import InvalidInputError
+
+ROUNDING = 1e-9
+"""[s] Times that are nearer to each other are the same."""
+
+
+class ImpactStrategy(IntEnum):
+    """How impacts are met; the names, in lower case, are what a scenario may choose."""
+
+    REFERENCE_SPREADING = 0
+    WITHOUT_INTERIM = 1
+    PLAIN_TRACKING = 2
+
+
+class InterimEnd(IntEnum):
+    """What closes the contact; the names, in lower case, are what a scenario may choose."""
+
+    FIRST_IMPACT = 0
+    IMPACT_COUNT = 1
+    CONTACT_COMPLETION = 2
+
+
+class FurtherImpacts(IntEnum):
+    """What an impact after the first does beyond being counted; names in lower case as in a scenario."""
+
+    IGNORE = 0
+    RESTART = 1
+
+
+class Event(IntEnum):
+    """What may happen to the controller from outside."""
+
+    RESET = 0
+    START = 1
+    IMPACT = 2
+    CONTACT_CLOSED = 3
+    STOP = 4
+    PULL_BACK = 5
+    YIELD_TO_ANTE = 6
+    YIELD_TO_POST = 7
+    RESUME = 8
+    RESUMED = 9
+    FAIL = 10
+
+
+@dataclass(frozen=True)
+class ImpactCourse:
+    """How a task goes through its impacts.
+
+    strategy: REFERENCE_SPREADING switches to the post-impact reference when the impact is detected, with an interim
+    mode; WITHOUT_INTERIM the same with full feedback at once; PLAIN_TRACKING at the nominal time, whatever is detected.
+    interim_duration: Delta t_int [s] of van Steen 2024 (24). until: what closes the contact. expected_impacts: n_imp of
+    Proper 2021 (3.11), for IMPACT_COUNT. longest_interim: t_switch [s] of (3.11), from the first impact on: then the
+    contact counts as closed, and no later impact begins an interim mode. ante_in_interim: the ante-impact reference
+    is followed until the contact is closed, (3.11); else the post-impact one, van Steen 2024 (23). further_impacts: in
+    interim and post mode. missing_impact_timeout: time [s] after the nominal one at which an approach without impact is
+    stopped; infinite: the end of the task does it.
+    """
+
+    strategy: ImpactStrategy = ImpactStrategy.REFERENCE_SPREADING
+    interim_duration: float = 0.05
+    until: InterimEnd = InterimEnd.FIRST_IMPACT
+    expected_impacts: int = 1
+    longest_interim: float = 0.15
+    ante_in_interim: bool = False
+    further_impacts: FurtherImpacts = FurtherImpacts.IGNORE
+    missing_impact_timeout: float = math.inf
+
+    def __post_init__(self) -> None:
+        require_not_negative("interim_duration", self.interim_duration)
+        require_positive("longest_interim", self.longest_interim)
+        checked_count("expected_impacts", self.expected_impacts, 1)
+        if not self.missing_impact_timeout >= 0.0:
+            raise InvalidInputError("missing_impact_timeout", self.missing_impact_timeout, "a time of at least 0 s")
+
+
+@dataclass(frozen=True)
+class ModeState:
+    """All that the next mode depends on. Times [s] on the clock of the samples.
+
+    impacts: detected since the approach began. first_impact: when; infinite before it. closed_at: since when the
+    contact counts as closed; infinite before. resume_in: ANTE or POST, where an interrupted task goes on.
+    """
+
+    mode: Mode = Mode.IDLE
+    impacts: int = 0
+    first_impact: float = math.inf
+    closed_at: float = math.inf
+    resume_in: Mode = Mode.ANTE
+
+
+_REACTIONS = {
+    Event.STOP: Mode.STOPPED,
+    Event.PULL_BACK: Mode.PULL_BACK,
+    Event.YIELD_TO_ANTE: Mode.ADMITTANCE,
+    Event.YIELD_TO_POST: Mode.ADMITTANCE,
+    Event.FAIL: Mode.FAULT,
+}
+
+
+def transition(state: ModeState, event: Event, time: float, course: ImpactCourse) -> ModeState:
+    """Return the state after an event at `time` [s]; the same object when the event changes nothing.
+
+    FAULT is left by RESET only. Out of the task, in reactions too, impacts change nothing.
+    """
+    if event is Event.RESET:
+        return ModeState()
+    if state.mode is Mode.FAULT:
+        return state
+    if event is Event.START:
+        return ModeState(mode=Mode.ANTE)
+    if event is Event.IMPACT:
+        return _after_impact(state, time, course)
+    if event is Event.CONTACT_CLOSED:
+        waits = state.mode is Mode.INTERIM and course.until is InterimEnd.CONTACT_COMPLETION
+        return replace(state, closed_at=time) if waits and time < state.closed_at else state
+    if event is Event.RESUME:
+        return replace(state, mode=Mode.RESUME) if state.mode is Mode.ADMITTANCE else state
+    if event is Event.RESUMED:
+        return _resumed(state)
+    if event is Event.STOP and state.mode is Mode.STOPPED:
+        return state
+    resume_in = Mode.ANTE if event is Event.YIELD_TO_ANTE else Mode.POST
+    yields = event in (Event.YIELD_TO_ANTE, Event.YIELD_TO_POST)
+    return replace(state, mode=_REACTIONS[event], resume_in=resume_in if yields else state.resume_in)
+
+
+def elapse(state: ModeState, time: float, after_nominal: float, course: ImpactCourse) -> ModeState:
+    """Return the state at `time` [s], `after_nominal` [s] after the nominal impact time; the same object if none came.
+
+    ANTE ends at the nominal time in PLAIN_TRACKING, else with STOPPED after the missing-impact time-out. INTERIM ends
+    Delta t_int after the contact was closed, at the latest so long after t_switch: Proper 2021 (3.11).
+    """
+    if state.mode is Mode.ANTE:
+        if course.strategy is ImpactStrategy.PLAIN_TRACKING:
+            return replace(state, mode=Mode.POST) if after_nominal >= -ROUNDING else state
+        return replace(state, mode=Mode.STOPPED) if after_nominal >= course.missing_impact_timeout - ROUNDING else state
+    if state.mode is not Mode.INTERIM:
+        return state
+    latest = state.first_impact + course.longest_interim
+    if math.isinf(state.closed_at) and time >= latest - ROUNDING:
+        state = replace(state, closed_at=latest)
+    if time - state.closed_at >= course.interim_duration - ROUNDING:
+        return replace(state, mode=Mode.POST)
+    return state
+
+
+def velocity_feedback(state: ModeState, time: float, course: ImpactCourse) -> float:
+    """Return gamma [-] at `time` [s]: 0 until the contact is closed, then van Steen 2024 (24); 1 in other modes."""
+    if state.mode is not Mode.INTERIM:
+        return 1.0
+    since = time - state.closed_at
+    if since >= course.interim_duration - ROUNDING:
+        return 1.0
+    return since / course.interim_duration if since > 0.0 else 0.0
+
+
+def follows_ante(state: ModeState, course: ImpactCourse) -> bool:
+    """Whether the reference that is followed is the ante-impact one, and no force is exerted yet."""
+    if state.mode is Mode.INTERIM:
+        return course.ante_in_interim and math.isinf(state.closed_at)
+    return state.mode is Mode.ANTE or (state.mode is Mode.RESUME and state.resume_in is Mode.ANTE)
+
+
+def awaits_impact(state: ModeState, course: ImpactCourse) -> bool:
+    """Whether the joints are expected to move as before the impact. Differs from what is followed in PLAIN_TRACKING."""
+    if state.mode is Mode.POST:
+        return course.strategy is ImpactStrategy.PLAIN_TRACKING and state.impacts == 0
+    return state.mode is not Mode.INTERIM and state.impacts == 0 and follows_ante(state, course)
+
+
+def _after_impact(state: ModeState, time: float, course: ImpactCourse) -> ModeState:
+    if state.mode not in (Mode.ANTE, Mode.INTERIM, Mode.POST):
+        return state
+    impacts = state.impacts + 1
+    first = min(state.first_impact, time)
+    counted = replace(state, impacts=impacts, first_impact=first)
+    if course.strategy is ImpactStrategy.PLAIN_TRACKING:
+        return counted
+    counts = course.until is InterimEnd.IMPACT_COUNT
+    closes = course.until is InterimEnd.FIRST_IMPACT or (counts and impacts >= course.expected_impacts)
+    if course.strategy is ImpactStrategy.WITHOUT_INTERIM:
+        return replace(counted, mode=Mode.POST, closed_at=min(state.closed_at, time))
+    if state.mode is Mode.ANTE:
+        return replace(counted, mode=Mode.INTERIM, closed_at=time if closes else math.inf)
+    if math.isinf(state.closed_at):
+        return replace(counted, closed_at=time) if closes else counted
+    if course.further_impacts is FurtherImpacts.RESTART and time - first < course.longest_interim - ROUNDING:
+        return replace(counted, mode=Mode.INTERIM, closed_at=time)
+    return counted
+
+
+def _resumed(state: ModeState) -> ModeState:
+    """Go on with the task; impacts of an approach that is repeated are forgotten, those of a slide are over."""
+    if state.mode is not Mode.RESUME:
+        return state
+    if state.resume_in is Mode.ANTE:
+        return ModeState(mode=Mode.ANTE)
+    return replace(state, mode=Mode.POST, closed_at=min(state.closed_at, state.first_impact))
