@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from impact_control.control.limits import acceleration_bounds
+from impact_control.control import Limit
+from impact_control.control.limits import acceleration_bounds, position_interval
 from impact_control.robots import load_robot
 
 PERIOD = 1e-3
@@ -15,20 +16,26 @@ LIMITS = load_robot().limits
 ACCELERATION = np.array([15.0, 7.5, 10.0, 12.5, 15.0, 20.0, 20.0])
 
 
-def bounds(q, dq, acceleration=ACCELERATION):
+def bounds(q, dq, acceleration=ACCELERATION, horizon=PERIOD):
     lower, upper = np.empty(7), np.empty(7)
-    viable = acceleration_bounds(
+    relaxed = acceleration_bounds(
         q,
         dq,
         LIMITS.position_lower,
         LIMITS.position_upper,
         LIMITS.velocity,
         acceleration,
-        PERIOD,
+        horizon,
         lower,
         upper,
     )
-    return viable, lower, upper
+    return not relaxed, lower, upper
+
+
+def relaxed_by(q, dq):
+    lower, upper = np.empty(7), np.empty(7)
+    arrays = LIMITS.position_lower, LIMITS.position_upper, LIMITS.velocity, ACCELERATION
+    return Limit(acceleration_bounds(q, dq, *arrays, PERIOD, lower, upper))
 
 
 def step(q, dq, ddq):
@@ -92,3 +99,68 @@ def test_a_larger_deceleration_allows_a_later_stop():
     _, _, gentle = bounds(q, dq)
     _, _, strong = bounds(q, dq, 4.0 * ACCELERATION)
     assert (strong > gentle).all()
+
+
+@settings(deadline=None, max_examples=10)
+@given(
+    st.integers(0, 2**32 - 1), st.sampled_from([0.5, 0.9, 0.99, 1.0]), st.sampled_from([PERIOD, 0.013, 0.06])
+)  # fmt: skip
+def test_no_long_sequence_of_adversaries_gets_out_or_stuck(seed, boldness, horizon):
+    """From any state that can still stop, with whole pushes for random times: 5 s inside all limits, none relaxed."""
+    random = np.random.default_rng(seed)
+    width = LIMITS.position_upper - LIMITS.position_lower
+    q = LIMITS.position_lower + random.uniform(0.0, 1.0, 7) * width
+    sign = random.choice([-1.0, 1.0], 7)
+    way = np.where(sign > 0, LIMITS.position_upper - q, q - LIMITS.position_lower)
+    dq = sign * np.minimum(LIMITS.velocity, boldness * np.sqrt(2.0 * ACCELERATION * way))
+    push = random.choice([-1.0, 1.0], 7)
+    for _ in range(5000):
+        viable, lower, upper = bounds(q, dq, horizon=horizon)
+        assert viable
+        assert (lower <= upper).all()
+        turned = random.random(7) < 0.005
+        push[turned] = random.choice([-1.0, 0.0, 1.0], int(turned.sum()))
+        q, dq = step(q, dq, np.where(push > 0, upper, np.where(push < 0, lower, np.clip(-dq / PERIOD, lower, upper))))
+        assert (q <= LIMITS.position_upper + 1e-9).all()
+        assert (q >= LIMITS.position_lower - 1e-9).all()
+        assert (np.abs(dq) <= LIMITS.velocity + 1e-9).all()
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.floats(-1.0, 0.99), st.floats(-1.0, 1.0), st.floats(1.0, 30.0), st.sampled_from([PERIOD, 0.02, 0.1]))
+def test_the_largest_acceleration_is_the_one_after_which_braking_ends_at_the_limit(q, share, deceleration, horizon):
+    """By the way of a braking joint, dq^2 / 2 a, from the end of the horizon on, or inside it."""
+    velocity = share * np.sqrt(2.0 * deceleration * (1.0 - q))
+    _, high = position_interval(q, velocity, -2.0, 1.0, deceleration, horizon)
+    after, speed = q + horizon * velocity + 0.5 * horizon**2 * high, velocity + horizon * high
+    if speed > 1e-9:
+        assert after + speed**2 / (2.0 * deceleration) == pytest.approx(1.0, abs=1e-9)
+    else:
+        assert velocity > 0.0
+        assert q + velocity**2 / (-2.0 * high) == pytest.approx(1.0, abs=1e-9)
+    assert high >= -deceleration * (1.0 + 1e-6)
+
+
+def test_what_gives_way_is_named():
+    middle = 0.5 * (LIMITS.position_lower + LIMITS.position_upper)
+    assert relaxed_by(middle, np.zeros(7)) is Limit.NONE
+    near, fast = middle.copy(), np.zeros(7)
+    near[0], fast[0] = LIMITS.position_upper[0] - 0.01, 2.0
+    assert relaxed_by(near, fast) == Limit.POSITION
+    fast[0] = -2.0
+    assert relaxed_by(near, fast) is Limit.NONE
+    fast[0] = LIMITS.velocity[0] + 0.1
+    assert relaxed_by(middle, fast) == Limit.VELOCITY
+    assert relaxed_by(near, fast) == Limit.POSITION | Limit.VELOCITY
+    outside = middle.copy()
+    outside[3] = LIMITS.position_lower[3] - 0.01
+    assert relaxed_by(outside, np.zeros(7)) == Limit.POSITION
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_outside_a_position_limit_it_is_brought_back(side):
+    q = 0.5 * (LIMITS.position_lower + LIMITS.position_upper)
+    q[3] = LIMITS.position_upper[3] + 0.01 if side > 0 else LIMITS.position_lower[3] - 0.01
+    for velocity in (0.0, 0.5 * side):
+        _, lower, upper = bounds(q, np.where(np.arange(7) == 3, velocity, 0.0))
+        assert lower[3] == upper[3] == -side * ACCELERATION[3]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, minimize
 
-from impact_control.control import AccelerationQP, QPStatus
+from impact_control.control import AccelerationQP, Limit, QPStatus
 from impact_control.errors import InvalidInputError
 from impact_control.robots import Dynamics, load_robot
 
@@ -132,6 +132,53 @@ def test_relaxes_position_and_velocity_bounds_when_they_contradict_the_torque_li
     solve(qp, dynamics, q, dq, np.full(7, -5.0))
     assert qp.status is QPStatus.RELAXED
     assert qp.torque[1] < 0.0
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.floats(0.5, 2.0), st.lists(st.floats(-0.9, 0.9), min_size=7, max_size=7), st.floats(-80.0, 80.0))
+def test_bounds_that_the_torques_cannot_keep_are_kept_as_nearly_as_they_allow(speed, previous, push):
+    """Whatever the tasks want: the least squares of what is missed, by a second method over the torques alone."""
+    q, dq = HOME.copy(), np.zeros(7)
+    q[1], dq[1] = LIMITS.position_upper[1] - 0.002, speed
+    qp, dynamics, q, dq = prepared(q=q, dq=dq)
+    qp._previous[:] = previous
+    solve(qp, dynamics, q, dq, np.full(7, push))
+    assert qp.status is QPStatus.RELAXED
+    assert Limit.POSITION in qp.relaxed
+    low, high = qp._bounds[0], qp._bounds[1]
+
+    def missed(torque):
+        x = np.linalg.solve(qp.inertia, torque)
+        beyond = np.maximum(x - high, 0.0) - np.maximum(low - x, 0.0)
+        return beyond @ beyond, 2.0 * np.linalg.solve(qp.inertia, beyond)
+
+    box = list(zip(qp._bounds[2], qp._bounds[3], strict=True))
+    best = minimize(missed, np.mean(box, axis=1), jac=True, bounds=box, method="L-BFGS-B", options={"ftol": 1e-15})
+    found = missed(qp.torque - dynamics.coriolis)[0]
+    assert found <= best.fun * (1.0 + 1e-3) + 1e-3
+
+
+@pytest.mark.parametrize("seed", [1, 2, 7])
+def test_no_adversary_drives_the_arm_out_of_its_limits(seed):
+    """The arm moves as its torques make it, 2 s of whole pushes for random times: all limits hold, none relaxed.
+
+    With one period as the horizon of the limits the same pushes lead up to 0.09 rad beyond them: the torque rate.
+    """
+    random = np.random.default_rng(seed)
+    qp, dynamics, q, dq = prepared()
+    push = random.choice([-1.0, 1.0], 7)
+    for _ in range(2000):
+        dynamics.update(q, dq)
+        turned = random.random(7) < 0.004
+        push[turned] = random.choice([-1.0, 0.0, 1.0], int(turned.sum()))
+        target = np.where(push == 0.0, -20.0 * dq, push * random.choice([5.0, 50.0, 500.0]))
+        qp.solve(dynamics, np.eye(7), target, np.ones(7), dynamics.coriolis, np.zeros(7))
+        assert qp.status is QPStatus.SOLVED
+        assert qp.relaxed is Limit.NONE
+        ddq = np.linalg.solve(qp.inertia, qp.torque - dynamics.coriolis)
+        q, dq = q + PERIOD * dq + 0.5 * PERIOD**2 * ddq, dq + PERIOD * ddq
+        assert (q <= LIMITS.position_upper + 1e-6).all() and (q >= LIMITS.position_lower - 1e-6).all()
+        assert (np.abs(dq) <= LIMITS.velocity + 1e-6).all()
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

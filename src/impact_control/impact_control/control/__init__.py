@@ -3,6 +3,7 @@
 from impact_control.control.admittance import AdmittanceParameters
 from impact_control.control.contact_force import ContactForce
 from impact_control.control.controller import ReferenceSpreadingController
+from impact_control.control.limits import Limit
 from impact_control.control.mode_machine import FurtherImpacts, ImpactCourse, ImpactStrategy, InterimEnd
 from impact_control.control.modes import RUNNING, Fault, Mode
 from impact_control.control.parameters import ControlParameters
@@ -20,6 +21,7 @@ __all__ = [
     "ImpactCourse",
     "ImpactStrategy",
     "InterimEnd",
+    "Limit",
     "Mode",
     "QPStatus",
     "ReferenceSpreadingController",

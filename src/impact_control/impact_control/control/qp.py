@@ -9,11 +9,19 @@ import numpy as np
 from qpsolvers import Problem, solve_problem
 
 from impact_control.compiled import compiled
-from impact_control.control.limits import acceleration_bounds
-from impact_control.dense import dot, factorise, solve_lower, solve_upper
+from impact_control.control.command import command_acceleration, limit_command
+from impact_control.control.constraints import LimitStack
+from impact_control.control.cost import force_acceleration, free_minimiser, task_cost
+from impact_control.control.limits import Limit, broken_limits, write_limits
 from impact_control.errors import InvalidInputError
 from impact_control.robots import Dynamics, RobotDescription
 from impact_control.types import Matrix, Vector
+
+ELASTICITY = 1e5
+"""Cost of a bound that is stretched by 1 rad/s^2, against the weights of the tasks."""
+
+BROKEN = 1e-3
+"""Part of its acceleration limit by which a joint misses a bound when it counts as relaxed and not as the solver's."""
 
 
 class QPStatus(IntEnum):
@@ -26,137 +34,26 @@ class QPStatus(IntEnum):
 
 
 @compiled
-def _force_acceleration(inertia: Matrix, torque: Vector, factor: Matrix, acceleration: Vector) -> None:
-    """Write inertia^-1 J^T f (n,) of a wished force f, van Steen 2024 (26), (27); torque (n,) [Nm]: J^T f."""
-    pressing = False
-    for i in range(torque.shape[0]):
-        acceleration[i] = torque[i]
-        pressing = pressing or torque[i] != 0.0
-        for j in range(i + 1):
-            factor[i, j] = inertia[i, j]
-    if pressing:
-        factorise(factor)
-        solve_lower(factor, acceleration)
-        solve_upper(factor, acceleration)
-
-
-@compiled
-def _cost(
-    task_matrix: Matrix, target: Vector, added: Vector, weights: Vector, regularisation: float, hessian: Matrix,
-    gradient: Vector,
-) -> None:  # fmt: skip
-    """H = E^T W E + eps I, g = -E^T W (target + E added): Proper 2021 (2.64).
-
-    added (n,) [rad/s^2]: the joint acceleration of the wished force, in every task, that of the posture too, so that
-    all tasks together ask for exactly its torque.
-    """
-    n = task_matrix.shape[1]
-    for i in range(n):
-        for j in range(n):
-            hessian[i, j] = 0.0
-        gradient[i] = 0.0
-        hessian[i, i] = regularisation
-    for row in range(task_matrix.shape[0]):
-        wanted = target[row] + dot(task_matrix[row], added)
-        for i in range(n):
-            weighted = weights[row] * task_matrix[row, i]
-            gradient[i] -= weighted * wanted
-            for j in range(i + 1):
-                hessian[i, j] += weighted * task_matrix[row, j]
-    for i in range(n):
-        for j in range(i):
-            hessian[j, i] = hessian[i, j]
-
-
-@compiled
-def _torque_bounds(
-    nonlinear: Vector, feedforward: Vector, previous: Vector, limits: Matrix, low: Vector, high: Vector
-) -> None:
-    """Write low <= inertia ddq <= high, (n,) each, for the torque limits (21) and that on the command's change.
-
-    Motor torque inertia ddq + nonlinear stays inside the torque limits; the command, which is
-    inertia ddq + feedforward, stays inside them too and changes by at most its step. When both cannot hold, the
-    change of the command is the one that is kept: the robot checks it. limits: see `AccelerationQP`.
-    """
-    for i in range(nonlinear.shape[0]):
-        torque, step = limits[4, i], limits[5, i]
-        upper = min(previous[i] + step, torque) - feedforward[i]
-        lower = max(previous[i] - step, -torque) - feedforward[i]
-        high[i] = max(min(upper, torque - nonlinear[i]), lower)
-        low[i] = min(max(lower, -torque - nonlinear[i]), high[i])
-
-
-@compiled
-def _free_minimiser(hessian: Matrix, gradient: Vector, factor: Matrix, solution: Vector) -> bool:
-    """Write the minimiser without constraints, -H^-1 g; False where there is none."""
-    for i in range(gradient.shape[0]):
-        solution[i] = -gradient[i]
-        for j in range(i + 1):
-            factor[i, j] = hessian[i, j]
-    if not factorise(factor):
-        return False
-    solve_lower(factor, solution)
-    solve_upper(factor, solution)
-    return True
-
-
-@compiled
-def _limit(wanted: Vector, limits: Matrix, previous: Vector, torque: Vector) -> tuple[bool, float]:
-    """Write the admissible torque nearest to `wanted` and keep it as `previous`.
-
-    Returns whether a limit held it, and the largest change of a torque [Nm].
-    """
-    limited = False
-    largest_change = 0.0
-    for i in range(wanted.shape[0]):
-        largest, step = limits[4, i], limits[5, i]
-        high = min(previous[i] + step, largest)
-        low = max(previous[i] - step, -largest)
-        value = min(max(wanted[i], low), high)
-        margin = 1e-6 * step
-        limited = limited or value <= low + margin or value >= high - margin
-        largest_change = max(largest_change, abs(value - previous[i]))
-        torque[i] = value
-        previous[i] = value
-    return limited, largest_change
-
-
-@compiled
-def _command(
-    inertia: Matrix, acceleration: Vector, feedforward: Vector, limits: Matrix, previous: Vector, torque: Vector
-) -> tuple[bool, float]:
-    """Turn the acceleration into the command, van Steen 2024 (22), inside the limits; see `_limit`."""
-    for i in range(torque.shape[0]):
-        torque[i] = feedforward[i]
-        for j in range(torque.shape[0]):
-            torque[i] += inertia[i, j] * acceleration[j]
-    return _limit(torque, limits, previous, torque)
-
-
-@compiled
 def _solve_freely(
-    limits: Matrix, period: float, regularisation: float, position: Vector, velocity: Vector, task_matrix: Matrix,
+    numbers: Matrix, horizon: float, regularisation: float, position: Vector, velocity: Vector, task_matrix: Matrix,
     target: Vector, weights: Vector, mass_matrix: Matrix, motors: Vector, nonlinear: Vector, feedforward: Vector,
     pressing: Vector, previous: Vector, inertia: Matrix, hessian: Matrix, gradient: Vector, factor: Matrix,
     bounds: Matrix, acceleration: Vector, torque: Vector,
-) -> tuple[bool, bool, bool, float]:  # fmt: skip
+) -> tuple[int, bool, bool, float]:  # fmt: skip
     """Set up the problem; where its minimiser without constraints meets them all, it is the solution: command it.
 
     The cost is strictly convex, and then the multipliers are zero. bounds (4, n): lower and upper of ddq, of
-    inertia ddq. Returns whether the state is viable, whether it is solved, and then the answer of `_command`.
+    inertia ddq. Returns what was relaxed in the bounds, whether it is solved, and the answer of the command.
     """
     n = position.shape[0]
     for i in range(n):
         for j in range(n):
             inertia[i, j] = mass_matrix[i, j]
         inertia[i, i] += motors[i]
-    _force_acceleration(inertia, pressing, factor, acceleration)
-    _cost(task_matrix, target, acceleration, weights, regularisation, hessian, gradient)
-    _torque_bounds(nonlinear, feedforward, previous, limits, bounds[2], bounds[3])
-    viable = acceleration_bounds(
-        position, velocity, limits[0], limits[1], limits[2], limits[3], period, bounds[0], bounds[1]
-    )
-    solved = _free_minimiser(hessian, gradient, factor, acceleration)
+    force_acceleration(inertia, pressing, factor, acceleration)
+    task_cost(task_matrix, target, acceleration, weights, regularisation, hessian, gradient)
+    relaxed = write_limits(numbers, horizon, position, velocity, nonlinear, feedforward, previous, bounds)
+    solved = free_minimiser(hessian, gradient, factor, acceleration)
     for i in range(n):
         torque_part = 0.0
         for j in range(n):
@@ -165,9 +62,9 @@ def _solve_freely(
         solved = solved and bounds[0, i] <= acceleration[i] <= bounds[1, i]
         solved = solved and bounds[2, i] <= torque_part <= bounds[3, i]
     if not solved:
-        return viable, False, False, 0.0
-    limited, change = _command(inertia, acceleration, feedforward, limits, previous, torque)
-    return viable, True, limited, change
+        return relaxed, False, False, 0.0
+    limited, change = command_acceleration(inertia, acceleration, feedforward, numbers[4:], previous, torque)
+    return relaxed, True, limited, change
 
 
 @compiled
@@ -182,21 +79,57 @@ def _torque_rows(inertia: Matrix, bounds: Matrix, rows: Matrix, right: Vector) -
             rows[n + i, j] = -inertia[i, j]
 
 
-class AccelerationQP:
-    """Turns task rows into the joint torque that serves them best inside all limits.
+class _Elastic:
+    """The same problem with the bounds of ddq stretched by s (n,) >= 0, at a cost far above that of the tasks.
 
-    min_ddq sum_r w_r (E_r ddq - target_r)^2 + eps |ddq|^2 subject to position and velocity limits
-    (`acceleration_bounds`), torque limits and the torque-rate limit. The torque follows from van Steen 2024
-    (22) with M + B_theta and without gravity, which the arm adds itself.
+    min cost(ddq) + ELASTICITY |s|^2, lower - s <= ddq <= upper + s, torque bounds as they are: always feasible, and the
+    bounds are kept as nearly as the torques allow before the tasks have a say.
+    """
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+        self._hessian = np.zeros((2 * n, 2 * n))
+        self._gradient = np.zeros(2 * n)
+        self._rows = np.zeros((4 * n, 2 * n))
+        self._right = np.zeros(4 * n)
+        free = np.full(n, -np.inf)
+        self.problem = Problem(
+            self._hessian, self._gradient, self._rows, self._right, None, None, np.append(free, np.zeros(n)),
+            np.full(2 * n, np.inf),
+        )  # fmt: skip
+        unit = np.eye(n)
+        self._rows[2 * n : 3 * n] = np.hstack([unit, -unit])
+        self._rows[3 * n :] = np.hstack([-unit, -unit])
+        self._hessian[n:, n:] = ELASTICITY * unit
+
+    def fill(self, hessian: Matrix, gradient: Vector, rows: Matrix, right: Vector, bounds: Matrix) -> None:
+        """Take cost, torque rows and bounds of the problem that has no solution."""
+        n = self._n
+        self._hessian[:n, :n] = hessian
+        self._gradient[:n] = gradient
+        self._rows[: 2 * n, :n] = rows
+        self._right[: 2 * n] = right
+        self._right[2 * n : 3 * n] = bounds[1]
+        np.negative(bounds[0], out=self._right[3 * n :])
+
+
+class AccelerationQP:
+    """Turns task rows into the joint torque that serves them best inside all limits: van Steen's assembly, over ddq.
+
+    min_ddq sum_r w_r (E_r ddq - target_r)^2 + eps |ddq|^2 subject to position and velocity limits, torque limits and
+    the torque-rate limit (`limits`). The torque follows from van Steen 2024 (22) with M + B_theta and without gravity,
+    which the arm adds itself.
 
     The solver, DAQP through qpsolvers, is asked when a limit is active; otherwise the minimiser without limits
     is the solution and takes a tenth of the time.
 
-    Order of relaxation: all constraints; then without position and velocity bounds (RELAXED); then damping
+    What gives way, in this order: position and velocity limits to the acceleration limit, all three to the torque
+    limits, the limit of the motor torque to that of the torque rate, and where there is no solution the tasks: damping
     torque (FAILED). Whatever happens, the returned torque is finite and inside torque and torque-rate limits.
 
-    Attributes after `solve`: torque (n,) [Nm], acceleration (n,) [rad/s^2], inertia M + B_theta (n, n), status, limited
-    (whether a torque or torque-rate limit holds with equality), change (largest of a torque against the last [Nm]).
+    Attributes after `solve`: torque (n,) [Nm], acceleration (n,) [rad/s^2], inertia M + B_theta (n, n), status, relaxed
+    (which limits gave way, `Limit`; status is then RELAXED), limited (whether a torque or torque-rate limit holds with
+    equality), change (largest of a torque against the last [Nm]).
     """
 
     def __init__(
@@ -209,26 +142,14 @@ class AccelerationQP:
     ) -> None:
         """Period [s] of the loop; acceleration_limit (n,) [rad/s^2]; stop_damping (n,) [Nm s/rad]."""
         n = len(robot.joint_names)
-        if not (np.isfinite(period) and period > 0.0):
-            raise InvalidInputError("period", period, "a finite number of seconds above 0")
-        for name, value in (("acceleration_limit", acceleration_limit), ("stop_damping", stop_damping)):
-            if np.shape(value) != (n,) or not np.all(np.isfinite(value)) or np.any(np.asarray(value) <= 0.0):
-                raise InvalidInputError(name, value, f"{n} finite numbers above 0")
-        bound = robot.limits
+        limits = LimitStack.of_robot(robot, period, acceleration_limit)
+        if np.shape(stop_damping) != (n,) or not np.all(np.isfinite(stop_damping)) or np.any(stop_damping <= 0.0):
+            raise InvalidInputError("stop_damping", stop_damping, f"{n} finite numbers above 0")
         self._reduced_motor_inertia = np.array(robot.transmission.reduced_motor_inertia, dtype=float)
-        self._period = period
+        self._horizon = limits.horizon
         self._stop_damping = np.array(stop_damping, dtype=float)
-        # Rows: position lower, upper [rad], velocity [rad/s], acceleration, torque [Nm], change of torque [Nm].
-        self._limits: Matrix = np.array(
-            [
-                bound.position_lower,
-                bound.position_upper,
-                bound.velocity,
-                acceleration_limit,
-                bound.torque,
-                bound.torque_rate * period,
-            ]
-        )
+        self._numbers = limits.numbers
+        self._command_numbers = limits.numbers[4:]
         self._regularisation = regularisation
         self.inertia = np.zeros((n, n))
         self._hessian = np.zeros((n, n))
@@ -242,11 +163,12 @@ class AccelerationQP:
         self._problem = Problem(
             self._hessian, self._gradient, self._rows, self._right, None, None, self._bounds[0], self._bounds[1]
         )
-        self._relaxed_problem = Problem(self._hessian, self._gradient, self._rows, self._right)
+        self._elastic = _Elastic(n)
         self._previous = np.zeros(n)
         self.acceleration = np.zeros(n)
         self.torque = np.zeros(n)
         self.status = QPStatus.NOT_USED
+        self.relaxed = Limit.NONE
         self.limited = False
         self.change = 0.0
 
@@ -255,6 +177,7 @@ class AccelerationQP:
         self._previous[:] = 0.0
         self.torque[:] = 0.0
         self.status = QPStatus.NOT_USED
+        self.relaxed = Limit.NONE
 
     def solve(
         self,
@@ -271,28 +194,36 @@ class AccelerationQP:
         feedforward (n,) [Nm]: added to the command beside inertia ddq: Coriolis and friction torque.
         pressing (n,) [Nm]: J^T f of a wished force f on the environment; its acceleration is added to the target.
         """
-        viable, solved, self.limited, self.change = _solve_freely(
-            self._limits, self._period, self._regularisation, dynamics.q, dynamics.dq, task_matrix, target, weights,
+        relaxed, solved, self.limited, self.change = _solve_freely(
+            self._numbers, self._horizon, self._regularisation, dynamics.q, dynamics.dq, task_matrix, target, weights,
             dynamics.mass_matrix, self._reduced_motor_inertia, dynamics.nonlinear, feedforward, pressing,
             self._previous, self.inertia, self._hessian, self._gradient, self._factor, self._bounds,
             self.acceleration, self.torque,
         )  # fmt: skip
-        self.status = QPStatus.SOLVED if viable else QPStatus.RELAXED
-        if solved:
-            return
+        self.relaxed = Limit(relaxed) if relaxed else Limit.NONE
+        self.status = QPStatus.RELAXED if relaxed else QPStatus.SOLVED
+        if not solved:
+            self._ask_solver(dynamics, feedforward)
+
+    def _ask_solver(self, dynamics: Dynamics, feedforward: Vector) -> None:
+        """Solve the problem in which limits hold; stretch the bounds of ddq when it has no solution."""
         _torque_rows(self.inertia, self._bounds, self._rows, self._right)
         solution = self._attempt(self._problem)
         if solution is None:
-            solution = self._attempt(self._relaxed_problem)
-            self.status = QPStatus.RELAXED
-        if solution is None:
-            self.acceleration[:] = 0.0
-            self.damp(dynamics.dq)
-            self.status = QPStatus.FAILED
-            return
+            self._elastic.fill(self._hessian, self._gradient, self._rows, self._right, self._bounds)
+            solution = self._attempt(self._elastic.problem)
+            if solution is None:
+                self.acceleration[:] = 0.0
+                self.damp(dynamics.dq)
+                self.status = QPStatus.FAILED
+                return
+            solution = solution[: self.acceleration.size]
+            broken = broken_limits(self._numbers, self._horizon, dynamics.q, dynamics.dq, solution, BROKEN)
+            self.relaxed |= Limit(broken)
+            self.status = QPStatus.RELAXED if self.relaxed else QPStatus.SOLVED
         self.acceleration[:] = solution
-        self.limited, self.change = _command(
-            self.inertia, self.acceleration, feedforward, self._limits, self._previous, self.torque
+        self.limited, self.change = command_acceleration(
+            self.inertia, self.acceleration, feedforward, self._command_numbers, self._previous, self.torque
         )
 
     @staticmethod
@@ -315,4 +246,5 @@ class AccelerationQP:
         else:
             self._wanted[:] = 0.0
         self.status = QPStatus.NOT_USED
-        self.limited, self.change = _limit(self._wanted, self._limits, self._previous, self.torque)
+        self.relaxed = Limit.NONE
+        self.limited, self.change = limit_command(self._wanted, self._command_numbers, self._previous, self.torque)
