@@ -1,0 +1,74 @@
+"""Reference spreading against plain tracking, against itself without interim mode, and against a slow approach."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from impact_control.studies.study import Progress, Study, StudyFigure, StudyResult
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TRIALS, QUICK_TRIALS = 100, 3
+"""Surfaces that each method meets."""
+
+
+def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
+    from impact_control.studies.impact_baselines.methods import METHODS, cases
+    from impact_control.studies.impact_baselines.outcome import Outcome
+    from impact_control.studies.impact_baselines.statements import ASSUMPTIONS, findings, verdict
+    from impact_control.studies.impact_baselines.tables import medians_table, target_table, worst_table
+    from impact_control.studies.impact_baselines.trial import Measured, run_case
+    from impact_control.studies.trials import from_arrays, run_trials, trials_directory
+
+    every = cases(QUICK_TRIALS if quick else TRIALS, seed)
+    found = run_trials(run_case, every, trials_directory("baselines"), 1 if quick else None, progress)
+    outcome = Outcome({method: [] for method in METHODS}, {method: [] for method in METHODS})
+    for case, arrays in zip(every, found, strict=True):
+        outcome.cases[case.method].append(case)
+        outcome.trials[case.method].append(from_arrays(Measured, arrays))
+    holds, sentence = verdict(outcome)
+
+    def peaks_figure() -> Figure:
+        from impact_control.studies.impact_baselines.drawing import draw_peaks
+
+        return draw_peaks(outcome)
+
+    def courses_figure() -> Figure:
+        from impact_control.studies.impact_baselines.drawing import draw_courses
+
+        return draw_courses(outcome)
+
+    return StudyResult(
+        tables=(target_table(outcome), medians_table(outcome), worst_table(outcome)),
+        figures=(
+            StudyFigure(
+                "peaks",
+                "Peak feedback torque over early and late impacts",
+                "A dot for each trial; the slow approach meets the same surfaces at other times.",
+                peaks_figure,
+            ),
+            StudyFigure(
+                "courses",
+                "Feedback torque around the impact",
+                "The largest of all joints. From above: the highest surface (early), one in the middle, the lowest.",
+                courses_figure,
+            ),
+        ),
+        findings=findings(outcome),
+        verdict=sentence,
+        holds=holds,
+        assumptions=ASSUMPTIONS,
+    )
+
+
+STUDY = Study(
+    name="baselines",
+    title="Ways to meet an impact, side by side",
+    source="van Steen 2024, section IV; Proper 2021, 2.4; a comparison of our own",
+    shows=(
+        "A Panda hits a table whose height and tilt it does not know, 100 times with each method: reference spreading "
+        "in task and joint space, without interim mode, plain tracking, and a slow approach. Torques, errors, time."
+    ),
+    run=_run,
+)

@@ -1,0 +1,1 @@
+"""Reference spreading against simpler ways to meet an impact: trials, measures, tables and pictures."""

@@ -1,0 +1,53 @@
+"""The methods side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from impact_control.studies.impact_baselines.outcome import LEAST_CUT, MEASURES, PEAK_FEEDBACK, Outcome
+from impact_control.studies.study import Cell, Column, Mark, Table
+from impact_control.types import Vector
+
+
+def medians_table(outcome: Outcome) -> Table:
+    """Return the median of every measure by method."""
+    count = len(next(iter(outcome.trials.values())))
+    title = f"Medians of {count} trials"
+    return _table(outcome, "medians", title, np.nanmedian, "The same surfaces and the same noise for all methods.")
+
+
+def worst_table(outcome: Outcome) -> Table:
+    """Return what 95 % of the trials stay below, by method."""
+    return _table(outcome, "worst", "What 95 % of the trials stay below", lambda values: np.nanpercentile(values, 95))
+
+
+def _table(
+    outcome: Outcome, name: str, title: str, statistic: Callable[[Vector], float], note: str = ""
+) -> Table:  # fmt: skip
+    head = (Column("method"), *(Column(one.name, one.unit, one.decimals) for one in MEASURES))
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (method, *(float(statistic(outcome.values(method, measure))) for measure in MEASURES))
+        for method in outcome.trials
+    )
+    return Table(name, title, head, rows, note=note)
+
+
+def target_table(outcome: Outcome) -> Table:
+    """Return the target of the comparison beside what was measured."""
+    measured, limits = outcome.cut(), outcome.broken()
+    paired = outcome.paired_cut(PEAK_FEEDBACK)
+    met = Mark.GOOD if measured >= LEAST_CUT else Mark.BAD
+    kept = Mark.GOOD if limits == 0 else Mark.BAD
+    return Table(
+        "targets",
+        "Targets",
+        (Column("what"), Column("unit"), Column("target"), Column("measured", "", 1)),
+        (
+            ("cut of the median peak feedback torque against plain tracking", "%", f"at least {LEAST_CUT:g}", measured),
+            ("median of the cuts on each surface", "%", "", float(np.median(paired))),
+            ("trials in which a limit was broken", "", "0", limits),
+        ),
+        marks={(0, 3): met, (2, 3): kept},
+    )

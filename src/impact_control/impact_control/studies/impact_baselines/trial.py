@@ -1,0 +1,196 @@
+"""One task in simulation: plant, sensors and the pipeline in lockstep, and what is measured of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from impact_control.control import RUNNING, ControlParameters, ReferenceSpreadingController
+from impact_control.errors import ImpactControlError
+from impact_control.parts import control_parameters
+from impact_control.pipeline import Pipeline
+from impact_control.references import ImpactReference, build_reference
+from impact_control.robots import Dynamics, InertiaModel, RobotDescription, load_robot
+from impact_control.simulation import build_simulation
+from impact_control.studies.impact_baselines.methods import Case, met, planned
+from impact_control.types import Matrix, Vector
+
+WINDOW = 0.3
+"""[s] after the first contact in which peaks and errors are looked for."""
+
+BEFORE, AFTER = 0.08, 0.2
+"""[s] around the first contact that are kept for pictures."""
+
+RESTING = 5e-3
+"""[m/s] along the surface. The task is done when E is never faster again."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What one trial came to. Peaks are the largest over joints and samples of WINDOW after the first contact.
+
+    contact_offset [s]: first contact less nominal time. detection_delay [s]: NaN when it was not detected.
+    peak_torque [Nm], peak_torque_rate [Nm/s]: of the command. rate_limited [s]: how long a torque rate was at its
+    limit. peak_feedback [Nm]: of the feedback torque; peak_feedback_detected: from the detection on, and
+    peak_velocity_feedback: of what the velocity errors have in it. tracking_error [m]: root mean square of the way
+    along the surface to the post-impact reference. cycle_time [s]: until E rests on the surface, NaN if it does not
+    before the task ends. peak_force [N]: of the contact. limits_kept: torque and rate limits by the command, position
+    and velocity limits by the arm.
+    time (k,) [s] from the first contact, feedback (k,) [Nm]: course of the largest feedback torque of all joints.
+    """
+
+    contact_offset: float
+    detection_delay: float
+    peak_torque: float
+    peak_torque_rate: float
+    rate_limited: float
+    peak_feedback: float
+    peak_feedback_detected: float
+    peak_velocity_feedback: float
+    tracking_error: float
+    cycle_time: float
+    peak_force: float
+    limits_kept: bool
+    time: Vector
+    feedback: Vector
+
+
+class FeedbackTorque:
+    """The torque that feedback alone asks for: (M + B_theta) ddq with the feedback part (28) of the tasks as target."""
+
+    def __init__(self, parameters: ControlParameters, joints: int) -> None:
+        self._gains = np.concatenate(
+            [
+                np.full(3, parameters.position_gain),
+                np.full(3, parameters.orientation_gain),
+                [parameters.posture_gain],
+            ]
+        )
+        self._joint_gain = parameters.hold_gain
+        self._joint_space = parameters.joint_space
+        self._tasks = np.zeros((7, joints))
+        self._tasks[6, 0] = 1.0
+
+    def at(self, controller: ReferenceSpreadingController, dynamics: Dynamics) -> Matrix:
+        """Return it for the sample that the controller has just answered, before all limits, and its velocity part.
+
+        Two rows (2, n) [Nm].
+        """
+        wanted, gamma = controller.wanted, controller.gamma
+        inertia = dynamics.inertia(InertiaModel.REDUCED_MOTORS)
+        if self._joint_space:
+            place = self._joint_gain * (wanted.joint_position - dynamics.q)
+            rate = 2.0 * gamma * math.sqrt(self._joint_gain) * (wanted.joint_velocity - dynamics.dq)
+            torque: Matrix = np.array([place + rate, rate]) @ inertia
+            return torque
+        posture = wanted.posture[:2] - np.array([dynamics.q[0], dynamics.dq[0]])
+        turning = wanted.angular_velocity - dynamics.twist[3:]
+        place = self._gains * np.concatenate([controller.position_error, controller.orientation_error, posture[:1]])
+        rate = np.concatenate([controller.velocity_error, turning, posture[1:]])
+        rate *= 2.0 * gamma * np.sqrt(self._gains)
+        self._tasks[:6] = dynamics.jacobian
+        torque = np.linalg.solve(self._tasks, np.array([place + rate, rate]).T).T @ inertia
+        return torque
+
+
+@lru_cache(maxsize=8)
+def _plan(method: str) -> tuple[RobotDescription, ImpactReference]:
+    scenario = planned(method)
+    robot = load_robot(scenario.robot.model, scenario.robot.end_effector, scenario.robot.motor_inertia)
+    return robot, build_reference(scenario, robot)
+
+
+@dataclass(frozen=True, eq=False)
+class _Course:
+    """All samples of a trial: time (k,), command (k, n), feedback (k, 2, n), position and velocity of E (k, 3)."""
+
+    time: Vector
+    torque: Matrix
+    feedback: NDArray[np.float64]
+    place: Matrix
+    velocity: Matrix
+    inside: bool
+    contact: float
+    detection: float
+    peak_force: float
+
+
+def run_case(case: Case) -> Mapping[str, NDArray[Any]]:
+    """Simulate one case; the arrays are the attributes of `Measured`."""
+    robot, reference = _plan(case.method)
+    course = _simulate(case, robot, reference)
+    return {name: np.asarray(value) for name, value in vars(_measure(course, robot, reference)).items()}
+
+
+def _simulate(case: Case, robot: RobotDescription, reference: ImpactReference) -> _Course:
+    scenario = met(planned(case.method), case)
+    parameters = control_parameters(scenario, robot)
+    plant, sensors, gate = build_simulation(scenario)
+    pipeline = Pipeline(scenario, robot)
+    pipeline.reset()
+    pipeline.start(reference, scenario)
+    controller = pipeline.controller
+    if controller is None:
+        raise ImpactControlError("a trial needs a pipeline with a controller")
+    law, period = FeedbackTorque(parameters, len(robot.joint_names)), scenario.control.period
+    rows: list[tuple[float, Vector, Matrix, Vector, Vector]] = []
+    inside, detection, peak_force = True, math.nan, 0.0
+    none = np.full((2, len(robot.joint_names)), np.nan)
+    lower, upper = robot.limits.position_lower, robot.limits.position_upper
+    while not pipeline.finished:
+        time, sample = len(rows) * period, sensors.measure(plant)
+        pipeline.tick(time, sample.position, sample.velocity, sample.torque)
+        if pipeline.impact_now and math.isnan(detection):
+            detection = time
+        dynamics = pipeline.dynamics
+        feedback = law.at(controller, dynamics) if controller.mode in RUNNING else none
+        rows.append((time, pipeline.torque.copy(), feedback, dynamics.position.copy(), dynamics.twist[:3].copy()))
+        gate.offer(pipeline.torque)
+        plant.step(gate.select(plant.link_velocity, period))
+        peak_force = max(peak_force, plant.peak_normal_force)
+        position, speed = plant.link_position, np.abs(plant.link_velocity)
+        inside = inside and bool(np.all((lower <= position) & (position <= upper) & (speed <= robot.limits.velocity)))
+    times, torques, feedbacks, places, velocities = (np.array(column) for column in zip(*rows, strict=True))
+    contact = float(plant.first_contact_time)
+    return _Course(times, torques, feedbacks, places, velocities, inside, contact, detection, peak_force)
+
+
+def _measure(course: _Course, robot: RobotDescription, reference: ImpactReference) -> Measured:
+    limits, period = robot.limits, float(course.time[1] - course.time[0])
+    change = np.diff(course.torque, axis=0, prepend=np.zeros((1, course.torque.shape[1]))) / period
+    since = course.time - course.contact
+    after = (since >= 0.0) & (since <= WINDOW)
+    detected = after & (course.time >= course.detection)
+    feedback, by_velocity = np.max(np.abs(course.feedback), axis=2).T
+    shown = (since >= -BEFORE) & (since <= AFTER)
+    wanted = reference.post.columns.position[np.minimum(np.arange(course.time.size), len(reference.post.times) - 1)]
+    normal = reference.geometry.normal
+    error = wanted - course.place
+    error -= np.outer(error @ normal, normal)
+    along = course.velocity - np.outer(course.velocity @ normal, normal)
+    task = int(np.count_nonzero(np.isfinite(feedback)))
+    rests = int(np.flatnonzero(np.linalg.norm(along[:task], axis=1) > RESTING)[-1]) + 1
+    at_limit = np.any(np.abs(change) >= limits.torque_rate * (1.0 - 1e-6), axis=1)
+    kept = np.all(np.abs(course.torque) <= limits.torque) and np.all(np.abs(change) <= limits.torque_rate * (1 + 1e-9))
+    return Measured(
+        contact_offset=course.contact - reference.nominal_impact_time,
+        detection_delay=course.detection - course.contact,
+        peak_torque=float(np.max(np.abs(course.torque[after]))),
+        peak_torque_rate=float(np.max(np.abs(change[after]))),
+        rate_limited=period * float(np.count_nonzero(at_limit[after])),
+        peak_feedback=float(np.max(feedback[after])),
+        peak_feedback_detected=float(np.max(feedback[detected])) if np.any(detected) else math.nan,
+        peak_velocity_feedback=float(np.max(by_velocity[after])),
+        tracking_error=float(np.sqrt(np.mean(np.sum(error[after] ** 2, axis=1)))),
+        cycle_time=period * rests if rests < task else math.nan,
+        peak_force=course.peak_force,
+        limits_kept=bool(kept and course.inside),
+        time=since[shown],
+        feedback=feedback[shown],
+    )
