@@ -23,6 +23,11 @@ class Mark(Enum):
     BAD = "bad"
     PLAIN = "plain"
 
+    @classmethod
+    def of(cls, good: bool) -> Mark:
+        """Return GOOD or BAD."""
+        return cls.GOOD if good else cls.BAD
+
 
 @dataclass(frozen=True)
 class Row:

@@ -85,7 +85,7 @@ def findings(
             f"Full contact is told in {touched - missed - unfinished} of {touched} trials in which every point "
             f"touched; {missed} times it lasts and is missed, {unfinished} trials end before it lasts. In {early} of "
             f"{sum(e.trials for e in told)} it is told before every point touched.",
-            Mark.GOOD if not (missed or early) else Mark.BAD,
+            Mark.of(not (missed or early)),
         )
     )
     return tuple(found)
@@ -97,7 +97,7 @@ def _gray_finding(name: str, group: Sequence[Outcome]) -> Finding:
     asked = f"at most {LARGEST_GRAY:g} deg" if group[0].experiment.end_effector == EDGE else "an end"
     return Finding(
         f"{name}: the gray area is {widths} deg wide below and above the three acceptable sets; asked for is {asked}.",
-        Mark.GOOD if fine else Mark.BAD,
+        Mark.of(fine),
     )
 
 

@@ -9,7 +9,9 @@ import numpy as np
 
 from impact_control.studies.classification.completion import LASTING, CompletionErrors
 from impact_control.studies.classification.evaluation import Outcome
-from impact_control.studies.study import Cell, Column, Mark, Table
+from impact_control.studies.study import Cell, Column, Mark, Table, columns
+
+_SIDES = ("below", "above")
 
 LARGEST_GRAY = 1.5
 """[deg] Target on each side for the simultaneous impact."""
@@ -35,20 +37,17 @@ def gray_table(outcomes: Sequence[Outcome]) -> Table:
                 f"{outcome.false_alarms} of {int(outcome.acceptable.sum())}",
             )
         )
-        marks[i, 3] = Mark.GOOD if reaches(outcome, area.below) else Mark.BAD
-        marks[i, 5] = Mark.GOOD if reaches(outcome, area.above) else Mark.BAD
-        marks[i, 8] = Mark.GOOD if outcome.false_alarms == 0 else Mark.BAD
+        marks[i, 3] = Mark.of(reaches(outcome, area.below))
+        marks[i, 5] = Mark.of(reaches(outcome, area.above))
+        marks[i, 8] = Mark.of(outcome.false_alarms == 0)
     return Table(
         name="gray_areas",
         title="Gray areas: ours, on noise that was not tuned on, and what the text of the source says",
         columns=(
-            Column("figure"),
-            Column("tool"),
-            Column("acceptable\ntilts", "deg"),
-            Column("below,\nours", "deg"),
-            Column("below,\npublished", "deg"),
-            Column("above,\nours", "deg"),
-            Column("above,\npublished", "deg"),
+            *columns(("figure", "tool")),
+            *columns(
+                ("acceptable\ntilts", *(f"{side},\n{of}" for side in _SIDES for of in ("ours", "published"))), "deg"
+            ),
             Column("share that\nis gray", "%", 1),
             Column("acceptable,\nbut unexpected"),
         ),
@@ -80,12 +79,7 @@ def parts_table(outcomes: Sequence[Outcome], unreserved: Sequence[Outcome]) -> T
         title="Gray areas if only the impacts, or only the behaviour after the last of them, could be unexpected",
         columns=(
             Column("figure"),
-            Column("impacts,\nbelow", "deg"),
-            Column("impacts,\nabove", "deg"),
-            Column("behaviour,\nbelow", "deg"),
-            Column("behaviour,\nabove", "deg"),
-            Column("no reserve,\nbelow", "deg"),
-            Column("no reserve,\nabove", "deg"),
+            *columns((f"{part},\n{side}" for part in ("impacts", "behaviour", "no reserve") for side in _SIDES), "deg"),
             Column("acceptable,\nbut unexpected"),
         ),
         rows=tuple(rows),
@@ -127,7 +121,7 @@ def tuning_table(outcomes: Sequence[Outcome]) -> Table:
             Column("figure"),
             Column("m"),
             Column("a", "1/s", 0),
-            *(Column(f"e_eta,\njoint {joint}", "rad/s", 3) for joint in (1, 2, 3)),
+            *columns((f"e_eta,\njoint {joint}" for joint in (1, 2, 3)), "rad/s", 3),
             Column("epsilon", "rad", 4),
             Column("zeta", "ms", 1),
             Column("t_xi", "ms", 0),
@@ -148,7 +142,7 @@ def shares_table(outcomes: Sequence[Outcome]) -> Table:
         title="Share of trials that is called expected, Figs 4.12 to 4.20 (b)",
         columns=(
             Column("tilt", "deg", 1),
-            *(Column(outcome.experiment.figure.replace(", ", ",\n"), "%", 1) for outcome in outcomes),
+            *columns((outcome.experiment.figure.replace(", ", ",\n") for outcome in outcomes), "%", 1),
         ),
         rows=rows,
         marks=marks,
@@ -167,9 +161,8 @@ def times_table(outcomes: Sequence[Outcome]) -> Table:
         name="decision_times",
         title="Time from the first impact to the verdict, of what is unexpected",
         columns=(
-            Column("figure"),
-            Column("trials"),
-            *(Column(name, "ms", 1) for name in ("least", "quarter", "median", "three quarters", "95 %", "largest")),
+            *columns(("figure", "trials")),
+            *columns(("least", "quarter", "median", "three quarters", "95 %", "largest"), "ms", 1),
         ),
         rows=tuple(rows),
     )
@@ -181,19 +174,15 @@ def completion_table(errors: Sequence[CompletionErrors]) -> Table:
     marks: dict[tuple[int, int], Mark] = {}
     for i, e in enumerate(errors):
         rows.append((e.name, e.trials, e.touched, e.missed, e.unfinished, e.early, *(1e3 * q for q in e.delays)))
-        marks[i, 3] = Mark.GOOD if e.missed == 0 else Mark.BAD
-        marks[i, 5] = Mark.GOOD if e.early == 0 else Mark.BAD
+        marks[i, 3] = Mark.of(e.missed == 0)
+        marks[i, 5] = Mark.of(e.early == 0)
     return Table(
         name="completion",
         title="Contact completion: told from measured signals, against the gaps of the simulation",
         columns=(
-            Column("trials"),
-            Column("number"),
-            Column("every point\ntouched"),
-            Column("missed"),
-            Column("end before\nit lasts"),
-            Column("told before\nthey touched"),
-            *(Column(f"delay,\n{name}", "ms", 1) for name in ("5 %", "median", "95 %")),
+            *columns(("trials", "number", "every point\ntouched", "missed")),
+            *columns(("end before\nit lasts", "told before\nthey touched")),
+            *columns((f"delay,\n{name}" for name in ("5 %", "median", "95 %")), "ms", 1),
         ),
         rows=tuple(rows),
         marks=marks,

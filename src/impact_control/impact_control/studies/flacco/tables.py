@@ -10,16 +10,12 @@ import numpy as np
 from impact_control.observation import BacklashModel
 from impact_control.studies.flacco.arm import JOINTS
 from impact_control.studies.flacco.outcome import Outcome
-from impact_control.studies.study import Cell, Column, Mark, Table
+from impact_control.studies.study import Cell, Column, Mark, Table, columns
 
 TOLERANCE = 0.05
 """Of the identified coefficients; a target of ours."""
 
 _UNITS = ("Nm/rad", "Nm s/rad", "Nm s/rad", "Nm", "Nm s/rad", "Nm", "Nm s/rad", "Nm")
-
-
-def _mark(good: bool) -> Mark:
-    return Mark.GOOD if good else Mark.BAD
 
 
 def largest_error(outcome: Outcome) -> float:
@@ -58,27 +54,25 @@ def targets_table(outcome: Outcome) -> Table:
     return Table(
         "targets",
         "Targets",
-        (Column("what"), Column("target"), Column("measured")),
+        columns(("what", "target", "measured")),
         tuple(rows),
-        {(i, 2): _mark(one) for i, one in enumerate(good)},
+        {(i, 2): Mark.of(one) for i, one in enumerate(good)},
     )
 
 
 def gaps_table(outcome: Outcome) -> Table:
     """Gaps: Romeo's, measured by hand, corrected by the identification."""
     centre = outcome.gap.centre
-    columns = (JOINTS.gap, outcome.gap.gap, outcome.fit.model.gap, centre, centre + outcome.fit.centre)
-    rows = tuple((j + 1, *(1e3 * float(column[j]) for column in columns)) for j in range(JOINTS.gap.size))
+    found = (JOINTS.gap, outcome.gap.gap, outcome.fit.model.gap, centre, centre + outcome.fit.centre)
+    rows = tuple((j + 1, *(1e3 * float(column[j]) for column in found)) for j in range(JOINTS.gap.size))
     return Table(
         "gaps",
         "Half-width of the gaps",
         (
             Column("joint"),
-            Column("Romeo,\nsimulated", "mrad", 2),
-            Column("by hand", "mrad", 2),
+            *columns(("Romeo,\nsimulated", "by hand"), "mrad", 2),
             Column("corrected", "mrad", 3),
-            Column("centre\nby hand", "mrad", 4),
-            Column("centre\ncorrected", "mrad", 4),
+            *columns(("centre\nby hand", "centre\ncorrected"), "mrad", 4),
         ),
         rows,
         note="By hand the contact is strained a little; what is found in joints 5 and 6, which have no gap, is that. "
@@ -100,12 +94,12 @@ def coefficients_table(outcome: Outcome) -> Table:
                 row.append(None)
                 continue
             row.append(f"{outcome.fit.model.coefficients[i, j]:.4g} ({100 * error:+.1f})")
-            marks[i, j + 1] = _mark(abs(error) <= TOLERANCE)
+            marks[i, j + 1] = Mark.of(abs(error) <= TOLERANCE)
         rows.append(tuple(row))
     return Table(
         "coefficients",
         "Identified coefficients (error in %)",
-        (Column("coefficient"), *(Column(f"joint {j + 1}") for j in range(errors.shape[1]))),
+        columns(("coefficient", *(f"joint {j + 1}" for j in range(errors.shape[1])))),
         tuple(rows),
         marks,
         note="Flacco 2016 (8) to (11), with the signs and the filter of the regressors corrected.",
@@ -121,19 +115,16 @@ def crossings_table(outcome: Outcome) -> Table:
         for j, count in enumerate(counts):
             if not count.crossings:
                 continue
-            marks[len(rows), 4] = _mark(count.classical == count.crossings)
-            marks[len(rows), 5] = _mark(count.backlash == 0)
+            marks[len(rows), 4] = Mark.of(count.classical == count.crossings)
+            marks[len(rows), 5] = Mark.of(count.backlash == 0)
             rows.append((name, j + 1, float(outcome.threshold[j]), count.crossings, count.classical, count.backlash))
     return Table(
         "crossings",
         "Crossings of the gaps without contact",
         (
-            Column("motion"),
-            Column("joint"),
+            *columns(("motion", "joint")),
             Column("threshold", "Nm", 3),
-            Column("crossings"),
-            Column("classical\nalarms"),
-            Column("new\nalarms"),
+            *columns(("crossings", "classical\nalarms", "new\nalarms")),
         ),
         tuple(rows),
         marks,
@@ -147,7 +138,7 @@ def contacts_table(outcome: Outcome) -> Table:
     half = len(outcome.contacts) // 2
     for i, contact in enumerate(outcome.contacts):
         late, classical = outcome.delays[i], outcome.classical_delays[i]
-        marks[i, 4] = _mark(late is not None)
+        marks[i, 4] = Mark.of(late is not None)
         rows.append(
             (
                 "rest" if i < half else "motion",
@@ -165,9 +156,7 @@ def contacts_table(outcome: Outcome) -> Table:
             Column("arm in"),
             Column("start", "s", 2),
             Column("link"),
-            Column("duration", "ms", 0),
-            Column("found by the\nnew after", "ms", 0),
-            Column("classical\nafter", "ms", 0),
+            *columns(("duration", "found by the\nnew after", "classical\nafter"), "ms", 0),
         ),
         tuple(rows),
         marks,
@@ -195,10 +184,8 @@ def variants_table(outcome: Outcome) -> Table:
         (
             Column("torque"),
             Column("explained,\nworst joint", "%", 1),
-            Column("threshold\njoint 1", "Nm", 2),
-            Column("threshold\njoint 2", "Nm", 2),
-            Column("alarms without\ncontact"),
-            Column("contacts\nfound"),
+            *columns(("threshold\njoint 1", "threshold\njoint 2"), "Nm", 2),
+            *columns(("alarms without\ncontact", "contacts\nfound")),
         ),
         rows,
         note="Each identified from the same recording, with thresholds from the same recordings.",
