@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from impact_control.detection import NO_LINK, LinkIsolation
+from impact_control.detection import NO_LINK, LinkIsolation, step_response
 from impact_control.detection.onset import onset_time
 from impact_control.errors import InvalidInputError
 
@@ -35,9 +35,10 @@ def isolated(residual, event, velocity=None, threshold=0.5, **tuning):
     seed=st.integers(0, 2**32 - 1),
     offset=st.floats(-20.0, 20.0),
     slope=st.floats(0.0, 2.0),
+    drift=st.floats(0.0, 0.5),
     ceiling=st.floats(0.5, 1.0),
 )
-def test_the_outermost_joint_that_changes_in_any_window_is_the_link(link, seed, offset, slope, ceiling):
+def test_the_outermost_joint_that_changes_in_any_window_is_the_link(link, seed, offset, slope, drift, ceiling):
     """Against the means written out, with noise that passes the bound now and then and an offset as of a gravity."""
     random = np.random.default_rng(seed)
     residual = offset + random.uniform(-0.6, 0.6, (60, JOINTS))
@@ -50,9 +51,10 @@ def test_the_outermost_joint_that_changes_in_any_window_is_the_link(link, seed, 
         now = slice(event, event + window)
         change = np.abs(residual[now].mean(axis=0) - residual[past].mean(axis=0))
         moved = np.abs(velocity[now].mean(axis=0) - velocity[past].mean(axis=0))
-        react |= change >= np.minimum(0.5 + slope * moved, ceiling)
+        motion = np.abs(velocity[past].mean(axis=0)).sum()
+        react |= change >= np.minimum(0.5 + slope * moved + drift * motion, ceiling)
     expected = int(np.flatnonzero(react)[-1]) + 1 if react.any() else NO_LINK
-    tuning = {"windows": windows, "lead": lead, "velocity_slope": slope, "ceiling": ceiling}
+    tuning = {"windows": windows, "lead": lead, "velocity_slope": slope, "motion_slope": drift, "ceiling": ceiling}
     assert isolated(residual, event, velocity, **tuning)[1] == expected
 
 
@@ -105,6 +107,42 @@ def test_what_friction_makes_of_a_joint_that_is_pushed_along_is_no_reaction():
     assert isolated(residual, 30, velocity, velocity_slope=0.8, ceiling=1.5)[1] == 3
 
 
+def test_an_arm_that_moves_fast_is_looked_at_less_closely_than_a_slow_one():
+    residual = np.zeros((60, JOINTS))
+    residual[30:, 2] = 1.0
+    slow, fast = np.full((60, JOINTS), 0.1), np.full((60, JOINTS), -0.5)
+    assert isolated(residual, 30, slow, motion_slope=0.3)[1] == 3  # 0.5 + 0.3 * 0.4
+    assert isolated(residual, 30, fast, motion_slope=0.3)[1] == NO_LINK  # 0.5 + 0.3 * 2.0
+    per_joint = np.array([0.3, 0.3, 0.0, 0.3])
+    assert isolated(residual, 30, fast, motion_slope=per_joint)[1] == 3
+    # The motion before the impact counts: what the impact made of it is the other slope's.
+    stopped = np.where(np.arange(60)[:, None] < 30, slow, fast)
+    assert isolated(residual, 30, stopped, motion_slope=0.3)[1] == 3
+
+
+def test_each_window_may_have_slopes_of_its_own():
+    residual, velocity = np.zeros((60, JOINTS)), np.zeros((60, JOINTS))
+    residual[30:, 3] = 1.0
+    velocity[30:] = 1.0
+    rows = np.full((3, JOINTS), 10.0)
+    assert isolated(residual, 30, velocity, velocity_slope=rows)[1] == NO_LINK
+    rows[2] = 0.1
+    assert isolated(residual, 30, velocity, velocity_slope=rows) == (NO_LINK, 4, 9)
+
+
+@given(gain=st.floats(1.0, 500.0), period=st.floats(1e-4, 1e-2))
+def test_the_step_response_is_that_of_the_filter_of_the_residual(gain, period):
+    windows = (1, 4, 25)
+    fine = 2000
+    for w, response in zip(windows, step_response(np.array([gain, 2.0 * gain]), period, windows), strict=True):
+        middle = (np.arange(fine) + 0.5) * w * period / fine
+        expected = [np.mean(-np.expm1(-k * middle)) for k in (gain, 2.0 * gain)]
+        assert response == pytest.approx(expected, rel=1e-4)
+    assert step_response(1e6, 1.0, (5,))[0, 0] == pytest.approx(1.0, abs=1e-6)
+    with pytest.raises(InvalidInputError):
+        step_response(0.0, period)
+
+
 def test_what_began_before_the_detection_is_not_taken_for_rest():
     residual = np.zeros((60, JOINTS))
     residual[26:, 1] = 1.0
@@ -129,15 +167,17 @@ def test_without_a_past_nothing_is_isolated_and_bad_samples_are_left_out():
     ("arguments", "name"),
     [
         (([0.0, 1.0],), "isolation_threshold"),
-        (([[1.0, 1.0]] * 2, 0.0, 2.0, (1, 2, 3)), "isolation_threshold"),
+        (([[1.0, 1.0]] * 2, 0.0, 0.0, 2.0, (1, 2, 3)), "isolation_threshold"),
         (([1.0], -1.0), "isolation_slope"),
         (([1.0], [1.0, 2.0]), "isolation_slope"),
-        (([1.0], 0.0, 0.9), "isolation_ceiling"),
-        (([1.0], 0.0, 2.0, (0,)), "isolation window"),
-        (([1.0], 0.0, 2.0, (3, 2)), "isolation windows"),
-        (([1.0], 0.0, 2.0, ()), "isolation windows"),
-        (([1.0], 0.0, 2.0, (5,), 0), "isolation before"),
-        (([1.0], 0.0, 2.0, (5,), 5, 0), "isolation lead"),
+        (([1.0], np.inf), "isolation_slope"),
+        (([1.0], 0.0, -1.0), "isolation_motion_slope"),
+        (([1.0], 0.0, 0.0, 0.9), "isolation_ceiling"),
+        (([1.0], 0.0, 0.0, 2.0, (0,)), "isolation window"),
+        (([1.0], 0.0, 0.0, 2.0, (3, 2)), "isolation windows"),
+        (([1.0], 0.0, 0.0, 2.0, ()), "isolation windows"),
+        (([1.0], 0.0, 0.0, 2.0, (5,), 0), "isolation before"),
+        (([1.0], 0.0, 0.0, 2.0, (5,), 5, 0), "isolation lead"),
     ],
 )
 def test_wrong_tuning_is_refused(arguments, name):

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.special import erfc, ndtri
 
 from impact_control.detection import NO_LINK, DetectionSignals, LinkIsolation, event_samples
-from impact_control.detection.isolation import WINDOWS
+from impact_control.detection.isolation import BEFORE as BEFORE_EVENT
+from impact_control.detection.isolation import LEAD, WINDOWS, step_response
 from impact_control.observation import MomentumObserver
 from impact_control.robots import Dynamics, InertiaModel, load_robot
 from impact_control.studies.detection.arms import ARMS, SPEEDS, SURFACES, TOUCH
 from impact_control.studies.detection.drawing import draw_delays, draw_roc
 from impact_control.studies.detection.evaluation import MARGIN, Choice, choose, median_delay, missed, right_links
 from impact_control.studies.detection.ideal import Ideal, IdealCase, ideal_delay, measure_ideal, needed_distance
-from impact_control.studies.detection.methods import METHODS, REFRACTORY, observe
+from impact_control.studies.detection.ideal_link import link_distance, noise_of_changes, squared_innovations
+from impact_control.studies.detection.methods import ISOLATION_GAIN, METHODS, REFRACTORY, observe
 from impact_control.studies.detection.motion import (
     AFTER,
     BEFORE,
@@ -28,6 +31,7 @@ from impact_control.studies.detection.motion import (
 )
 from impact_control.studies.detection.plan import (
     FRICTIONS,
+    MOTION_SHARE,
     SLOPE_SHARE,
     THRESHOLD_SHARE,
     Extent,
@@ -39,6 +43,7 @@ from impact_control.studies.detection.statements import findings
 from impact_control.studies.detection.tables import (
     conditions_table,
     ideal_table,
+    isolation_table,
     links_table,
     methods_table,
     sequences_table,
@@ -48,8 +53,6 @@ from impact_control.studies.detection.tables import (
 from impact_control.studies.detection.targets import Target, measured_targets, possible
 from impact_control.studies.detection.trials import (
     INERTIAS,
-    MEAN_BEFORE,
-    MEAN_LEAD,
     NOISES,
     SCALES,
     SETTLED,
@@ -62,6 +65,7 @@ from impact_control.studies.detection.trials import (
     mean_changes,
     measure_impacts,
     measure_scores,
+    motions,
 )
 
 PLANAR, PANDA = ARMS
@@ -82,7 +86,8 @@ def seen(record):
 @pytest.fixture(scope="module")
 def bounds():
     """Those of a second of free motion, as a case has them."""
-    return bounds_of([measure_scores(FreeCase(0, False, 1.0, 4))])
+    moving, resting = (measure_scores(FreeCase(0, False, 1.0, 4, at_rest=at_rest)) for at_rest in (False, True))
+    return bounds_of([moving], [resting])
 
 
 def test_the_tool_meets_the_surface_when_and_as_fast_as_it_is_meant_to(record):
@@ -217,16 +222,17 @@ def test_the_lever_is_that_of_the_virtual_power_of_the_normal_force(record):
 def test_isolation_is_calibrated_with_the_means_that_it_compares():
     residual = np.random.default_rng(1).normal(0.0, 1.0, (200, 1))
     speed = np.random.default_rng(2).normal(0.0, 1.0, (200, 1))
-    torque, moved, slope = mean_changes(residual), mean_changes(speed), 0.3
+    torque, moved, motion = mean_changes(residual), mean_changes(speed), motions(speed)
+    slope, drift = 0.3, 0.2
     for event in (0, 4):
-        k = MEAN_BEFORE + MEAN_LEAD - 1 + event * STRIDE
+        k = BEFORE_EVENT + LEAD - 1 + event * STRIDE
         for w in range(len(WINDOWS)):
             for factor, link in ((0.999, 1), (1.001, NO_LINK)):
                 threshold = np.full((len(WINDOWS), 1), 1e9)
-                threshold[w] = factor * (torque[event, w] - slope * moved[event, w])
+                threshold[w] = factor * (torque[event, w] - slope * moved[event, w] - drift * motion[event])
                 if threshold[w] <= 0.0:
                     continue
-                isolation = LinkIsolation(threshold, slope, math.inf, WINDOWS, MEAN_BEFORE, MEAN_LEAD)
+                isolation = LinkIsolation(threshold, slope, drift)
                 for i in range(k + WINDOWS[-1]):
                     isolation.update(residual[i], speed[i])
                     if i == k:
@@ -235,25 +241,36 @@ def test_isolation_is_calibrated_with_the_means_that_it_compares():
 
 
 def test_the_bounds_are_the_largest_scores_and_the_shares_of_the_changes():
+    """A friction of 3 Nm s/rad that the residual shows as it does, drift of up to 0.05 Nm s/rad, and noise."""
     random = np.random.default_rng(3)
-    results, n, k = [], 2, 4000
-    for _ in range(2):
-        result = {f"{i} {j}": random.uniform(1.0, 2.0, n) for i in range(len(NOISES)) for j in range(len(METHODS))}
+    n, k, response = 2, 4000, step_response(ISOLATION_GAIN, PERIOD)
+
+    def result(at_rest):
+        scores = {f"{i} {j}": random.uniform(1.0, 2.0, n) for i in range(len(NOISES)) for j in range(len(METHODS))}
         for i in range(len(NOISES)):
-            speed = random.exponential(0.1, (k, len(WINDOWS), n))
-            result[f"{i} speed"] = speed
-            result[f"{i} torque"] = np.abs(random.normal(0.0, 0.1, (2, k, len(WINDOWS), n))) + 3.0 * speed
-        results.append(result)
-    bounds = bounds_of(results)
+            speed = 0.0 if at_rest else random.exponential(0.3, (k, len(WINDOWS), n))
+            motion = 0.0 if at_rest else random.uniform(0.5, 2.0, k)
+            noise = np.abs(random.normal(0.0, 1e-3, (2, k, len(WINDOWS), n)))
+            drift = random.uniform(0.0, 0.05, noise.shape) * np.reshape(motion, (-1, 1, 1))
+            scores[f"{i} speed"], scores[f"{i} motion"] = speed, motion
+            scores[f"{i} torque"] = noise + 3.0 * response * speed + drift
+        return scores
+
+    results, resting = [result(False), result(False)], [result(True)]
+    bounds = bounds_of(results, resting)
     assert bounds[0][0] == pytest.approx(np.maximum(results[0]["0 0"], results[1]["0 0"]), rel=1e-3)
-    rows = np.array(bounds[1][-1]).reshape(-1, n)
-    assert rows.shape == (1 + 2 * len(WINDOWS), n)
-    slope, threshold, ceiling = rows[0], rows[1 : 1 + len(WINDOWS)], rows[1 + len(WINDOWS) :]
+    threshold, slope, drift, ceiling = np.array(bounds[1][-1]).reshape(4, len(WINDOWS), n)
     torque = np.concatenate([change for r in results for change in r["1 torque"]])
-    speed = np.concatenate([r["1 speed"] for r in results for _ in range(2)])
-    assert np.mean(torque > slope * speed + threshold) == pytest.approx(1.0 - THRESHOLD_SHARE, rel=0.2)
-    fast = speed[..., 0] > 0.05
-    assert np.mean(torque[..., 0][fast] > slope[0] * speed[..., 0][fast]) == pytest.approx(1.0 - SLOPE_SHARE, rel=0.05)
+    speed, motion = (
+        np.concatenate([r[f"1 {name}"] for r in results for _ in range(2)]) for name in ("speed", "motion")
+    )
+    assert np.mean(resting[0]["1 torque"] > threshold) == pytest.approx(1.0 - THRESHOLD_SHARE, rel=0.3)
+    fast = speed[:, -1, 0] > 0.05
+    over = torque[fast, -1, 0] > slope[-1, 0] * speed[fast, -1, 0]
+    assert np.mean(over) == pytest.approx(1.0 - SLOPE_SHARE, rel=0.05)
+    assert slope == pytest.approx(slope[-1] * response / response[-1], rel=1e-3)
+    over = torque > threshold + slope * speed + drift * motion[:, None, None]
+    assert np.mean(over, axis=0) == pytest.approx(np.full((len(WINDOWS), n), 1.0 - MOTION_SHARE), rel=0.1)
     assert ceiling == pytest.approx(torque.max(axis=0), rel=1e-3)
     assert isinstance(link_isolation(bounds, 1, n), LinkIsolation)
 
@@ -297,6 +314,50 @@ def test_a_hard_impact_shows_at_once_and_a_soft_one_cannot():
     assert touch["torque"] >= 0.09 * touch["force"]
 
 
+def test_the_distance_of_two_links_is_that_of_the_whole_covariance():
+    random = np.random.default_rng(6)
+    samples, rows, sources = 7, 2, 5
+    before, now, signal = (random.standard_normal(s) for s in ((rows, sources), (rows, sources), (samples, rows)))
+    noise = np.zeros((samples * rows, (samples + 1) * sources))
+    for k in range(samples):
+        noise[k * rows : (k + 1) * rows, k * sources : (k + 2) * sources] = np.hstack((before, now))
+    added = squared_innovations(signal, before, now)
+    for k in range(1, samples + 1):
+        some = slice(0, k * rows)
+        square = signal.ravel()[some] @ np.linalg.solve((noise @ noise.T)[some, some], signal.ravel()[some])
+        assert added[:k].sum() == pytest.approx(square, rel=1e-9)
+
+
+def test_the_noise_of_the_momentum_changes_is_that_of_the_measurements(record):
+    """Monte Carlo: the same state measured again and again, the noise of two samples in each change."""
+    robot = load_robot(PLANAR.robot, PLANAR.end_effector)
+    count, n = 4000, 3
+    noise = np.random.default_rng(8).standard_normal((3, count, n))
+    rows = {name: np.tile(getattr(record, name)[100], (count, 1)) for name in ("position", "velocity", "joint_torque")}
+    still = replace(record, **rows, commanded_torque=rows["joint_torque"], time=PERIOD * np.arange(count), noise=noise)
+    changes = observe(robot, still, 1.0, (1.0,))[0].momentum_change[1:]
+    before, now = noise_of_changes(robot, record.position[100], record.velocity[100])
+    expected = before @ before.T + now @ now.T
+    deviation = np.sqrt(np.diag(expected))
+    assert np.cov(changes.T) == pytest.approx(expected, abs=0.06 * deviation.max() ** 2)
+    assert changes.std(axis=0) == pytest.approx(deviation, rel=0.05)
+    centred = changes - changes.mean(axis=0)
+    assert centred[1:].T @ centred[:-1] / count == pytest.approx(before @ now.T, abs=0.06 * deviation.max() ** 2)
+
+
+def test_a_contact_with_a_lever_is_told_from_one_further_in_and_before_the_impact_nothing_is():
+    distances = []
+    for speed in (0.01, 0.1):
+        record = impact_record(PLANAR, "steel", speed, True, 3)
+        robot = load_robot(PLANAR.robot, PLANAR.end_effector)
+        distance = link_distance(robot, PLANAR, "steel", True, record)
+        assert not np.any(distance[record.time < record.closings[0]])
+        assert np.all(np.diff(distance) >= 0.0)
+        distances.append(distance[-1])
+    # The same place: ten times the momentum, and what the force does after the impact.
+    assert distances[1] > 5.0 * distances[0] > 0.0
+
+
 def test_impacts_are_found_at_the_calibrated_bounds_and_free_motion_is_quiet(bounds):
     case = ImpactCase(0, "steel", 0.2, False, 2, 70, bounds)
     found = measure_impacts(case)
@@ -308,6 +369,8 @@ def test_impacts_are_found_at_the_calibrated_bounds_and_free_motion_is_quiet(bou
     named = found["named"][:, 0, 0, jump, at] - found["delay"][:, 0, 0, jump, at]
     assert np.all(named >= 0.0) and np.all(named < PERIOD * WINDOWS[-1])
     assert np.all(found["lever"] > 0.0)
+    bound = found["bound"][:, :, :, jump, at]
+    assert np.all(bound[:, 0] >= bound[:, 1]) and np.all((bound >= 0.5) & (bound <= 1.0))
     # The same motion with the same noise has no score above its largest.
     alarms = count_alarms(FreeCase(0, False, 1.0, 4, bounds))["alarms"]
     assert np.all(alarms[..., at:] == 0)
@@ -333,7 +396,8 @@ def outcomes_with(delay_of, alarm_at=3):
     for a, arm in enumerate(ARMS):
         link[a, 0], link[a, 1] = arm.reacting_link, arm.touched_link
     early = np.zeros(shape, dtype=int)
-    return Outcomes(0.25, alarms, delay, delay - 0.5e-3, early, link, delay + 2e-3, np.full(shape[:5], 0.05))
+    bound = np.where(np.isnan(delay), math.nan, 0.999)
+    return Outcomes(0.25, alarms, delay, delay - 0.5e-3, early, link, delay + 2e-3, bound, np.full(shape[:5], 0.05))
 
 
 def ideal_with(delays):
@@ -409,6 +473,9 @@ def test_tables_figures_and_findings_say_what_the_outcomes_are():
     links = links_table(outcomes, EXTENT, choice)
     assert links.rows[0][2:] == pytest.approx((48, 100.0, 0.0, 0.0, 3.5, 3.5))
     assert any("48 from 30 mm on" in finding.text for finding in said)
+    isolation = isolation_table(outcomes, EXTENT, choice)
+    assert len(isolation.rows) == 2 * len(EXTENT.contacts) * len(NOISES)
+    assert isolation.rows[0] == (PLANAR.robot, "steel", "x1", *(pytest.approx(v) for v in (99.9, 100.0, 99.9, 100.0)))
     sequences = Sequences(10, 20, np.arange(len(METHODS)), np.arange(len(METHODS)))
     assert sequences_table(sequences).rows[4][1:] == pytest.approx((20.0, 0.4))
     assert len(draw_roc(outcomes).axes) == 4

@@ -4,7 +4,7 @@ from impact_control.detection.detector import NO_LINK, Detector
 from impact_control.detection.factory import SCORES, make_detector
 from impact_control.detection.first_of import FirstOf
 from impact_control.detection.impact_detector import ImpactDetector
-from impact_control.detection.isolation import LinkIsolation
+from impact_control.detection.isolation import LinkIsolation, step_response
 from impact_control.detection.record import event_samples
 from impact_control.detection.score_detector import ScoreDetector
 from impact_control.detection.scores import ResidualRateScore, ResidualScore, TorqueErrorScore, VelocityJumpScore
@@ -25,4 +25,5 @@ __all__ = [
     "VelocityJumpScore",
     "event_samples",
     "make_detector",
+    "step_response",
 ]

@@ -38,7 +38,8 @@ def _detector(
     refractory_time: float,
     rise_ratio: float = 1.0,
     isolation_threshold: Vector | Matrix | None = None,
-    isolation_slope: Vector | float = 0.0,
+    isolation_slope: Vector | Matrix | float = 0.0,
+    isolation_motion_slope: Vector | Matrix | float = 0.0,
     isolation_ceiling: Vector | Matrix | float = math.inf,
     isolation_windows: Sequence[int] = WINDOWS,
 ) -> Detector:
@@ -50,7 +51,9 @@ def _detector(
     if isolation_threshold is not None:
         if np.shape(isolation_threshold)[-1:] != (size,):
             raise InvalidInputError("isolation_threshold", isolation_threshold, f"rows of {size} numbers")
-        isolation = LinkIsolation(isolation_threshold, isolation_slope, isolation_ceiling, isolation_windows)
+        isolation = LinkIsolation(
+            isolation_threshold, isolation_slope, isolation_motion_slope, isolation_ceiling, isolation_windows
+        )
     return ScoreDetector(score, size, bound, refractory_time, rise_ratio, isolation)
 
 
@@ -67,8 +70,8 @@ def make_detector(method: str, parameters: Mapping[str, Any], size: int) -> Dete
 
     Every method takes threshold (one number, one for each joint, or one for each channel of its score) and
     refractory_time [s]; if wanted rise_ratio, see `ScoreDetector`, and isolation_threshold (n,) or (w, n) [Nm],
-    isolation_slope [Nm s/rad], isolation_ceiling [Nm] and isolation_windows [samples], see `LinkIsolation`. Besides,
-    and with these units of the threshold:
+    isolation_slope and isolation_motion_slope [Nm s/rad], isolation_ceiling [Nm] and isolation_windows [samples], see
+    `LinkIsolation`. Besides, and with these units of the threshold:
 
     - residual_rate: nothing else; [Nm/s]. Proper 2021 (3.6), (3.7): the events of `ImpactDetector`.
     - residual: nothing else; [Nm]. Proper 2021 (2.91).

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.checks import checked_count, checked_vector
+from impact_control.checks import checked_count, checked_vector, require_positive
 from impact_control.compiled import compiled
 from impact_control.detection.detector import NO_LINK
 from impact_control.errors import InvalidInputError
@@ -16,6 +16,10 @@ from impact_control.types import Matrix, Vector
 
 WINDOWS = (1, 3, 5, 10, 20, 30)
 """Samples after an event over which means are taken: short ones for what is over at once, long ones for what grows."""
+
+
+BEFORE, LEAD = 20, 5
+"""Samples over which the mean before an event is taken, and samples between its end and the event."""
 
 
 @compiled
@@ -37,16 +41,39 @@ def _all_finite(values: Vector, others: Vector) -> bool:
 
 @compiled
 def _outermost(
-    after: Vector, length: int, before: Vector, threshold: Vector, slope: Vector, ceiling: Vector, inner: int
+    after: Vector,
+    length: int,
+    before: Vector,
+    threshold: Vector,
+    velocity_slope: Vector,
+    motion_slope: Vector,
+    ceiling: Vector,
+    inner: int,
 ) -> int:
     """Return the outermost joint beyond `inner` that reacts, counted from 1; else inner. after, before: (2 n,)."""
     n = threshold.size
+    motion = 0.0
+    for i in range(n):
+        motion += abs(before[n + i])
     for i in range(n - 1, max(inner, 0) - 1, -1):
         change = abs(after[i] / length - before[i])
         moved = abs(after[n + i] / length - before[n + i])
-        if change >= min(threshold[i] + slope[i] * moved, ceiling[i]):
+        if change >= min(threshold[i] + velocity_slope[i] * moved + motion_slope[i] * motion, ceiling[i]):
             return i + 1
     return inner
+
+
+def step_response(gain: Vector | float, period: float, windows: Sequence[int] = WINDOWS) -> Matrix:
+    """Return the share (w, n) of a torque that is there from an event on in the mean residual over each window.
+
+    gain: K_O (n,) or one for all [1/s], above 0; period [s], above 0. The residual is the torque through a first-order
+    filter, Proper 2021 (2.91): the mean of 1 - exp(-K_O t) up to the end of the window.
+    Raises InvalidInputError.
+    """
+    rates = checked_vector("gain", np.atleast_1d(np.asarray(gain, dtype=np.float64)), zero_allowed=False)
+    reached = np.multiply.outer(require_positive("period", period) * np.asarray(windows, dtype=np.float64), rates)
+    response: Matrix = 1.0 + np.expm1(-reached) / reached
+    return response
 
 
 class LinkIsolation:
@@ -56,11 +83,13 @@ class LinkIsolation:
     mean of r_i over each of `windows`, which all begin with the event, against the mean over `before` samples that
     ended `lead` samples before it, because the reaction begins before it is detected. A change counts from
 
-        min(threshold_i + velocity_slope_i |change of the mean of dq_i|, ceiling_i)
+        min(threshold_i + velocity_slope_i |change of the mean of dq_i| + motion_slope_i sum_j |dq_j| before, ceiling_i)
 
-    on: the threshold is what noise makes of the change in this window; the other term is what an unknown friction makes
-    when the joint itself gets faster or slower, as it does in free motion and when a contact inside pushes it along;
-    friction does not go on growing with the speed, and beyond the ceiling no motion without contact gets.
+    on, with numbers of its own for each window: the threshold is what noise makes of the change while the arm stands;
+    the second term is what an unknown friction makes when the joint itself gets faster or slower, as when a contact
+    inside pushes it along, see `step_response` for how much of it the residual shows by then; the third is what errors
+    of the model make on the way since the mean before, while the arm moves. Neither goes on growing, and beyond the
+    ceiling no motion without contact gets. A slow arm is thus looked at as closely as its noise allows.
     It is no guarantee: without a lever about its joint a force leaves a link unseen.
 
     Attributes:
@@ -73,17 +102,18 @@ class LinkIsolation:
     def __init__(
         self,
         threshold: Vector | Matrix,
-        velocity_slope: Vector | float = 0.0,
+        velocity_slope: Vector | Matrix | float = 0.0,
+        motion_slope: Vector | Matrix | float = 0.0,
         ceiling: Vector | Matrix | float = math.inf,
         windows: Sequence[int] = WINDOWS,
-        before: int = 20,
-        lead: int = 10,
+        before: int = BEFORE,
+        lead: int = LEAD,
     ) -> None:
         """Set the tuning.
 
-        threshold: (n,) for all windows or (w, n), a row for each of them [Nm], above 0. velocity_slope: (n,) or one
-        for all [Nm s/rad], at least 0. ceiling: as threshold, or one for all [Nm], not below the threshold; infinite
-        for none. windows: w numbers of samples, rising, at least 1; before, lead: at least 1.
+        threshold: (n,) for all windows or (w, n), a row for each of them [Nm], above 0. The others likewise, or one
+        number for all: velocity_slope, motion_slope [Nm s/rad], at least 0; ceiling [Nm], not below the threshold,
+        infinite for none. windows: w numbers of samples, rising, at least 1; before, lead: at least 1.
         Raises InvalidInputError.
         """
         self._windows: NDArray[np.int_] = np.array(
@@ -101,8 +131,8 @@ class LinkIsolation:
         self._ceiling: Matrix = np.ascontiguousarray(np.broadcast_to(ceiling, self._threshold.shape), dtype=np.float64)
         if not np.all(self._ceiling >= self._threshold):
             raise InvalidInputError("isolation_ceiling", ceiling, "numbers not below the threshold")
-        slope = np.full(n, velocity_slope) if np.ndim(velocity_slope) == 0 else velocity_slope
-        self._slope = checked_vector("isolation_slope", slope, n)
+        slopes = {"isolation_slope": velocity_slope, "isolation_motion_slope": motion_slope}
+        self._velocity_slope, self._motion_slope = (self._slopes(name, slope) for name, slope in slopes.items())
         self._before_length = checked_count("isolation before", before, 1)
         self._lead = checked_count("isolation lead", lead, 1)
         self._ring: Matrix = np.zeros((before + lead, 2 * n))
@@ -111,6 +141,15 @@ class LinkIsolation:
         self.update(np.zeros(n), np.zeros(n))  # compiles the kernels here and not in the loop
         self.impact()
         self.start()
+
+    def _slopes(self, name: str, given: Vector | Matrix | float) -> Matrix:
+        shape = self._threshold.shape
+        rows = np.asarray(given, dtype=np.float64)
+        if rows.shape not in ((), shape[1:], shape):
+            raise InvalidInputError(name, given, f"a number, a row of {shape[1]} or {shape[0]} such rows")
+        if not np.all(np.isfinite(rows) & (rows >= 0.0)):
+            raise InvalidInputError(name, given, "finite numbers of at least 0")
+        return np.ascontiguousarray(np.broadcast_to(rows, shape))
 
     @property
     def settled(self) -> bool:
@@ -156,9 +195,20 @@ class LinkIsolation:
         self._taken += 1
         if self._taken < self._windows[self._window]:
             return
-        threshold, ceiling = self._threshold[self._window], self._ceiling[self._window]
+        row = self._window
         self._window += 1
-        link = int(_outermost(self._after, self._taken, self._before, threshold, self._slope, ceiling, self.link))
+        link = int(
+            _outermost(
+                self._after,
+                self._taken,
+                self._before,
+                self._threshold[row],
+                self._velocity_slope[row],
+                self._motion_slope[row],
+                self._ceiling[row],
+                self.link,
+            )
+        )
         if link != self.link:
             self.link = link
             self.decided_after = self._taken - 1

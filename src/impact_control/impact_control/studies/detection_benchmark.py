@@ -15,6 +15,7 @@ from impact_control.studies.detection.statements import ASSUMPTIONS, findings
 from impact_control.studies.detection.tables import (
     conditions_table,
     ideal_table,
+    isolation_table,
     links_table,
     methods_table,
     sequences_table,
@@ -78,6 +79,7 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
             speeds_table(outcomes, extent, choice),
             ideal_table(ideal, outcomes, extent, choice),
             links_table(outcomes, extent, choice),
+            isolation_table(outcomes, extent, choice),
             conditions_table(outcomes, extent, choice),
             sequences_table(sequences),
         ),

@@ -65,9 +65,9 @@ def typical_error(error: NDArray[np.float64]) -> float:
     return float(np.median(there)) if there.size else math.nan
 
 
-def percentage(flags: NDArray[np.bool_]) -> float:
-    """Return the share that is true [%], NaN of nothing."""
-    return 100.0 * float(np.mean(flags)) if flags.size else math.nan
+def percentage(shares: NDArray[np.bool_] | NDArray[np.float64]) -> float:
+    """Return the share that is true, or the mean of shares [%]; NaN of nothing."""
+    return 100.0 * float(np.mean(shares)) if shares.size else math.nan
 
 
 def is_right_link(arm: ArmSetting, contact: str, link: NDArray[np.int_]) -> NDArray[np.bool_]:

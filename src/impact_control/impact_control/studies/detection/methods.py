@@ -60,7 +60,7 @@ def observe(robot: RobotDescription, record: Record, noise: float, inertias: Seq
     dq = record.velocity + noise * widths.velocity / 3.0 * record.noise[1]
     torque = record.joint_torque + noise * widths.torque / 3.0 * record.noise[2]
     # All terms of the model are proportional to its masses and moments.
-    momentum, drive = _momentum_terms(robot, q, dq)
+    momentum, drive = momentum_terms(robot, q, dq)
     damper = robot.transmission.damping / robot.transmission.stiffness * torque
 
     def change(factor: float) -> Matrix:
@@ -72,7 +72,7 @@ def observe(robot: RobotDescription, record: Record, noise: float, inertias: Seq
     return [Observed(record.time, q, dq, torque, record.commanded_torque, change(factor)) for factor in inertias]
 
 
-def _momentum_terms(robot: RobotDescription, q: Matrix, dq: Matrix) -> tuple[Matrix, Matrix]:
+def momentum_terms(robot: RobotDescription, q: Matrix, dq: Matrix) -> tuple[Matrix, Matrix]:
     """Return M dq and C^T dq - g, each (m, n)."""
     model, data = robot.pinocchio_model, robot.pinocchio_model.createData()
     momentum, drive = np.zeros_like(q), np.zeros_like(q)

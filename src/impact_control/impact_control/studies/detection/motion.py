@@ -175,16 +175,16 @@ def _until(record: Record, end: float) -> Record:
     )
 
 
-def free_record(arm: ArmSetting, joint_friction: bool, duration: float, seed: int) -> Record:
+def free_record(arm: ArmSetting, joint_friction: bool, duration: float, seed: int, at_rest: bool = False) -> Record:
     """Move all joints vigorously without contact for `duration` [s]: three sines each, up to about 1.3 rad/s.
 
-    Amplitudes fall with the frequency, 0.1 to 2.5 Hz, so that each sine has its share of the speed.
+    Amplitudes fall with the frequency, 0.1 to 2.5 Hz, so that each sine has its share of the speed. at_rest: hold home.
     """
     random = np.random.default_rng(seed)
     robot = robot_of(arm.robot, arm.end_effector)
     home = np.array(arm.home)
     frequency = 2.0 * math.pi * random.uniform([[0.1], [0.5], [1.2]], [[0.5], [1.2], [2.5]], (3, home.size))
-    speed = random.uniform(0.2, 0.45, (3, home.size))
+    speed = random.uniform(0.2, 0.45, (3, home.size)) * (0.0 if at_rest else 1.0)
     phase = random.uniform(0.0, 2.0 * math.pi, (3, home.size))
 
     amplitude, acceleration = speed / frequency, speed * frequency

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from impact_control.detection import step_response
 from impact_control.studies.detection.arms import ARMS, CONTACTS, SPEEDS
 from impact_control.studies.detection.ideal import Ideal, IdealCase, measure_ideal
-from impact_control.studies.detection.methods import METHODS
+from impact_control.studies.detection.methods import ISOLATION_GAIN, METHODS
+from impact_control.studies.detection.motion import PERIOD
 from impact_control.studies.detection.trials import (
     NOISES,
     Bounds,
@@ -36,8 +38,8 @@ MOVED = 0.05
 LEAST = 1e-3
 """[Nm] below which no threshold of the isolation lies."""
 
-SLOPE_SHARE, THRESHOLD_SHARE = 0.99, 0.999
-"""Shares of the instants of contact-free motion, see `bounds_of`."""
+THRESHOLD_SHARE, SLOPE_SHARE, MOTION_SHARE = 0.999, 0.9, 0.99
+"""Shares of the instants without contact, see `bounds_of`."""
 
 CALIBRATION, TUNING, REPORT = 0, 1, 2
 """Sets of random numbers: for the bounds at scale 1, for the scales and the method, for the figures."""
@@ -76,8 +78,8 @@ class Outcomes:
     Attributes:
         hours: contact-free [h] for each arm, joint friction, noise and inertia.
         alarms: (arm, friction, noise, inertia, method, scale) events in them.
-        delay, error [s], early, link, named [s]: (arm, contact, speed, friction, repetition, noise, inertia, method,
-            scale), see `measure_impacts`.
+        delay, error [s], early, link, named [s], bound: (arm, contact, speed, friction, repetition, noise, inertia,
+            method, scale), see `measure_impacts`.
         lever: (arm, contact, speed, friction, repetition) [m].
     """
 
@@ -88,6 +90,7 @@ class Outcomes:
     early: NDArray[np.int_]
     link: NDArray[np.int_]
     named: NDArray[np.float64]
+    bound: NDArray[np.float64]
     lever: NDArray[np.float64]
 
 
@@ -101,34 +104,40 @@ class Sequences:
     extra: NDArray[np.int_]
 
 
-def bounds_of(results: list[Trial]) -> Bounds:
-    """Return the bounds that the contact-free motions of one arm make, see `measure_scores`.
+def bounds_of(moving: list[Trial], resting: list[Trial]) -> Bounds:
+    """Return the bounds that one arm makes without contact, see `measure_scores`, in motion and at rest.
 
-    The isolation: a joint whose speed has changed by more than MOVED may have a change of the residual in proportion,
-    the slope that holds for SLOPE_SHARE of the instants; the thresholds hold for THRESHOLD_SHARE of them, and are at
-    least the median change at steady speed; the ceilings are the largest changes.
+    The isolation: the thresholds hold for THRESHOLD_SHARE of the instants at rest, where there is noise only. Where a
+    joint's speed has changed by more than MOVED, the changes over the longest window are in proportion to it or less in
+    SLOPE_SHARE of the instants; the shorter ones show of a friction what the residual does, see `step_response`. What
+    is left of the changes is in proportion to the motion or less in MOTION_SHARE of the instants; the ceilings are the
+    largest changes.
     """
+    response = step_response(ISOLATION_GAIN, PERIOD)
 
     def rounded(values: NDArray[np.float64]) -> tuple[float, ...]:
         return tuple(float(f"{value:.4g}") for value in values.ravel())
 
     def isolation(noise: int) -> tuple[float, ...]:
-        torque = np.concatenate([change for r in results for change in r[f"{noise} torque"]])
-        speed = np.concatenate([r[f"{noise} speed"] for r in results for _ in r[f"{noise} torque"]])
-        slope = np.zeros(torque.shape[2])
-        for joint in range(slope.size):
-            moved = speed[..., joint] > MOVED
+        at_rest = np.concatenate([change for r in resting for change in r[f"{noise} torque"]])
+        threshold = np.maximum(np.quantile(at_rest, THRESHOLD_SHARE, axis=0), LEAST)
+        torque = np.concatenate([change for r in moving for change in r[f"{noise} torque"]])
+        speed = np.concatenate([r[f"{noise} speed"] for r in moving for _ in r[f"{noise} torque"]])
+        motion = np.concatenate([r[f"{noise} motion"] for r in moving for _ in r[f"{noise} torque"]])
+        friction = np.zeros(torque.shape[2])
+        for joint in range(friction.size):
+            moved = speed[:, -1, joint] > MOVED
             if np.any(moved):
-                slope[joint] = np.quantile(torque[..., joint][moved] / speed[..., joint][moved], SLOPE_SHARE)
-        rest = np.quantile(torque - slope * speed, THRESHOLD_SHARE, axis=0)
-        # Where the slope explains more than there was, the noise of a joint at steady speed is still there.
-        noise_alone = np.median(np.where(speed <= MOVED, torque, 0.0), axis=0)
-        threshold = np.maximum(rest, np.maximum(noise_alone, LEAST))
-        return rounded(np.vstack((slope, threshold, np.maximum(threshold, torque.max(axis=0)))))
+                ratio = torque[moved, -1, joint] / speed[moved, -1, joint]
+                friction[joint] = np.quantile(ratio, SLOPE_SHARE) / response[-1, 0]
+        own = friction * response
+        left = np.maximum(torque - threshold - own * speed, 0.0)
+        drift = np.quantile(left / motion[:, None, None], MOTION_SHARE, axis=0)
+        return rounded(np.stack((threshold, own, drift, np.maximum(threshold, torque.max(axis=0)))))
 
     return tuple(
         (
-            *(rounded(np.max([r[f"{noise} {j}"] for r in results], axis=0)) for j in range(len(METHODS))),
+            *(rounded(np.max([r[f"{noise} {j}"] for r in moving], axis=0)) for j in range(len(METHODS))),
             isolation(noise),
         )
         for noise in range(len(NOISES))
@@ -145,12 +154,15 @@ class Plan:
 
     def calibrate(self, progress: Progress) -> tuple[Bounds, ...]:
         """Return the bounds at scale 1 of each arm: the largest scores of contact-free motions of their own."""
-        cases = self._free_cases(CALIBRATION, self.extent.calibration_segments)
+        moving = self._free_cases(CALIBRATION, self.extent.calibration_segments)
+        cases = [*moving, *(replace(case, at_rest=True) for case in self._free_cases(CALIBRATION, 1))]
         results = run_trials(measure_scores, cases, self._directory, self._workers, progress)
-        return tuple(
-            bounds_of([r for r, case in zip(results, cases, strict=True) if case.arm == arm])
-            for arm in range(len(ARMS))
-        )
+
+        def of(arm: int, at_rest: bool) -> list[Trial]:
+            pairs = zip(results, cases, strict=True)
+            return [result for result, case in pairs if (case.arm, case.at_rest) == (arm, at_rest)]
+
+        return tuple(bounds_of(of(arm, False), of(arm, True)) for arm in range(len(ARMS)))
 
     def run(self, which: int, bounds: tuple[Bounds, ...], progress: Progress) -> Outcomes:
         """Return the outcomes of TUNING or REPORT with these bounds for the arms."""
@@ -182,7 +194,7 @@ class Plan:
             return whole.reshape(*shape, *whole.shape[1:])
 
         hours = segments * extent.segment / 3600.0
-        measures = {name: stacked(name) for name in ("delay", "error", "early", "link", "named", "lever")}
+        measures = {name: stacked(name) for name in ("delay", "error", "early", "link", "named", "bound", "lever")}
         return Outcomes(hours, alarms, **measures)
 
     def sequences(self, bounds: Bounds, scales: tuple[float, ...], progress: Progress) -> Sequences:

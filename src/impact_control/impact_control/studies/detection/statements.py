@@ -40,9 +40,7 @@ ASSUMPTIONS = (
 def findings(outcomes: Outcomes, extent: Extent, choice: Choice, targets: tuple[Target, ...]) -> tuple[Finding, ...]:
     """Return each target with its cause where it was missed, and what else the numbers say."""
     said = [
-        Finding(
-            f"{t.text}: {t.measured:.2f} {t.unit}".rstrip() + f", target {t.limit:g}.", Mark.GOOD if t.met else Mark.BAD
-        )
+        Finding(f"{t.text}: {t.measured:.2f} {t.unit}".rstrip() + f", target {t.limit:g}.", Mark.of(t.met))
         for t in targets
     ]
     said += _slow_contacts(outcomes, extent, choice)
@@ -65,7 +63,7 @@ def _slow_contacts(outcomes: Outcomes, extent: Extent, choice: Choice) -> list[F
         kind = "hard" if contact in HARD else "the force grows over milliseconds"
         good = slow <= SLOW_DELAY and quick <= FAST_DELAY
         text = f"{contact} ({kind}): median delay {quick:.2f} ms from 0.05 m/s on, {slow:.2f} ms at 0.01 m/s."
-        said.append(Finding(text, Mark.GOOD if good else Mark.BAD))
+        said.append(Finding(text, Mark.of(good)))
     return said
 
 

@@ -24,7 +24,7 @@ from impact_control.studies.detection.motion import PERIOD
 from impact_control.studies.detection.plan import FRICTIONS, Extent, Outcomes, Sequences
 from impact_control.studies.detection.targets import SLOW_DELAY, Target
 from impact_control.studies.detection.trials import INERTIAS, NOISES, SCALES
-from impact_control.studies.study import Cell, Column, Mark, Table
+from impact_control.studies.study import Cell, Column, Mark, Table, columns
 
 
 def targets_table(targets: tuple[Target, ...]) -> Table:
@@ -32,9 +32,9 @@ def targets_table(targets: tuple[Target, ...]) -> Table:
     return Table(
         name="targets",
         title="Targets, best setting",
-        columns=(Column("what"), Column("unit"), Column("target", decimals=1), Column("measured", decimals=2)),
+        columns=(*columns(("what", "unit")), Column("target", decimals=1), Column("measured", decimals=2)),
         rows=tuple((t.text, t.unit, t.limit, t.measured) for t in targets),
-        marks={(i, 3): Mark.GOOD if t.met else Mark.BAD for i, t in enumerate(targets)},
+        marks={(i, 3): Mark.of(t.met) for i, t in enumerate(targets)},
     )
 
 
@@ -66,13 +66,11 @@ def methods_table(outcomes: Outcomes, extent: Extent, choice: Choice) -> Table:
         name="methods",
         title="Detectors at the bounds of the tuning set, all contacts, speeds, frictions, noises and models",
         columns=(
-            Column("arm"),
-            Column("detector"),
+            *columns(("arm", "detector")),
             Column("scale", decimals=2),
-            *(Column(f"alarms an\nhour, noise x{noise:g}", decimals=1) for noise in NOISES),
+            *columns((f"alarms an\nhour, noise x{noise:g}" for noise in NOISES), decimals=1),
             Column("missed", "%", 1),
-            Column(f"median delay\n{extent.speeds[0]:g} m/s", "ms", 2),
-            Column("median delay\nfrom 0.05 m/s", "ms", 2),
+            *columns((f"median delay\n{extent.speeds[0]:g} m/s", "median delay\nfrom 0.05 m/s"), "ms", 2),
             Column("error of\nimpact time", "ms", 2),
             Column("right\nlink", "%", 1),
         ),
@@ -97,13 +95,11 @@ def speeds_table(outcomes: Outcomes, extent: Extent, choice: Choice) -> Table:
             for v in range(len(extent.speeds)):
                 cells += [_milliseconds(median_delay(delay[v])), 100.0 * missed(delay[v])]
             rows.append((arm.robot, contact, *cells))
-    columns = []
-    for speed in extent.speeds:
-        columns += [Column(f"{speed:g} m/s\nmedian", "ms", 2), Column("missed", "%", 0)]
+    heads = [(Column(f"{speed:g} m/s\nmedian", "ms", 2), Column("missed", "%", 0)) for speed in extent.speeds]
     return Table(
         name="speeds",
         title=f"Best setting ({METHODS[best].name}): median delay and share missed",
-        columns=(Column("arm"), Column("contact"), *columns),
+        columns=(*columns(("arm", "contact")), *(column for pair in heads for column in pair)),
         rows=tuple(rows),
     )
 
@@ -127,17 +123,39 @@ def links_table(outcomes: Outcomes, extent: Extent, choice: Choice) -> Table:
         name="links",
         title=f"Best setting ({METHODS[best].name}): the link of the detected impacts",
         columns=(
-            Column("arm"),
-            Column("contact"),
-            Column("detected"),
-            Column("right", "%", 1),
-            Column("another", "%", 1),
-            Column("not known", "%", 1),
-            Column("named after,\nmedian", "ms", 1),
-            Column("90 % of them\nafter", "ms", 1),
+            *columns(("arm", "contact", "detected")),
+            *columns(("right", "another", "not known"), "%", 1),
+            *columns(("named after,\nmedian", "90 % of them\nafter"), "ms", 1),
         ),
         rows=tuple(rows),
         note=f"Named: from the impact to the last change of the link, {WINDOWS[-1]} ms after the detection at most.",
+    )
+
+
+def isolation_table(outcomes: Outcomes, extent: Extent, choice: Choice) -> Table:
+    """How often the best setting names the right link, beside the best decision that its samples allow."""
+    best = choice.method
+    rows: list[tuple[Cell, ...]] = []
+    for a, arm in enumerate(ARMS):
+        for c, contact in enumerate(extent.contacts):
+            for n, noise in enumerate(NOISES):
+                cells: list[Cell] = []
+                for v in range(len(extent.speeds)):
+                    at = (a, c, v, slice(None), slice(None), n, slice(None), best, choice.scales[a][best])
+                    detected = ~np.isnan(outcomes.delay[at])
+                    right = is_right_link(arm, contact, outcomes.link[at])[detected]
+                    cells += [percentage(outcomes.bound[at][detected]), percentage(right)]
+                rows.append((arm.robot, contact, f"x{noise:g}", *cells))
+    heads = (head for speed in extent.speeds for head in (f"{speed:g} m/s\nat best", "right"))
+    return Table(
+        name="isolation",
+        title=f"Best setting ({METHODS[best].name}): right link, and the best decision between it and the next inwards",
+        columns=(*columns(("arm", "contact", "noise")), *columns(heads, "%", 1)),
+        rows=tuple(rows),
+        note=(
+            "Of the detected impacts; - is none. At best: by one who knows the model, joint friction and the course of "
+            "either contact, from the same samples, both links equally probable; right: with all models and frictions."
+        ),
     )
 
 
@@ -156,21 +174,18 @@ def ideal_table(ideal: Ideal, outcomes: Outcomes, extent: Extent, choice: Choice
                 bound = median_delay(ideal.delay[a, c, :, n])
                 found = median_delay(outcomes.delay[a, c, 0, :, :, n, :, best, choice.scales[a][best]])
                 cells += [_milliseconds(bound), _milliseconds(found)]
-                marks[len(rows), 5 + 2 * n] = Mark.GOOD if 1e3 * bound <= SLOW_DELAY else Mark.BAD
+                marks[len(rows), 5 + 2 * n] = Mark.of(1e3 * bound <= SLOW_DELAY)
             rows.append((arm.robot, contact, float(np.median(ideal.force[a, c])), torque, smallest, *cells))
-    delays = []
-    for noise in NOISES:
-        delays += [Column(f"ideal delay,\nnoise x{noise:g}", "ms", 2), Column(f"measured,\nnoise x{noise:g}", "ms", 2)]
     return Table(
         name="ideal",
         title=f"What an ideal detector could do at {extent.speeds[0]:g} m/s",
         columns=(
-            Column("arm"),
-            Column("contact"),
+            *columns(("arm", "contact")),
             Column(f"force after\n{1e3 * LATER:g} ms", "N", 3),
-            Column("torque of it", "mNm", 2),
-            Column("smallest\ndetectable", "mNm", 2),
-            *delays,
+            *columns(("torque of it", "smallest\ndetectable"), "mNm", 2),
+            *columns(
+                (f"{what},\nnoise x{noise:g}" for noise in NOISES for what in ("ideal delay", "measured")), "ms", 2
+            ),
         ),
         rows=tuple(rows),
         marks=marks,
@@ -210,14 +225,10 @@ def conditions_table(outcomes: Outcomes, extent: Extent, choice: Choice) -> Tabl
         name="conditions",
         title=f"Best setting ({METHODS[best].name}) by condition, both arms",
         columns=(
-            Column("noise"),
-            Column("inertia of\nthe model"),
-            Column("joint\nfriction"),
-            Column("alarms, free\nmotion"),
-            Column("events before\nthe impact"),
+            *columns(("noise", "inertia of\nthe model", "joint\nfriction")),
+            *columns(("alarms, free\nmotion", "events before\nthe impact")),
             Column("missed", "%", 1),
-            Column(f"median delay\n{extent.speeds[0]:g} m/s", "ms", 2),
-            Column("median delay\nall speeds", "ms", 2),
+            *columns((f"median delay\n{extent.speeds[0]:g} m/s", "median delay\nall speeds"), "ms", 2),
         ),
         rows=tuple(rows),
         note=f"Free motion: {120.0 * outcomes.hours:.1f} min a row, both arms together.",

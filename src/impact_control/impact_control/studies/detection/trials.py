@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from impact_control.detection import NO_LINK, LinkIsolation, event_samples
-from impact_control.detection.isolation import WINDOWS
+from impact_control.detection.isolation import BEFORE, LEAD, WINDOWS
 from impact_control.detection.onset import onset_time
 from impact_control.detection.score_detector import HISTORY
 from impact_control.studies.detection.arms import ARMS, HARD, ArmSetting
+from impact_control.studies.detection.ideal_link import link_distance
 from impact_control.studies.detection.methods import ISOLATION_GAIN, METHODS, REFRACTORY, Observed, observe
 from impact_control.studies.detection.motion import PERIOD, Record, free_record, impact_record, robot_of
 from impact_control.types import Matrix, Vector
@@ -34,26 +36,24 @@ SETTLED = 50
 LATEST = 0.05
 """[s] after an impact, from which an event does not count as its detection."""
 
-MEAN_BEFORE, MEAN_LEAD = 20, 10
-"""Samples of `LinkIsolation` before an event."""
-
 STRIDE = 20
 """Samples between two instants of free motion at which the isolation is calibrated."""
 
 Bounds = tuple[tuple[tuple[float, ...], ...], ...]
 """Bounds at scale 1 for each noise and method, channel by channel; of each noise the last are of the isolation: for
-each joint the slope [Nm s/rad], then thresholds and ceilings [Nm] window by window."""
+each joint, window by window, thresholds [Nm], slopes with its own speed and the motion [Nm s/rad], ceilings [Nm]."""
 
 
 @dataclass(frozen=True)
 class FreeCase:
-    """A contact-free motion of `duration` [s] of arm number `arm`. Without bounds the scores are measured."""
+    """A contact-free motion, or a rest, of `duration` [s] of arm number `arm`. Without bounds scores are measured."""
 
     arm: int
     joint_friction: bool
     duration: float
     seed: int
     bounds: Bounds = ()
+    at_rest: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,34 +92,45 @@ def mean_changes(values: Matrix) -> NDArray[np.float64]:
     The events are every STRIDE-th sample from the first with a past on.
     """
     sums = np.cumsum(np.vstack((np.zeros(values.shape[1]), values)), axis=0)
-    event = np.arange(MEAN_BEFORE + MEAN_LEAD - 1, len(values) - WINDOWS[-1] + 1, STRIDE)
-    end = event - MEAN_LEAD + 1
-    before = (sums[end] - sums[end - MEAN_BEFORE]) / MEAN_BEFORE
+    event = _events(len(values))
+    end = event - LEAD + 1
+    before = (sums[end] - sums[end - BEFORE]) / BEFORE
     after = np.stack([(sums[event + w] - sums[event]) / w for w in WINDOWS], axis=1)
     return np.asarray(np.abs(after - before[:, None, :]))
 
 
+def motions(velocity: Matrix) -> Vector:
+    """Return the sum of the magnitudes of the mean speeds of all joints (k,) [rad/s] before the same events."""
+    sums = np.cumsum(np.vstack((np.zeros(velocity.shape[1]), velocity)), axis=0)
+    end = _events(len(velocity)) - LEAD + 1
+    return np.asarray(np.abs((sums[end] - sums[end - BEFORE]) / BEFORE).sum(axis=1))
+
+
+def _events(samples: int) -> NDArray[np.int_]:
+    return np.arange(BEFORE + LEAD - 1, samples - WINDOWS[-1] + 1, STRIDE)
+
+
 def link_isolation(bounds: Bounds, noise: int, joints: int) -> LinkIsolation:
     """Return the isolation with the bounds of noise number `noise`."""
-    rows = np.array(bounds[noise][-1]).reshape(-1, joints)
-    threshold, ceiling = np.split(rows[1:], 2)
-    return LinkIsolation(threshold, rows[0], ceiling, WINDOWS, MEAN_BEFORE, MEAN_LEAD)
+    return LinkIsolation(*np.array(bounds[noise][-1]).reshape(4, len(WINDOWS), joints))
 
 
 def measure_scores(case: FreeCase) -> dict[str, NDArray[Any]]:
     """Return what a contact-free motion makes of the scores.
 
     For noise i and method j the largest in the array "i j"; "i torque" (inertia, k, w, n) and "i speed" (k, w, n):
-    changes of the residual [Nm] and of dq [rad/s] as `mean_changes`.
+    changes of the residual [Nm] and of dq [rad/s] as `mean_changes`; "i motion" (k,) [rad/s] as `motions`.
     """
     arm = ARMS[case.arm]
-    seen = _observations(arm, free_record(arm, case.joint_friction, case.duration, case.seed))
+    record = free_record(arm, case.joint_friction, case.duration, case.seed, case.at_rest)
+    seen = _observations(arm, record)
     result: dict[str, NDArray[Any]] = {}
     for i, same_noise in enumerate(seen):
         for j, method in enumerate(METHODS):
             result[f"{i} {j}"] = np.max([method.score(arm, o)[SETTLED:].max(axis=0) for o in same_noise], axis=0)
         result[f"{i} torque"] = np.array([mean_changes(o.residual(ISOLATION_GAIN)[SETTLED:]) for o in same_noise])
         result[f"{i} speed"] = mean_changes(same_noise[0].velocity[SETTLED:])
+        result[f"{i} motion"] = motions(same_noise[0].velocity[SETTLED:])
     return result
 
 
@@ -143,19 +154,24 @@ def measure_impacts(case: ImpactCase) -> dict[str, NDArray[Any]]:
 
     delay: [s] from the impact to the sample of the first event within LATEST, NaN without; error: [s] of the impact
     time that is reported; early: events before the impact; link: isolated, NO_LINK where it is not known; named: [s]
-    from the impact to the sample at which that link was named, NaN where none was. "lever" (repetition,) [m]: of the
-    normal force about the outermost joint it has one about, NaN for a touch.
+    from the impact to the sample at which that link was named, NaN where none was; bound: probability with which the
+    best decision of all, by the samples that the isolation has seen, is right, see `link_distance`, NaN without a
+    detection. "lever" (repetition,) [m]: of the normal force about the outermost joint it has one about, NaN for a
+    touch.
     """
     arm = ARMS[case.arm]
     shape = (case.repetitions, len(NOISES), len(INERTIAS), len(METHODS), len(SCALES))
     delay, error = np.full(shape, math.nan), np.full(shape, math.nan)
-    early, link, named = np.zeros(shape, dtype=int), np.zeros(shape, dtype=int), np.full(shape, math.nan)
+    early, link = np.zeros(shape, dtype=int), np.zeros(shape, dtype=int)
+    named, bound = np.full(shape, math.nan), np.full(shape, math.nan)
     lever = np.full(case.repetitions, math.nan)
     for r in range(case.repetitions):
         seed = case.seed + r
         record = impact_record(arm, case.contact, case.speed, case.joint_friction, seed)
         impact = record.closings[0]
         lever[r] = record.lever[arm.reacting_link - 1]
+        robot = robot_of(arm.robot, arm.end_effector)
+        distance = link_distance(robot, arm, case.contact, case.joint_friction, record)
         for i, same_noise in enumerate(_observations(arm, record)):
             isolation = link_isolation(case.bounds, i, len(arm.home))
             for h, observed in enumerate(same_noise):
@@ -163,11 +179,11 @@ def measure_impacts(case: ImpactCase) -> dict[str, NDArray[Any]]:
                 isolated: dict[int, tuple[int, int]] = {}
                 for j, method in enumerate(METHODS):
                     score = method.score(arm, observed)
-                    bound = np.array(case.bounds[i][j])
+                    threshold = np.array(case.bounds[i][j])
                     for s, scale in enumerate(SCALES):
                         at = r, i, h, j, s
                         events = SETTLED + event_samples(
-                            observed.time[SETTLED:], score[SETTLED:], scale * bound, REFRACTORY
+                            observed.time[SETTLED:], score[SETTLED:], scale * threshold, REFRACTORY
                         )
                         times = observed.time[events]
                         early[at] = np.count_nonzero(times < impact)
@@ -176,13 +192,16 @@ def measure_impacts(case: ImpactCase) -> dict[str, NDArray[Any]]:
                             continue
                         k = int(good[0])
                         delay[at] = observed.time[k] - impact
-                        error[at] = _reported_time(observed.time, score, scale * bound, k) - impact
+                        error[at] = _reported_time(observed.time, score, scale * threshold, k) - impact
+                        seen = min(k + WINDOWS[-1], len(distance)) - 1
+                        bound[at] = ndtr(0.5 * distance[seen] / NOISES[i])
                         if k not in isolated:
                             isolated[k] = _isolated_link(isolation, residual, observed.velocity, k)
                         link[at], later = isolated[k]
                         if link[at] != NO_LINK:
                             named[at] = delay[at] + PERIOD * later
-    return {"delay": delay, "error": error, "early": early, "link": link, "named": named, "lever": lever}
+    measures = {"delay": delay, "error": error, "early": early, "link": link, "named": named, "bound": bound}
+    return {**measures, "lever": lever}
 
 
 def _reported_time(time: Vector, score: Matrix, bound: Vector, sample: int) -> float:
@@ -195,7 +214,7 @@ def _reported_time(time: Vector, score: Matrix, bound: Vector, sample: int) -> f
 def _isolated_link(isolation: LinkIsolation, residual: Matrix, velocity: Matrix, sample: int) -> tuple[int, int]:
     """Return the link that `isolation` names in the end, and how many samples after `sample` it did."""
     isolation.start()
-    for k in range(max(0, sample - MEAN_BEFORE - MEAN_LEAD), min(sample + WINDOWS[-1], len(residual))):
+    for k in range(max(0, sample - BEFORE - LEAD), min(sample + WINDOWS[-1], len(residual))):
         isolation.update(residual[k], velocity[k])
         if k == sample:
             isolation.impact()
