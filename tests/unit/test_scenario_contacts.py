@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from impact_control.detection.isolation import WINDOWS
 from impact_control.pipeline import Outcome, Pipeline
 from impact_control.references import ImpactReference, build_reference
 from impact_control.robots import load_robot
@@ -24,6 +25,7 @@ class Run:
     pipeline: Pipeline
     plant: FlexibleJointPlant
     detections: list
+    settled: list  # samples at which a link was settled, and the link
     forces: np.ndarray  # of each contact (N, n_c) [N]
     touches: np.ndarray  # joint torques (N, n) [Nm]
     residual: np.ndarray
@@ -37,23 +39,33 @@ class Run:
 
 
 @functools.cache
-def run(name, seed=1):
+def run(name):
+    """Run a scenario as it stands, see `simulate`."""
+    return simulate(load_scenario(name))
+
+
+def simulate(scenario):
     """Run a scenario to its end; commands act one period late, as over DDS. Verdicts stop nothing."""
     patient = {f"reaction.on_unexpected_{what}": "continue" for what in ("impact", "post_impact")}
-    scenario = load_scenario(name).with_overrides({"simulation.seed": seed, **patient})
+    scenario = scenario.with_overrides(patient)
     robot = load_robot(scenario.robot.model, scenario.robot.end_effector, scenario.robot.motor_inertia)
     reference = build_reference(scenario, robot)
     plant, sensors, gate = build_simulation(scenario)
     pipeline = Pipeline(scenario, robot)
     pipeline.reset()
     pipeline.start(reference, scenario)
-    detections, forces, touches, residual, velocity = [], [], [], [], []
+    detections, settled, forces, touches, residual, velocity = [], [], [], [], [], []
+    waiting = False
     command = np.zeros(7)
     for k in range(round(scenario.task.duration / PERIOD)):
         sample = sensors.measure(plant)
         pipeline.tick(k * PERIOD, sample.position, sample.velocity, sample.torque)
         if pipeline.impact_now:
             detections.append(k * PERIOD)
+            waiting = True
+        if waiting and pipeline.detector.link_settled:
+            settled.append((k, pipeline.detector.isolated_link))
+            waiting = False
         gate.offer(command)
         command = pipeline.torque.copy()
         plant.step(gate.select(plant.link_velocity, PERIOD))
@@ -62,7 +74,7 @@ def run(name, seed=1):
         residual.append(pipeline.observer.residual.copy())
         velocity.append(plant.link_velocity.copy())
     arrays = (np.array(values) for values in (forces, touches, residual, velocity))
-    return Run(scenario, reference, pipeline, plant, detections, *arrays)
+    return Run(scenario, reference, pipeline, plant, detections, settled, *arrays)
 
 
 @pytest.mark.parametrize(("name", "apart"), [("tabletop_edge", 2e-3), ("tabletop_plate", 2e-3)])
@@ -118,3 +130,29 @@ def test_a_touch_is_seen_by_the_residual_and_delays_the_approach():
     assert np.abs(done.residual[during, joint]).max() > 0.7 * np.abs(done.touches[:, joint]).max()
     assert np.abs(done.residual[: felt[0]]).max() < 1.5
     assert not done.touches[:, 4:].any()
+
+
+ISOLATION = {"threshold": "1, 1, 0.5, 0.5, 0.3, 0.3, 0.2 Nm", "velocity_slope": "1 Nm*s/rad"}
+BESIDE = {
+    "link": "panda_link4",
+    "point": "0.0, 0.1, 0.0 m",
+    "force": "-60.0, 0.0, 0.0 N",
+    "start": "0.4 s",
+    "duration": "0.2 s",
+}
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_link_of_a_push_and_of_the_impact_are_told_when_they_are_settled(seed):
+    """A push on the forearm 0.1 m beside joint 4 is of link 4, and the impact of the sphere of link 6 or 7."""
+    changes = {"simulation.seed": seed, "actual_environment.touches": [BESIDE], "detection.isolation": ISOLATION}
+    done = simulate(load_scenario("tabletop_touch").with_overrides(changes))
+    assert len(done.settled) == len(done.detections)
+    assert done.settled[0] == (round(done.detections[0] / PERIOD) + WINDOWS[-1] - 1, 4)
+    hit = next(k for k, t in enumerate(done.detections) if t >= done.plant.first_contact_time)
+    assert done.settled[hit][1] in (6, 7)
+
+
+def test_without_a_section_for_it_a_link_is_settled_at_once():
+    done = run("tabletop_touch")
+    assert [k for k, _ in done.settled] == [round(t / PERIOD) for t in done.detections]

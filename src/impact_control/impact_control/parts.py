@@ -25,7 +25,7 @@ from impact_control.control import (
     InterimEnd,
     RetreatParameters,
 )
-from impact_control.detection import SCORES, Detector, FirstOf
+from impact_control.detection import SCORES, Detector, FirstOf, step_response
 from impact_control.observation import MomentumObserver
 from impact_control.reaction import Reaction, ReactionParameters
 from impact_control.references import ImpactReference
@@ -169,11 +169,15 @@ def detector_settings(scenario: Scenario) -> dict[str, dict[str, object]]:
     """Return the settings of each detector the scenario uses, by its name in `impact_control.detection`."""
     chosen = scenario.detection
     sections = {name: getattr(chosen, name) for name in SCORES}
-    return {
-        name: {**vars(section), "refractory_time": chosen.refractory_time}
-        for name, section in sections.items()
-        if section is not None
-    }
+    common: dict[str, object] = {"refractory_time": chosen.refractory_time}
+    if chosen.isolation is not None:
+        response = step_response(chosen.observer_gain, scenario.control.period)
+        common |= {
+            "isolation_threshold": chosen.isolation.threshold,
+            "isolation_slope": chosen.isolation.velocity_slope * response,
+            "isolation_motion_slope": chosen.isolation.motion_slope,
+        }
+    return {name: {**vars(section), **common} for name, section in sections.items() if section is not None}
 
 
 def make_detector(scenario: Scenario, size: int) -> Detector:

@@ -36,6 +36,10 @@ class Detector(Protocol):
     def isolated_link(self) -> int:
         """1..n, the link in contact as far as it is known, NO_LINK until then. May still change for some samples."""
 
+    @property
+    def link_settled(self) -> bool:
+        """Whether `isolated_link` stays as it is until the next event."""
+
     def reset(self) -> None:
         """Forget all events and samples."""
 

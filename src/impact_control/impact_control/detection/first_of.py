@@ -51,6 +51,11 @@ class FirstOf:
         """Link in contact as the detector that reported knows it; see `Detector`."""
         return self._reporter.isolated_link if self.index else NO_LINK
 
+    @property
+    def link_settled(self) -> bool:
+        """Whether that detector's link stays; see `Detector`."""
+        return self._reporter.link_settled
+
     def update(self, signals: DetectionSignals, time: float) -> bool:
         """Take one sample with its stamp [s]; return whether it is an impact."""
         reporter = None

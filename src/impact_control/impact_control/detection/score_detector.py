@@ -84,6 +84,11 @@ class ScoreDetector:
             return self._isolation.link
         return self._rule.isolated_link if self._score.isolates else NO_LINK
 
+    @property
+    def link_settled(self) -> bool:
+        """Whether that link stays until the next event."""
+        return self._isolation is None or self._isolation.settled
+
     def reset(self) -> None:
         """Forget all events and samples."""
         self._rule.reset()

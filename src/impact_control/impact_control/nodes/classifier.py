@@ -16,7 +16,7 @@ from impact_control.errors import ImpactControlError, InvalidInputError
 from impact_control.nodes import qos, runtime, topics
 from impact_control.nodes.diagnostics import LoopDiagnostics
 from impact_control.nodes.joint_states import JointStateReader
-from impact_control.nodes.messages import nanoseconds, to_stamp
+from impact_control.nodes.messages import FirstOfEvent, nanoseconds, to_stamp
 from impact_control.nodes.writers import ClassificationWriter
 from impact_control.parts import make_classifier
 from impact_control.robots import load_robot
@@ -48,6 +48,7 @@ class ClassifierNode(LifecycleNode):
         self._stamps = [0] * PAIRING_DEPTH
         self._velocities = np.zeros((PAIRING_DEPTH, n))
         self._next = 0
+        self._is_new = FirstOfEvent()
         self._publisher = self.create_publisher(ImpactClassification, topics.CLASSIFICATION, qos.EVENT)
         self._inputs = [
             self.create_subscription(JointState, topics.JOINT_STATES, self._on_state, qos.STREAM, raw=True),
@@ -132,7 +133,7 @@ class ClassifierNode(LifecycleNode):
         self._publish(stamp)
 
     def _on_event(self, event: ImpactEvent) -> None:
-        if not self._active or self._start_stamp is None or self._mode not in RUNNING:
+        if not self._active or self._start_stamp is None or self._mode not in RUNNING or not self._is_new(event):
             return
         seconds = (nanoseconds(event.impact_time) - self._start_stamp) * 1e-9
         if seconds < 0.0:

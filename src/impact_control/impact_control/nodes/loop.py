@@ -27,13 +27,13 @@ from impact_control.nodes.commands import CommandWriter
 from impact_control.nodes.diagnostics import LoopDiagnostics
 from impact_control.nodes.impact_task import ImpactTaskServer, PreparedTask
 from impact_control.nodes.joint_states import JointStateReader
-from impact_control.nodes.messages import nanoseconds, to_stamp
+from impact_control.nodes.messages import FirstOfEvent, nanoseconds, to_stamp
 from impact_control.nodes.writers import (
     ClassificationWriter,
     ExternalTorqueWriter,
+    ImpactEventWriter,
     ReferenceWriter,
     StatusWriter,
-    impact_event,
 )
 from impact_control.parts import rate_threshold
 from impact_control.pipeline import Pipeline, warm_up
@@ -122,6 +122,7 @@ class LoopNode(LifecycleNode):
             self.get_logger().error(f"{rivals} other publisher(s) on {self._command_publisher.topic_name}: end them")
             return TransitionCallbackReturn.FAILURE
         required(self._pipeline).reset()
+        self._events.reset()
         self._base = None
         self._samples = 0
         self._missed = 0
@@ -208,6 +209,8 @@ class LoopNode(LifecycleNode):
         self._references = ReferenceWriter(names)
         self._statuses = StatusWriter(n)
         self._verdicts = ClassificationWriter(self._scenario, n)
+        self._events = ImpactEventWriter(names)
+        self._is_new = FirstOfEvent()
 
     # ------------------------------------------------------------------ the loop
 
@@ -254,10 +257,15 @@ class LoopNode(LifecycleNode):
             self._torque_publisher.publish(self._torques.write(reader.time, observer))
         if pipeline.impact_now:
             impact_time = self._base + round(detector.impact_time * 1e9)
-            names = self._robot.joint_names
-            self._event_publisher.publish(
-                impact_event(names, reader.time, impact_time, detector, observer, reader.position, reader.velocity)
+            events = self._events.impact(
+                reader.stamp, impact_time, detector, observer, reader.position, reader.velocity
             )
+        elif self._events.waiting:
+            events = self._events.settle(detector)
+        else:
+            return
+        for event in events:
+            self._event_publisher.publish(event)
 
     def _publish_control(self, controller: ReferenceSpreadingController, elapsed: float) -> None:
         stamp = self._reader.time
@@ -273,7 +281,7 @@ class LoopNode(LifecycleNode):
     # ------------------------------------------------------------------ results of parts that run elsewhere
 
     def _on_event(self, event: ImpactEvent) -> None:
-        if self._active and self._pipeline is not None and self._base is not None:
+        if self._active and self._pipeline is not None and self._base is not None and self._is_new(event):
             seconds = (nanoseconds(event.impact_time) - self._base) * 1e-9
             # Events of before the activation are kept by the publisher for late joiners.
             if seconds >= 0.0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, Vector3
+from impact_msgs.msg import ImpactEvent
 
 from impact_control.types import Vector
 
@@ -20,6 +21,18 @@ def to_stamp(value: int, stamp: Time) -> Time:
     """Write integer nanoseconds into `stamp` and return it."""
     stamp.sec, stamp.nanosec = divmod(value, _NANOSECONDS)
     return stamp
+
+
+class FirstOfEvent:
+    """Tells the first ImpactEvent of an impact from the one that follows with the settled link."""
+
+    def __init__(self) -> None:
+        self._last = (0, 0)
+
+    def __call__(self, event: ImpactEvent) -> bool:
+        """Return whether it is the first of its impact: another index or stamp than the last one."""
+        last, self._last = self._last, (event.index, nanoseconds(event.header.stamp))
+        return self._last != last
 
 
 def set_xyz(target: Point | Vector3, values: Vector) -> None:

@@ -44,29 +44,55 @@ class ExternalTorqueWriter:
         return self._message
 
 
-def impact_event(
-    joint_names: Sequence[str],
-    stamp: Time,
-    impact_time: int,
-    detector: Detector,
-    observer: MomentumObserver,
-    position: Vector,
-    velocity: Vector,
-) -> ImpactEvent:
-    """Return the event of the impact that was detected in this sample; impact_time [ns] of the samples' clock."""
-    event = ImpactEvent(
-        index=detector.index,
-        joint_names=list(joint_names),
-        triggered=detector.triggered.tolist(),
-        external_torque=observer.residual.tolist(),
-        external_torque_rate=observer.residual_rate.tolist(),
-        joint_position=position.tolist(),
-        joint_velocity=velocity.tolist(),
-        isolated_link=detector.isolated_link,
-    )
-    event.header.stamp = stamp
-    to_stamp(impact_time, event.impact_time)
-    return event
+class ImpactEventWriter:
+    """Makes the ImpactEvent of each impact, and sends it again when the isolated link is settled.
+
+    Attributes: waiting, whether the link of the last event may still change.
+    """
+
+    def __init__(self, joint_names: Sequence[str]) -> None:
+        self._names = list(joint_names)
+        self.reset()
+
+    def reset(self) -> None:
+        """Wait for nothing."""
+        self._event = ImpactEvent()
+        self.waiting = False
+
+    def impact(
+        self,
+        stamp: int,
+        impact_time: int,
+        detector: Detector,
+        observer: MomentumObserver,
+        position: Vector,
+        velocity: Vector,
+    ) -> list[ImpactEvent]:
+        """Return the event of the impact that was detected in this sample; times [ns] of the samples' clock.
+
+        Before it stands the last one, if that still waited: its link is as it was known before this impact.
+        """
+        before = [self._event] if self.waiting else []
+        self._event = ImpactEvent(
+            index=detector.index,
+            joint_names=self._names,
+            triggered=detector.triggered.tolist(),
+            external_torque=observer.residual.tolist(),
+            external_torque_rate=observer.residual_rate.tolist(),
+            joint_position=position.tolist(),
+            joint_velocity=velocity.tolist(),
+            isolated_link=detector.isolated_link,
+        )
+        to_stamp(stamp, self._event.header.stamp)
+        to_stamp(impact_time, self._event.impact_time)
+        self.waiting = not detector.link_settled
+        return [*before, self._event]
+
+    def settle(self, detector: Detector) -> list[ImpactEvent]:
+        """Return the last event with its link once that stays, else nothing. For every sample while `waiting`."""
+        self._event.isolated_link = detector.isolated_link
+        self.waiting = not detector.link_settled
+        return [] if self.waiting else [self._event]
 
 
 class ReferenceWriter:

@@ -34,7 +34,8 @@ class Verdict:
 def detection_times(recording: Recording, topics: Topics) -> Vector:
     """(k,) [s] stamps of the samples on which impacts were detected."""
     events = series_if_recorded(recording, topics.events)
-    stamps: Vector = np.empty(0) if events is None else events["stamp"]
+    # The event of an impact may come again, with the link that was isolated since.
+    stamps: Vector = np.empty(0) if events is None else np.unique(events["stamp"])
     return stamps
 
 

@@ -53,6 +53,35 @@ class TorqueError:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Isolation:
+    """The link that was hit: the outermost joint whose residual changes, see `detection.LinkIsolation`."""
+
+    threshold: Annotated[
+        Vector,
+        Entry(
+            Numbers(JOINTS, "Nm", POSITIVE, repeats=True),
+            "change of the residual that counts; above what free motion makes of it",
+        ),
+    ]
+    velocity_slope: Annotated[
+        Vector,
+        Entry(
+            Numbers(JOINTS, "Nm*s/rad", NOT_NEGATIVE, repeats=True),
+            "how much more where the joint's speed changes: slope of a friction that is not known",
+            default="0 Nm*s/rad",
+        ),
+    ]
+    motion_slope: Annotated[
+        Vector,
+        Entry(
+            Numbers(JOINTS, "Nm*s/rad", NOT_NEGATIVE, repeats=True),
+            "how much more for each rad/s of all joints together before: errors of the model",
+            default="0 Nm*s/rad",
+        ),
+    ]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Detection:
     """Momentum observer, Proper 2021 (2.89), and the impact detectors; the first of them to report makes the event."""
 
@@ -75,6 +104,15 @@ class Detection:
     torque_error: Annotated[
         TorqueError | None,
         Entry(Section(TorqueError, none_allowed=True), "detector on the error of the torque control", default="none"),
+    ]
+
+    isolation: Annotated[
+        Isolation | None,
+        Entry(
+            Section(Isolation, none_allowed=True),
+            "tests on the residual which link was hit; without it a hint at most",
+            default="none",
+        ),
     ]
 
     def check(self) -> None:
