@@ -473,6 +473,7 @@ def test_tables_figures_and_findings_say_what_the_outcomes_are():
     links = links_table(outcomes, EXTENT, choice)
     assert links.rows[0][2:] == pytest.approx((48, 100.0, 0.0, 0.0, 3.5, 3.5))
     assert any("48 from 30 mm on" in finding.text for finding in said)
+    assert any("100.0 (99.90) % at 0.1 m/s; (99.90) % of all" in finding.text for finding in said)
     isolation = isolation_table(outcomes, EXTENT, choice)
     assert len(isolation.rows) == 2 * len(EXTENT.contacts) * len(NOISES)
     assert isolation.rows[0] == (PLANAR.robot, "steel", "x1", *(pytest.approx(v) for v in (99.9, 100.0, 99.9, 100.0)))

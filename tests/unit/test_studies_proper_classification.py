@@ -11,7 +11,7 @@ import pytest
 
 from impact_control.robots import Dynamics, load_robot
 from impact_control.studies import find_study, trials
-from impact_control.studies.classification import sweep
+from impact_control.studies.classification import evaluation, sweep
 from impact_control.studies.classification.completion import completion_errors
 from impact_control.studies.classification.plan import measured_pose, plan_impact, tabulate
 from impact_control.studies.classification.sweep import EDGE, REPORTED, SPHERE, TILTS, Sweep
@@ -144,3 +144,19 @@ def test_the_study_runs_from_trials_to_verdict(monkeypatch, tmp_path):
     for figure in result.figures:
         assert figure.draw() is not None
     assert result.findings and "12" in result.verdict
+
+
+def test_every_point_that_is_tuned_on_has_all_kinds_of_acceptable_tilts():
+    """None of the acceptable ones is further than half a degree from one of them, at any point."""
+    lowest, highest = sweep.ACCEPTABLE[-1]
+    for point in sweep.TUNED.points(sweep.EDGE, 0):
+        for tilt in sweep.TILTS:
+            if lowest <= tilt <= highest:
+                assert min(abs(tilt - other) for other in point.tilts) <= 0.5
+    judged = {(p.distance, tilt) for p in sweep.REPORTED.points(sweep.EDGE, 1) for tilt in p.tilts}
+    assert {p.distance for p in sweep.TUNED.points(sweep.EDGE, 0)} == {distance for distance, _ in judged}
+
+
+def test_the_margins_are_kept_clear_of_the_noise_by_its_half_width():
+    assert evaluation.GRID.margin_reserve == pytest.approx(5e-3)  # [rad/s], Proper 2021 (3.5)
+    assert evaluation.NO_RESERVE.margin_reserve == evaluation.NO_RESERVE.reserve == 0.0

@@ -20,6 +20,7 @@ from impact_control.classification import (
     is_unexpected,
     tune,
 )
+from impact_control.robots import load_robot
 from impact_control.studies.classification.sweep import ACCEPTABLE, EDGE, SPHERE, SweptImpact
 from impact_control.types import Vector
 
@@ -27,9 +28,10 @@ GRID = SearchGrid(
     window_lengths=(6, 10, 15, 20, 25, 30, 40),
     decay_rates=(5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0),
     post_impact_times=(0.08, 0.1, 0.12),
-    margin_reserve=2e-3,
+    margin_reserve=float(load_robot("planar_rrr", SPHERE).noise.velocity.max()),
 )
-"""What is searched; t_xi about the 100 ms that the joints ring (Proper 2021, 4.1.3)."""
+"""What is searched; t_xi about the 100 ms that the joints ring (Proper 2021, 4.1.3). Noise moves a velocity by its
+half-width at most, (3.5): by so much an envelope may leave zero where no trial tuned on did."""
 
 NO_RESERVE = replace(GRID, reserve=0.0, margin_reserve=0.0)
 """The same with every threshold at the largest value of an acceptable trial that was tuned on."""

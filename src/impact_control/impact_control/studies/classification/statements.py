@@ -19,12 +19,12 @@ ASSUMPTIONS = (
     "The tunings of the source and most of its gray areas are inside pictures and not in its text: here a tuner finds "
     "the parameters, and only what the text says is compared.",
     "e_eta is one number for each joint; t_xi, m and a are searched on a grid, all else follows from the acceptable "
-    "trials with a reserve of a tenth.",
+    "trials with a reserve of a tenth, and for e_eta the half-width of the velocity noise besides.",
     f"Every trial starts {1e3 * LEAD:g} ms before the first touch, on the reference. The noise of (3.5) acts in "
     "observer, detector, completion, classifier and control.",
     "All approach angles and places of Table 4.1 are there, but at each only some of the tilts, others than at its "
     "neighbours; tuned on are all places and every third angle, half of the combinations. The quick version has 5 "
-    "angles and 4 places.",
+    "angles and 4 places. Every point tuned on has the acceptable tilts in steps of a degree, and half a degree.",
     "With contact completion zeta and epsilon are for the first touch, which a tilted edge makes early.",
     "Impacts are detected by (3.6) and (3.7), not with a fixed delay; the control leaves the interim phase when the "
     "contact is complete, or after 150 ms. The gain of the pose task is our choice.",

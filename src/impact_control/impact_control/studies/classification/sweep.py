@@ -62,12 +62,16 @@ TILTS = tuple(sorted({*_RISING, *(-tilt for tilt in _RISING)}))
 """[deg] Steps of half a degree where gray areas may end, up to the 10 deg of the source."""
 
 _EDGES = (-4.0, -2.0, 0.0, 2.0, 4.0)
-"""[deg] The ends of the acceptable sets decide the tuning: every point that is tuned on has them."""
+"""[deg] The ends of the acceptable sets."""
+
+_DECIDING = tuple(sorted({*_EDGES, -3.0, -1.0, -0.5, 0.5, 1.0, 3.0}))
+"""[deg] The thresholds are largest values of acceptable trials, and these need not be at the ends of a set: a nearly
+level edge waits longest for its last touch. Every point that is tuned on has all of them."""
 
 REPORTED = Sweep(_steps(60.0, 120.0, 2.0), _steps(0.2, 0.4, 0.02), (0.0,), 5, 0)
 """Table 4.1: all its angles and places, but not all tilts at each."""
 
-TUNED = Sweep(_steps(60.0, 120.0, 6.0), REPORTED.distances, _EDGES, 5, 2, checkered=True)
+TUNED = Sweep(_steps(60.0, 120.0, 6.0), REPORTED.distances, _DECIDING, 5, 2, checkered=True)
 """What is tuned on: all places, as between two of them another bounce may come, but fewer angles."""
 
 _QUICK_ANGLES, _QUICK_DISTANCES = _steps(60.0, 120.0, 15.0), (0.2, 0.26, 0.34, 0.4)

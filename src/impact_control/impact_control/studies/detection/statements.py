@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from impact_control.studies.detection.arms import ARMS, HARD, TOUCH
 from impact_control.studies.detection.evaluation import Choice, median_delay, percentage, right_links
@@ -98,5 +99,16 @@ def _wrong_links(outcomes: Outcomes, extent: Extent, choice: Choice) -> Finding:
         whole = (slice(None), slice(None), slice(v, v + 1))
         at_speed = replace(outcomes, delay=outcomes.delay[whole], link=outcomes.link[whole])
         right = percentage(right_links(at_speed, extent.contacts, choice.method, choice.scales))
-        shares.append(f"{right:.0f} % at {speed:g} m/s")
-    return Finding(f"Right link: {', '.join(shares)}.")
+        shares.append(f"{right:.1f} ({_at_best(outcomes.bound[whole], choice):.2f}) % at {speed:g} m/s")
+    whole_bound = _at_best(outcomes.bound, choice)
+    return Finding(
+        f"Right link, and in brackets by the best decision with a known model: {', '.join(shares)}; "
+        f"({whole_bound:.2f}) % of all."
+    )
+
+
+def _at_best(bound: NDArray[np.float64], choice: Choice) -> float:
+    """Return the mean bound of the detected impacts of the best setting [%]."""
+    best = choice.method
+    all_arms = np.concatenate([bound[a, ..., best, scales[best]].ravel() for a, scales in enumerate(choice.scales)])
+    return percentage(all_arms[~np.isnan(all_arms)])
