@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from live_runs import run
 
@@ -33,6 +34,12 @@ def test_scenario_ends_as_it_must(scenario, tmp_path):
     assert [interval.mode for interval in analysis.modes if interval.mode != "idle"] == modes
     assert analysis.within_limits
     assert analysis.final_speed < 0.02, "not at rest at the end"
+    if scenario == "tabletop_touch":
+        events = evaluation.recording.series("impact/events")
+        first = events["index"] == 1
+        assert events["isolated_link"][first].tolist()[-1] == 2
+        assert np.count_nonzero(first) == 2, "the event comes again with its link"
+        assert analysis.detections.size == np.unique(events["index"]).size
     if outcome is Outcome.SUCCEEDED:
         assert 0.0 <= analysis.detection_delay <= 3e-3
         assert analysis.final_force == pytest.approx(30.0, rel=0.2)
