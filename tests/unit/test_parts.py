@@ -33,6 +33,20 @@ def test_every_detector_with_a_section_is_used():
     assert settings["torque_error"]["joints"] == (5, 6)
 
 
+def test_isolation_is_that_of_the_scenario_and_shows_of_a_friction_what_the_observer_does():
+    assert make_detector(TABLETOP, 7).link_settled
+    isolation = {"threshold": "1 Nm", "velocity_slope": "2 Nm*s/rad", "motion_slope": "0.1 Nm*s/rad"}
+    scenario = ALL.with_overrides({"detection.isolation": isolation})
+    for settings in detector_settings(scenario).values():
+        np.testing.assert_array_equal(settings["isolation_threshold"], np.ones(7))
+        np.testing.assert_array_equal(settings["isolation_motion_slope"], np.full(7, 0.1))
+        slope = settings["isolation_slope"]
+        # After 1 ms at K_O = 30 1/s the mean of 1 - exp(-30 t) is 30 / 2 thousandths, less 30^2 / 6 millionths.
+        assert slope[0] == pytest.approx(np.full(7, 2.0 * (15e-3 - 150e-6)), rel=1e-3)
+        assert np.all(np.diff(slope, axis=0) > 0.0) and np.all(slope < 2.0)
+    make_detector(scenario, 7)
+
+
 def test_without_the_detector_on_the_rate_there_is_no_bound_of_it():
     only = ALL.with_overrides({"detection.residual_rate": "none"})
     assert "residual_rate" not in detector_settings(only)
