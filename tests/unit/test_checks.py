@@ -52,6 +52,28 @@ def test_arrays_of_another_shape_or_without_numbers_are_named(value):
     assert "(2,)" in caught.value.allowed
 
 
+def test_rows_are_counted_where_their_number_is_known():
+    given = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+    for rows in (None, 3):
+        np.testing.assert_array_equal(checks.finite_rows("r", given, rows), given)
+    for value, rows in ((given, 2), ([1.0, 2.0], None), ([[1.0, NAN]], None), (np.zeros((3, 0)), 3), (None, None)):
+        with pytest.raises(InvalidInputError, match=r"r = .* finite numbers of shape") as caught:
+            checks.finite_rows("r", value, rows)
+        assert caught.value.value is value
+
+
+def test_stamps_increase():
+    for count in (None, 3):
+        np.testing.assert_array_equal(checks.increasing_stamps("t", [-1, 0.5, 2], count), [-1.0, 0.5, 2.0])
+    assert checks.increasing_stamps("t", [1.0], fewest=1) == [1.0]
+    for value in ([0.0, 0.0], [0.0, NAN, 1.0], [0.0, INF], [[0.0, 1.0]], [1.0], [], None):
+        with pytest.raises(InvalidInputError, match=r"t = .* at least 2 increasing stamps") as caught:
+            checks.increasing_stamps("t", value)
+        assert caught.value.value is value
+    with pytest.raises(InvalidInputError, match="3 increasing stamps"):
+        checks.increasing_stamps("t", [0.0, 1.0], 3)
+
+
 def test_arrays_are_copies_in_the_order_of_c():
     given = np.asfortranarray(np.arange(6).reshape(2, 3))
     for check in (checks.float_array, checks.finite_array):

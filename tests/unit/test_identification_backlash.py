@@ -229,5 +229,10 @@ def test_recordings_that_do_not_fit_are_refused(record, name):
         identify_backlash(**record, gain=GAIN, gap=MODEL.gap, edge_margin=-1e-5)
     with pytest.raises(InvalidInputError, match="average"):
         measure_gap(record["deflection"], record["deflection"], average=0)
-    with pytest.raises(InvalidInputError, match="positions"):
-        measure_gap(record["deflection"] * np.nan, record["deflection"])
+    for wrong in (record["deflection"] * np.nan, record["deflection"][:-1]):
+        with pytest.raises(InvalidInputError, match="motor_position"):
+            measure_gap(record["deflection"], wrong)
+    with pytest.raises(InvalidInputError, match="gap"):
+        identify_backlash(**record, gain=GAIN, gap=-MODEL.gap)
+    with pytest.raises(InvalidInputError, match="gain"):
+        identify_backlash(**record, gain=np.nan, gap=MODEL.gap)

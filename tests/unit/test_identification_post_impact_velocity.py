@@ -84,6 +84,23 @@ def test_gross_velocity_needs_enough_samples() -> None:
         gross_post_impact_velocity(time, np.zeros((11, 2)), 0.04)
 
 
+@pytest.mark.parametrize(("change", "name"), [({"window": -0.1}, "window"), ({"degree": 0}, "degree")])
+def test_what_is_not_allowed_is_named(change, name) -> None:
+    with pytest.raises(InvalidInputError, match=name):
+        gross_post_impact_velocity(np.linspace(0, 0.1, 11), np.zeros((11, 2)), 0.03, **change)
+
+
+def test_positions_that_are_not_finite_are_refused_where_they_count() -> None:
+    time = np.linspace(0, 0.1, 11)
+    position = np.zeros((11, 2))
+    position[0] = np.nan
+    gross_post_impact_velocity(time, position, 0.03)
+    with pytest.raises(InvalidInputError, match="position"):
+        gross_post_impact_velocity(time, position, 0.0)
+    with pytest.raises(InvalidInputError, match="velocity"):
+        ante_impact_velocity(time, position, 0.01)
+
+
 def test_ante_velocity_is_the_last_before_the_impact() -> None:
     time, velocity = np.array([0.0, 1.0, 2.0]), np.array([[1.0], [2.0], [3.0]])
     assert ante_impact_velocity(time, velocity, 2.0)[0] == 2.0

@@ -149,6 +149,8 @@ def test_a_tilted_plane_keeps_what_lies_on_the_axis(axis, angle, pivot):
         ((np.zeros(3), UP, np.zeros(3), 0.1), "axis"),
         ((np.zeros(3), UP, UP, math.nan), "angle"),
         ((np.zeros(2), UP, UP, 0.1), "point"),
+        ((np.zeros(3), np.zeros(3), UP, 0.1), "normal"),
+        ((np.zeros(3), UP, UP, 0.1, [0.0, math.nan, 0.0]), "pivot"),
     ],
 )
 def test_a_tilt_that_is_none_is_refused(arguments, name):

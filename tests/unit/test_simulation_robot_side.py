@@ -105,3 +105,6 @@ def test_wrong_settings_are_refused():
         gate(timeout=0.0)
     with pytest.raises(InvalidInputError, match="noise scale"):
         Sensors(ROBOT.noise, -1.0, seed=0)
+    for delay in (-1, 0.5):
+        with pytest.raises(InvalidInputError, match="measurement delay"):
+            Sensors(ROBOT.noise, 1.0, seed=0, delay=delay)

@@ -83,6 +83,24 @@ def checked_vector(name: str, value: object, size: int | None = None, *, zero_al
     return vector
 
 
+def finite_rows(name: str, value: object, rows: int | None = None) -> Matrix:
+    """Return finite numbers (rows, n), n above 0: one row a sample or trial; without `rows` any number of them."""
+    array = _array(value)
+    if array is None or array.ndim != 2 or not array.size or (rows is not None and len(array) != rows):
+        raise InvalidInputError(name, value, f"finite numbers of shape ({'m' if rows is None else rows}, n)")
+    return finite_array(name, value, array.shape)
+
+
+def increasing_stamps(name: str, value: object, count: int | None = None, fewest: int = 2) -> Vector:
+    """Return increasing finite numbers (m,): `count` where that is known, and at least `fewest`."""
+    stamps = _array(value)
+    fits = stamps is not None and stamps.ndim == 1 and stamps.size >= fewest and count in (None, stamps.size)
+    if stamps is None or not fits or not (np.all(np.isfinite(stamps)) and np.all(np.diff(stamps) > 0.0)):
+        wanted = f"at least {fewest}" if count is None else str(count)
+        raise InvalidInputError(name, value, f"{wanted} increasing stamps")
+    return stamps
+
+
 def unit_vector(name: str, value: object) -> Vector:
     """Return a vector (3,) of length 1, exact but for rounding; 1e-6 off is allowed."""
     vector = finite_array(name, value, (3,))

@@ -7,6 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from impact_control.checks import (
+    checked_vector,
+    finite_array,
+    finite_rows,
+    increasing_stamps,
+    require_not_negative,
+    require_positive,
+)
 from impact_control.errors import InvalidInputError
 from impact_control.identification.backlash_regressors import CENTRE, COLUMNS, EDGE, mean_regressors
 from impact_control.observation.backlash_model import (
@@ -79,9 +87,8 @@ def measure_gap(link_position: Matrix, motor_position: Matrix, *, average: int =
 
     Raises InvalidInputError for positions that are not finite or fewer than the average.
     """
-    deflection = np.asarray(link_position, dtype=float) - np.asarray(motor_position, dtype=float)
-    if deflection.ndim != 2 or not np.all(np.isfinite(deflection)):
-        raise InvalidInputError("positions", deflection.shape, "two arrays of finite numbers of shape (m, n)")
+    q = finite_rows("link_position", link_position)
+    deflection = q - finite_array("motor_position", motor_position, q.shape)
     if not 1 <= average <= deflection.shape[0]:
         raise InvalidInputError("average", average, f"1 to {deflection.shape[0]} samples")
     sums = np.cumsum(np.vstack([np.zeros(deflection.shape[1]), deflection]), axis=0)
@@ -132,14 +139,14 @@ def identify_backlash(
     Raises InvalidInputError for sizes that do not match, numbers that are not finite, and a motion that does not
     tell the coefficients of a joint apart.
     """
-    phi = np.asarray(deflection, dtype=float)
-    gaps = np.array(gap, dtype=float)
-    arrays = {"deflection": phi, "link_velocity": link_velocity, "motor_velocity": motor_velocity, "residual": residual}
-    for name, array in arrays.items():
-        if np.shape(array) != (np.size(time), gaps.size) or not np.all(np.isfinite(array)):
-            raise InvalidInputError(name, array, f"finite numbers of shape ({np.size(time)}, {gaps.size})")
-    if not (np.isfinite(edge_margin) and edge_margin >= 0.0):
-        raise InvalidInputError("edge_margin", edge_margin, "a finite angle of at least 0")
+    time = increasing_stamps("time", time)
+    gaps = checked_vector("gap", gap)
+    shape = (time.size, gaps.size)
+    phi, residual = finite_array("deflection", deflection, shape), finite_array("residual", residual, shape)
+    link_velocity = finite_array("link_velocity", link_velocity, shape)
+    motor_velocity = finite_array("motor_velocity", motor_velocity, shape)
+    require_positive("gain", gain)
+    require_not_negative("edge_margin", edge_margin)
     n = gaps.size
     centre, explained = np.zeros((2, n))
     coefficients, errors = np.zeros((2, COLUMNS, n))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from impact_control.checks import require_positive
+from impact_control.checks import finite_array, increasing_stamps, require_positive
 from impact_control.errors import InvalidInputError
 from impact_control.types import Vector
 
@@ -27,13 +27,8 @@ class ForceProfile:
     noise: float | None = None
 
     def __post_init__(self) -> None:
-        time, force = np.asarray(self.time, dtype=float), np.asarray(self.force, dtype=float)
-        if time.ndim != 1 or time.size < _FEWEST_SAMPLES or not np.all(np.isfinite(time)):
-            raise InvalidInputError("time", self.time, f"finite numbers, shape (m,), m at least {_FEWEST_SAMPLES}")
-        if not np.all(np.diff(time) > 0.0):
-            raise InvalidInputError("time", self.time, "ascending times")
-        if force.shape != time.shape or not np.all(np.isfinite(force)):
-            raise InvalidInputError("force", self.force, f"finite numbers, shape {time.shape}")
+        time = increasing_stamps("time", self.time, fewest=_FEWEST_SAMPLES)
+        force = finite_array("force", self.force, time.shape)
         if not np.max(force) > 0.0:
             raise InvalidInputError("force", self.force, "a force that pushes (positive)")
         require_positive_or_none("speed", self.speed)

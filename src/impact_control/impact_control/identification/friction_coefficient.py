@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from impact_control.checks import checked_count, finite_rows, require_positive
 from impact_control.errors import InvalidInputError
 from impact_control.types import Matrix, Vector
 
@@ -49,11 +50,9 @@ def identify_friction_coefficient(
     Raises:
         InvalidInputError: not finite or empty observations, or no coefficient that the map accepts.
     """
-    measured = np.asarray(observed, dtype=float)
-    if measured.ndim != 2 or not measured.size or not np.all(np.isfinite(measured)):
-        raise InvalidInputError("observed", observed, "finite numbers of shape (trials, n)")
-    if not (math.isfinite(largest) and largest > 0.0) or points < 3:
-        raise InvalidInputError("largest, points", (largest, points), "above 0 and finite, and at least 3")
+    measured = finite_rows("observed", observed)
+    require_positive("largest", largest)
+    checked_count("points", points, 3)
 
     def error(coefficient: float) -> float:
         try:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from impact_control.checks import checked_count, finite_rows, increasing_stamps
 from impact_control.errors import InvalidInputError
 from impact_control.types import Matrix, Vector
 
@@ -52,15 +53,11 @@ def offline_impact_time(
         InvalidInputError: sizes that do not match, numbers that are not finite, or fewer samples than `lead` before
             the rough estimate.
     """
-    t, dq = np.asarray(time, dtype=float), np.asarray(velocity, dtype=float)
-    if t.ndim != 1 or t.size < 3 or not (np.all(np.isfinite(t)) and np.all(np.diff(t) > 0.0)):
-        raise InvalidInputError("time", time, "at least three increasing stamps")
-    if dq.ndim != 2 or dq.shape[0] != t.size or not np.all(np.isfinite(dq)):
-        raise InvalidInputError("velocity", velocity, f"finite numbers of shape ({t.size}, n)")
+    t = increasing_stamps("time", time, fewest=3)
+    dq = finite_rows("velocity", velocity, t.size)
     if not growth > 1.0:
         raise InvalidInputError("growth", growth, "above 1")
-    if interval < 2 or lead < interval:
-        raise InvalidInputError("interval, lead", (interval, lead), "at least 2 samples, and lead at least interval")
+    checked_count("lead", lead, checked_count("interval", interval, 2))
     chosen = list(range(dq.shape[1])) if joints is None else list(joints)
     if not chosen or not all(0 <= joint < dq.shape[1] for joint in chosen):
         raise InvalidInputError("joints", joints, f"at least one, each from 0 to {dq.shape[1] - 1}")

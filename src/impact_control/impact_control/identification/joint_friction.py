@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
+from impact_control.checks import checked_vector, finite_array, increasing_stamps, require_positive
 from impact_control.errors import InvalidInputError
 from impact_control.types import Matrix, Vector
 
@@ -91,10 +92,12 @@ def identify_joint_friction(
     Raises:
         InvalidInputError: sizes that do not match, numbers that are not finite, or too few samples.
     """
-    t, dq, r, gain = _checked(time, velocity, residual, observer_gain)
+    t = increasing_stamps("time", time)
+    gain = checked_vector("observer_gain", observer_gain, zero_allowed=False)
+    dq = finite_array("velocity", velocity, (t.size, gain.size))
+    r = finite_array("residual", residual, (t.size, gain.size))
     for name, value in (("interval", interval), ("least_speed", least_speed), ("largest_period", largest_period)):
-        if not (math.isfinite(value) and value > 0.0):
-            raise InvalidInputError(name, value, "a finite number above 0")
+        require_positive(name, value)
     period = np.diff(t)
     usable = period <= largest_period
     # Intervals of the samples' clock; none reaches over a gap, and cut ones are left out.
@@ -176,21 +179,3 @@ def _standard_errors(jacobian: Matrix, error: Vector) -> Vector:
     meat = scores.T @ scores * _CLUSTERS / (_CLUSTERS - 1)
     deviations: Vector = np.sqrt(np.diagonal(bread @ meat @ bread))
     return deviations
-
-
-def _checked(
-    time: Vector, velocity: Matrix, residual: Matrix, observer_gain: Vector
-) -> tuple[Vector, Matrix, Matrix, Vector]:
-    t = np.asarray(time, dtype=float)
-    if t.ndim != 1 or t.size < 2 or not np.all(np.diff(t) > 0.0):
-        raise InvalidInputError("time", time, "at least two increasing stamps")
-    gain = np.asarray(observer_gain, dtype=float)
-    if gain.ndim != 1 or not np.all(np.isfinite(gain)) or not np.all(gain > 0.0):
-        raise InvalidInputError("observer_gain", observer_gain, "finite numbers above 0, one for each joint")
-    arrays = []
-    for name, value in (("velocity", velocity), ("residual", residual)):
-        array = np.asarray(value, dtype=float)
-        if array.shape != (t.size, gain.size) or not np.all(np.isfinite(array)):
-            raise InvalidInputError(name, value, f"finite numbers of shape ({t.size}, {gain.size})")
-        arrays.append(array)
-    return t, arrays[0], arrays[1], gain

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from impact_control.checks import finite_array
+from impact_control.checks import increasing_stamps
 from impact_control.errors import InvalidInputError
 from impact_control.identification.net_feedback import Track, feedback_acceleration
 from impact_control.types import Matrix, Vector
@@ -64,9 +64,7 @@ def identify_motor_friction(
     Raises InvalidInputError for anything else.
     """
     samples, directions = reference.position.shape
-    stamps = finite_array("time", time, (samples,))
-    if not np.all(np.diff(stamps) > 0.0):
-        raise InvalidInputError("time", time, "increasing stamps")
+    stamps = increasing_stamps("time", time, samples)
     if len(runs) < 2:
         raise InvalidInputError("runs", len(runs), "at least two")
     if compensation is not None and not np.array_equal(compensation.time, stamps):

@@ -19,7 +19,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from impact_control.checks import finite_array, require_finite, require_not_negative, require_positive
+from impact_control.checks import (
+    finite_array,
+    finite_rows,
+    freeze,
+    increasing_stamps,
+    require_finite,
+    require_not_negative,
+    require_positive,
+)
 from impact_control.errors import InvalidInputError
 from impact_control.types import Matrix, Vector
 
@@ -43,13 +51,7 @@ class Track:
     velocity: Matrix
 
     def __post_init__(self) -> None:
-        shape = np.shape(self.position)
-        if len(shape) != 2 or not all(shape):
-            raise InvalidInputError("position", self.position, "finite numbers of shape (m, d)")
-        for name in ("position", "velocity"):
-            array = finite_array(name, getattr(self, name), shape)
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
+        freeze(self, finite_rows("position", self.position).shape, "position", "velocity")
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ def feedback_signal(
 
     Raises InvalidInputError.
     """
-    stamps = _stamps(time, measured.position.shape[0])
+    stamps = increasing_stamps("time", time, measured.position.shape[0])
     duration = require_not_negative("interim_duration", interim_duration)
     since = stamps - require_finite("impact_time", impact_time)
     interim = (since >= 0.0) & (since < duration)
@@ -146,8 +148,8 @@ def net_feedback(time: Vector, feedback: Matrix, begin: float, end: float) -> Ve
 
     Raises InvalidInputError.
     """
-    stamps = _stamps(time, np.shape(feedback)[0] if np.ndim(feedback) == 2 else 0)
-    values = finite_array("feedback", feedback, np.shape(feedback))
+    values = finite_rows("feedback", feedback)
+    stamps = increasing_stamps("time", time, len(values))
     if not stamps[0] <= begin < end <= stamps[-1]:
         raise InvalidInputError("begin, end", (begin, end), f"in order, from {stamps[0]:g} to {stamps[-1]:g} s")
     held = np.diff(np.clip(stamps, begin, end))
@@ -190,11 +192,3 @@ def estimate_post_impact_velocity(reference_velocity: Vector, net: Vector) -> Ve
         residual_rms=math.sqrt(float(error @ error) / velocity.size),
         trials=velocity.size,
     )
-
-
-def _stamps(time: Vector, samples: int) -> Vector:
-    """Return the stamps (m,) of `samples` samples. Raises InvalidInputError."""
-    stamps = finite_array("time", time, (samples,))
-    if samples < 2 or not np.all(np.diff(stamps) > 0.0):
-        raise InvalidInputError("time", time, "at least two increasing stamps, one a sample")
-    return stamps

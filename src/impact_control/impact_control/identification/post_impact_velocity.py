@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from impact_control.checks import checked_count, finite_array, finite_rows, require_positive
 from impact_control.errors import InvalidInputError
 from impact_control.types import Matrix, Vector
 
@@ -42,10 +43,11 @@ def gross_post_impact_velocity(
 
     Raises:
         InvalidInputError: the window holds fewer than twice as many samples as the polynomial has
-            coefficients.
+            coefficients, or positions that are not finite.
     """
+    require_positive("window", window)
     inside = (time >= impact_time) & (time <= impact_time + window)
-    needed = 2 * (degree + 1)
+    needed = 2 * (checked_count("degree", degree, 1) + 1)
     if np.count_nonzero(inside) < needed:
         raise InvalidInputError(
             "samples",
@@ -53,9 +55,10 @@ def gross_post_impact_velocity(
             f"at least {needed} in the {window} s after {impact_time} s",
         )
     scaled = (time[inside] - impact_time) / window
-    origin = position[inside][0]  # a small offset keeps the digits of the small motion
+    moved = finite_rows("position", position[inside])
+    origin = moved[0]  # a small offset keeps the digits of the small motion
     powers = np.vander(scaled, degree + 1, increasing=True)
-    coefficients, *_ = np.linalg.lstsq(powers, position[inside] - origin, rcond=None)
+    coefficients, *_ = np.linalg.lstsq(powers, moved - origin, rcond=None)
     velocity: Vector = coefficients[1] / window
     return velocity
 
@@ -64,10 +67,10 @@ def ante_impact_velocity(time: Vector, velocity: Matrix, impact_time: float) -> 
     """(n,) [rad/s] last measured velocity before an impact. `time`: (m,) [s], `velocity`: (m, n) [rad/s].
 
     Raises:
-        InvalidInputError: no sample lies before the impact.
+        InvalidInputError: no sample lies before the impact, or the last one is not finite.
     """
     before = np.flatnonzero(time < impact_time)
     if not before.size:
         raise InvalidInputError("impact_time", impact_time, f"later than the first sample at {time[0]} s")
-    last: Vector = velocity[before[-1]]
-    return last
+    last = velocity[before[-1]]
+    return finite_array("velocity", last, last.shape)

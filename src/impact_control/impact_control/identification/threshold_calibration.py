@@ -20,6 +20,7 @@ from statistics import NormalDist
 import numpy as np
 from scipy.optimize import brentq
 
+from impact_control.checks import finite_rows, increasing_stamps, require_positive
 from impact_control.errors import InvalidInputError
 from impact_control.types import Matrix, Vector
 
@@ -99,15 +100,10 @@ def calibrate_thresholds(
     Raises:
         InvalidInputError: for anything else, or too short a recording.
     """
-    t, values = np.asarray(time, dtype=float), np.asarray(signal, dtype=float)
-    if t.ndim != 1 or t.size < 2 or not np.all(np.diff(t) > 0.0):
-        raise InvalidInputError("time", time, "at least two increasing stamps")
-    if values.ndim != 2 or len(values) != t.size or not np.all(np.isfinite(values)):
-        raise InvalidInputError("signal", signal, f"finite numbers of shape ({t.size}, n)")
-    named = {"false_alarm_rate": false_alarm_rate, "block": block, "largest_period": largest_period}
-    for name, value in named.items():
-        if not (math.isfinite(value) and value > 0.0):
-            raise InvalidInputError(name, value, "a finite number above 0")
+    t = increasing_stamps("time", time)
+    values = finite_rows("signal", signal, t.size)
+    for name, value in (("false_alarm_rate", false_alarm_rate), ("block", block), ("largest_period", largest_period)):
+        require_positive(name, value)
     if not 0.5 <= confidence < 1.0:
         raise InvalidInputError("confidence", confidence, "at least 0.5 and below 1")
     maxima, used, duration = _block_maxima(t, np.abs(values), block, largest_period)

@@ -10,7 +10,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from impact_control.errors import InvalidInputError
+from impact_control.checks import require_positive
 from impact_control.robots import JointLimits
 from impact_control.types import Vector
 
@@ -33,8 +33,7 @@ class CommandGate:
 
     def __init__(self, limits: JointLimits, timeout: float, damping: Vector) -> None:
         """Commands older than timeout [s] are replaced by -damping dq; damping (n,) [Nm s/rad]."""
-        if not (np.isfinite(timeout) and timeout > 0.0):
-            raise InvalidInputError("command timeout", timeout, "a finite number of seconds above 0")
+        require_positive("command timeout", timeout)
         self._limit = limits.torque
         self.timeout = timeout
         self._damping = np.asarray(damping, dtype=float)

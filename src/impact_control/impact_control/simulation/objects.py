@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pinocchio as pin
 
-from impact_control.checks import finite_array, freeze, require_not_negative, require_positive
+from impact_control.checks import checked_vector, finite_array, freeze, require_not_negative, require_positive
 from impact_control.errors import InvalidInputError
 from impact_control.impacts import NormalForceLaw
 from impact_control.robots import RobotDescription
@@ -31,11 +31,7 @@ class Arm:
     configuration: Vector
 
     def __post_init__(self) -> None:
-        n = len(self.robot.joint_names)
-        q = np.array(self.configuration, dtype=float)
-        if q.shape != (n,) or not np.all(np.isfinite(q)):
-            raise InvalidInputError("configuration", self.configuration, f"{n} finite joint positions in rad")
-        object.__setattr__(self, "configuration", q)
+        freeze(self, (len(self.robot.joint_names),), "configuration")
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +59,7 @@ class Box:
     def __post_init__(self) -> None:
         require_positive("box mass", self.mass)
         freeze(self, (3,), "size", "position", "velocity", "angular_velocity", owner="box")
-        if np.any(self.size <= 0.0):
-            raise InvalidInputError("box size", self.size, "three lengths above 0")
+        checked_vector("box size", self.size, 3, zero_allowed=False)
         freeze(self, (4,), "orientation", owner="box")
         if abs(float(np.linalg.norm(self.orientation)) - 1.0) > 1e-6:
             raise InvalidInputError("box orientation", self.orientation, "a quaternion x, y, z, w of length 1")

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from impact_control.checks import require_not_negative
-from impact_control.errors import InvalidInputError
+from impact_control.checks import checked_count, require_not_negative
 from impact_control.robots import SensorNoise
 from impact_control.simulation.scene_bodies import SimulatedArm
 from impact_control.types import Vector
@@ -38,9 +37,8 @@ class Sensors:
         Raises InvalidInputError.
         """
         require_not_negative("noise scale", scale)
-        if delay < 0:
-            raise InvalidInputError("measurement delay", delay, "a whole number of samples of at least 0")
-        self._past: deque[tuple[Vector, Vector, Vector]] = deque(maxlen=delay + 1)
+        past = checked_count("measurement delay", delay, 0)
+        self._past: deque[tuple[Vector, Vector, Vector]] = deque(maxlen=past + 1)
         self._half_widths = (noise.position * scale, noise.velocity * scale, noise.torque * scale)
         self._random = np.random.default_rng(seed)
 

@@ -69,7 +69,7 @@ def tilted_plane(
     It turns about pivot (3,) [m], by default its own point. With the place of impact as pivot that place stays on
     the surface, which is what l = -tan(beta) x_imp does in Proper 2021 (3.3). Raises InvalidInputError.
     """
-    point, normal = finite_array("point", point, (3,)), finite_array("normal", normal, (3,))
+    point, normal = finite_array("point", point, (3,)), unit_vector("normal", normal)
     direction = finite_array("axis", axis, (3,))
     length = float(np.linalg.norm(direction))
     if length == 0.0:

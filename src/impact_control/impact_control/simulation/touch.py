@@ -14,7 +14,7 @@ from enum import Enum
 import numpy as np
 import pinocchio as pin
 
-from impact_control.checks import freeze
+from impact_control.checks import freeze, require_not_negative, require_positive
 from impact_control.errors import InvalidInputError
 from impact_control.robots import RobotDescription, contact_point_jacobian
 from impact_control.types import Vector
@@ -59,10 +59,8 @@ class Touch:
 
     def __post_init__(self) -> None:
         freeze(self, (3,), "point", "force", owner="touch")
-        if not (math.isfinite(self.start) and self.start >= 0.0):
-            raise InvalidInputError("touch start", self.start, "a finite number of at least 0 s")
-        if not (math.isfinite(self.duration) and self.duration > 0.0):
-            raise InvalidInputError("touch duration", self.duration, "a finite number above 0 s")
+        require_not_negative("touch start", self.start)
+        require_positive("touch duration", self.duration)
 
     def force_at(self, elapsed: float) -> Vector:
         """Return the force (3,) [N] at `elapsed` [s] after the arm began to move, axes of A."""
