@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from impact_control.compiled import HAVE_NUMBA, kernel_digest
+from impact_control.compiled import HAVE_NUMBA, compiled_in_place, kernel_digest
+from impact_control.types import Vector
 
 
 def test_a_change_of_any_kernel_changes_the_cache(tmp_path: Path) -> None:
@@ -17,6 +19,25 @@ def test_a_change_of_any_kernel_changes_the_cache(tmp_path: Path) -> None:
     assert kernel_digest(tmp_path) == before
     called.write_text("@compiled\ndef g(): return 2\n")
     assert kernel_digest(tmp_path) != before
+
+
+@pytest.mark.skipif(not HAVE_NUMBA, reason="numba is not installed")
+def test_kernels_that_work_in_place_cannot_make_or_return_an_array() -> None:
+    from numba import TypingError
+
+    def half(array: Vector) -> Vector:
+        return array[:1]
+
+    def ones(array: Vector) -> float:
+        return float(np.ones(array.size)[0])
+
+    def first(array: Vector) -> float:
+        return float(array[:1][0])
+
+    for function in (half, ones):
+        with pytest.raises(TypingError):
+            compiled_in_place(function)(np.zeros(2))
+    assert compiled_in_place(first)(np.array([2.0, 3.0])) == 2.0
 
 
 @pytest.mark.skipif(not HAVE_NUMBA, reason="numba is not installed")

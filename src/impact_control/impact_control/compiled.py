@@ -47,3 +47,13 @@ def compiled(function: _Function) -> _Function:
     if not HAVE_NUMBA:
         return function
     return cast(_Function, njit(cache=True)(function))
+
+
+def compiled_in_place(function: _Function) -> _Function:
+    """Return `function` compiled without counting references to arrays, a good part of the time with tuples of many.
+
+    For kernels that work on arrays their callers hold: numba refuses to compile one that makes or returns an array.
+    """
+    if not HAVE_NUMBA:
+        return function
+    return cast(_Function, njit(cache=True, _nrt=False)(function))

@@ -1,10 +1,14 @@
-"""Small dense matrices inside kernels: up to some thirty rows calling LAPACK takes longer than the work itself."""
+"""Small dense matrices inside kernels: up to some thirty rows calling LAPACK takes longer than the work itself.
+
+The inner loops index whole matrices: a view of a row is counted when it is made and when it is dropped, which takes
+longer than the three to seven products of a row of an arm.
+"""
 
 from __future__ import annotations
 
 import math
 
-from impact_control.compiled import compiled
+from impact_control.compiled import compiled, compiled_in_place
 from impact_control.types import Matrix, Vector
 
 SMALLEST_PIVOT = 1e-14
@@ -15,11 +19,27 @@ _ASYMMETRY = 1e-9
 
 
 @compiled
+def take(memory: Vector, rows: int, columns: int) -> tuple[Matrix, Vector]:
+    """Return the first entries of `memory` as a matrix (rows, columns), a view, and the rest of them."""
+    size = rows * columns
+    return memory[:size].reshape((rows, columns)), memory[size:]
+
+
+@compiled
 def dot(a: Vector, b: Vector) -> float:
     """Return the scalar product of two short vectors."""
     total = 0.0
     for i in range(a.shape[0]):
         total += a[i] * b[i]
+    return total
+
+
+@compiled_in_place
+def _dot_rows(a: Matrix, i: int, b: Matrix, j: int, count: int) -> float:
+    """Return the scalar product of the first `count` entries of row i of a and row j of b."""
+    total = 0.0
+    for k in range(count):
+        total += a[i, k] * b[j, k]
     return total
 
 
@@ -50,28 +70,31 @@ def is_symmetric(matrix: Matrix) -> bool:
     return True
 
 
-@compiled
+@compiled_in_place
 def factorise(matrix: Matrix) -> bool:
     """Overwrite the lower triangle of M with L, M = L L^T; return whether M is positive definite beyond rounding."""
     for row in range(matrix.shape[0]):
         for column in range(row):
-            rest = matrix[row, column] - dot(matrix[row, :column], matrix[column, :column])
+            rest = matrix[row, column] - _dot_rows(matrix, row, matrix, column, column)
             matrix[row, column] = rest / matrix[column, column]
-        pivot = matrix[row, row] - dot(matrix[row, :row], matrix[row, :row])
+        pivot = matrix[row, row] - _dot_rows(matrix, row, matrix, row, row)
         if not pivot > SMALLEST_PIVOT * matrix[row, row]:
             return False
         matrix[row, row] = math.sqrt(pivot)
     return True
 
 
-@compiled
+@compiled_in_place
 def solve_lower(factor: Matrix, vector: Vector) -> None:
     """Overwrite a vector x with L^-1 x; only the lower triangle of the factor is read."""
     for row in range(vector.size):
-        vector[row] = (vector[row] - dot(factor[row, :row], vector[:row])) / factor[row, row]
+        known = 0.0
+        for k in range(row):
+            known += factor[row, k] * vector[k]
+        vector[row] = (vector[row] - known) / factor[row, row]
 
 
-@compiled
+@compiled_in_place
 def solve_upper(factor: Matrix, vector: Vector) -> None:
     """Overwrite a vector x with L^-T x; only the lower triangle of the factor is read."""
     for row in range(vector.size - 1, -1, -1):
@@ -80,7 +103,7 @@ def solve_upper(factor: Matrix, vector: Vector) -> None:
             vector[k] -= factor[row, k] * vector[row]
 
 
-@compiled
+@compiled_in_place
 def solve_in_place(matrix: Matrix, right: Vector) -> bool:
     """Overwrite `right` with the solution of matrix x = right, destroying the matrix; False if it is singular."""
     size = right.size
@@ -103,11 +126,14 @@ def solve_in_place(matrix: Matrix, right: Vector) -> bool:
                     matrix[row, k] -= factor * matrix[column, k]
                 right[row] -= factor * right[column]
     for row in range(size - 1, -1, -1):
-        right[row] = (right[row] - dot(matrix[row, row + 1 :], right[row + 1 :])) / matrix[row, row]
+        known = 0.0
+        for k in range(row + 1, size):
+            known += matrix[row, k] * right[k]
+        right[row] = (right[row] - known) / matrix[row, row]
     return True
 
 
-@compiled
+@compiled_in_place
 def couple_factorised(factor: Matrix, jacobian: Matrix, response: Matrix, delassus: Matrix) -> None:
     """Write what `couple` writes, by the factor L of M. With Y = L^-1 J^T: W = Y^T Y, exactly symmetric."""
     for row in range(jacobian.shape[0]):
@@ -115,7 +141,7 @@ def couple_factorised(factor: Matrix, jacobian: Matrix, response: Matrix, delass
             response[row, k] = jacobian[row, k]
         solve_lower(factor, response[row])
         for column in range(row + 1):
-            entry = dot(response[row], response[column])
+            entry = _dot_rows(response, row, response, column, response.shape[1])
             delassus[row, column] = entry
             delassus[column, row] = entry
     for row in range(jacobian.shape[0]):

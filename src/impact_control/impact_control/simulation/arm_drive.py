@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from impact_control.compiled import compiled
+from impact_control.compiled import compiled_in_place
 from impact_control.dense import solve_lower, solve_upper
 from impact_control.simulation.chain_dynamics import ChainTerms
 from impact_control.simulation.joint_kernel import (
@@ -39,7 +39,7 @@ class Joints(NamedTuple):
     added_inertia: Vector
 
 
-@compiled
+@compiled_in_place
 def drive_links(joints: Joints, terms: ChainTerms, arm: Matrix, slope: Matrix) -> None:
     """Write the slope (5, n) without contact."""
     acceleration = slope[1]
@@ -59,7 +59,7 @@ def drive_links(joints: Joints, terms: ChainTerms, arm: Matrix, slope: Matrix) -
     solve_upper(terms.mass_matrix, acceleration)
 
 
-@compiled
+@compiled_in_place
 def actuate(joints: Joints, terms: ChainTerms, arm: Matrix) -> None:
     """Write the actuation of one period of the torque loop, or without flexible joints the command."""
     for j in range(arm.shape[1]):
@@ -70,7 +70,7 @@ def actuate(joints: Joints, terms: ChainTerms, arm: Matrix) -> None:
             arm[ACTUATION, j] = torque_loop(joints.rows, 0, j, wanted, twist, twist_rate, arm[4, j])
 
 
-@compiled
+@compiled_in_place
 def time_to_any_edge(joints: Joints, arm: Matrix) -> float:
     """Return the time [s] until a joint enters or leaves its backlash at its rate; infinity when none does."""
     time = math.inf

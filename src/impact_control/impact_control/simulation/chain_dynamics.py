@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from impact_control.compiled import compiled
+from impact_control.compiled import compiled, compiled_in_place
+from impact_control.dense import take
 from impact_control.errors import InvalidInputError
 from impact_control.robots import RobotDescription
 from impact_control.simulation.spatial_algebra import (
@@ -108,22 +109,31 @@ def serial_chain(robot: RobotDescription) -> SerialChain:
 
 
 @compiled
-def chain_terms(size: int) -> ChainTerms:
-    """Return the workspace of a chain of `size` joints, not filled."""
+def terms_length(size: int) -> int:
+    """Return how many numbers the workspace of a chain of `size` joints has."""
+    return size * (size + LINK_TORQUE + 11) + 24
+
+
+@compiled
+def terms_in(memory: Vector, size: int) -> ChainTerms:
+    """Return the workspace of a chain of `size` joints as views of `memory` (terms_length(size),)."""
+    twist_columns, rest = take(memory, size, 6)
+    mass_matrix, rest = take(rest, size, size)
+    links, rest = take(rest, size, LINK_TORQUE + 3)
+    rotation, rest = take(rest, 3, 3)
+    nonlinear, gravity, rest = rest[:size], rest[size : 2 * size], rest[2 * size :]
     return ChainTerms(
-        np.empty((size, 6)),
-        np.empty(6),
-        np.empty(6),
-        np.empty((size, size)),
-        np.empty(size),
-        np.empty(size),
-        np.empty((3, 3)),
-        np.empty(3),
-        np.empty((size, LINK_TORQUE + 3)),
+        twist_columns, rest[:6], rest[6:12], mass_matrix, nonlinear, gravity, rotation, rest[12:15], links
     )
 
 
 @compiled
+def chain_terms(size: int) -> ChainTerms:
+    """Return a new workspace of a chain of `size` joints, not filled."""
+    return terms_in(np.empty(terms_length(size)), size)
+
+
+@compiled_in_place
 def _forward(chain: SerialChain, q: Vector, dq: Vector, terms: ChainTerms) -> None:
     """Place the links; write their twists at unit rate, inertias, and the forces that move them at ddq = 0."""
     links, ends = chain.links, chain.ends
@@ -169,7 +179,7 @@ def _forward(chain: SerialChain, q: Vector, dq: Vector, terms: ChainTerms) -> No
             terms.rotation[i, k] = turned[3 * i + k]
 
 
-@compiled
+@compiled_in_place
 def _backward(chain: SerialChain, terms: ChainTerms) -> None:
     """Write mass matrix, nonlinear torques and gravity torques from what hangs on each joint."""
     mass, moment = 0.0, (0.0, 0.0, 0.0)
@@ -193,14 +203,14 @@ def _backward(chain: SerialChain, terms: ChainTerms) -> None:
             terms.mass_matrix[k, j] = entry
 
 
-@compiled
+@compiled_in_place
 def update_chain(chain: SerialChain, q: Vector, dq: Vector, terms: ChainTerms) -> None:
     """Compute `terms` at q (n,) [rad, m], dq (n,) [rad/s, m/s]. Checks nothing."""
     _forward(chain, q, dq, terms)
     _backward(chain, terms)
 
 
-@compiled
+@compiled_in_place
 def point_jacobian(terms: ChainTerms, point: Triple, out: Matrix) -> None:
     """Write J (3, n), rad/s -> m/s: velocity of the point [m] of the last link that is at `point` in A now."""
     columns = terms.twist_columns
@@ -210,14 +220,14 @@ def point_jacobian(terms: ChainTerms, point: Triple, out: Matrix) -> None:
             out[i, j] = columns[j, i] + turning[i]
 
 
-@compiled
+@compiled_in_place
 def point_velocity(terms: ChainTerms, point: Triple) -> Triple:
     """Return J dq [m/s] of `point_jacobian`."""
     v = terms.velocity
     return add((v[0], v[1], v[2]), cross((v[3], v[4], v[5]), point), 1.0)
 
 
-@compiled
+@compiled_in_place
 def point_bias_acceleration(terms: ChainTerms, point: Triple) -> Triple:
     """Return dJ dq [m/s^2] of the point [m] fixed to the last link: its acceleration at ddq = 0."""
     a, w = terms.acceleration, (terms.velocity[3], terms.velocity[4], terms.velocity[5])

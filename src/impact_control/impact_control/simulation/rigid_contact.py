@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impact_control.checks import freeze, require_between, require_not_negative, unit_vector
-from impact_control.compiled import compiled
-from impact_control.dense import couple_factorised
+from impact_control.compiled import compiled, compiled_in_place
+from impact_control.dense import couple_factorised, take
 from impact_control.robots import EndEffector
 from impact_control.simulation.chain_dynamics import (
     ChainTerms,
@@ -72,7 +72,7 @@ class ContactGeometry(NamedTuple):
 class ContactState(NamedTuple):
     """What is known of the n_c points.
 
-    mode (n_c,): OPEN, STICK or SLIP. event (n_c,): what is due, see `rigid_contact_kernel`. direction (n_c, 2): unit
+    mode (n_c,): OPEN, STICK or SLIP. event (n_c,): what is due, see `rigid_contact_system`. direction (n_c, 2): unit
     vector along the tangents in which a point in SLIP moves, or is about to. gap (n_c,) [m]. velocity (3 n_c,) [m/s].
     acceleration (3 n_c,) [m/s^2], of the closed points. force (3 n_c,) [N], on the robot.
     """
@@ -136,27 +136,42 @@ def contact_state(count: int) -> ContactState:
 
 
 @compiled
-def contact_work(count: int, joints: int) -> ContactWork:
-    """Return the workspace for `count` points and `joints` joints, not filled."""
-    size = 3 * count
-    return ContactWork(
-        np.empty(count, dtype=np.int64),
-        np.empty((size, joints)),
-        np.empty((size, joints)),
-        np.empty(size),
-        np.empty((size, size)),
-        np.empty((count, 2)),
-        np.empty((size, size)),
-        np.empty(size),
-        np.empty(size),
-        np.empty(size, dtype=np.bool_),
-        np.empty(size, dtype=np.int64),
-        np.empty(size * size),
-        np.empty(size),
-    )
+def work_length(count: int, joints: int) -> int:
+    """Return how many numbers the workspace for `count` points and `joints` joints has, without the indices."""
+    return count * (6 * joints + 27 * count + 14)
 
 
 @compiled
+def work_in(memory: Vector, count: int, joints: int) -> ContactWork:
+    """Return the workspace for `count` points and `joints` joints as views of `memory` (work_length(count, joints),).
+
+    The indices, and which rows are used, are new arrays.
+    """
+    size = 3 * count
+    jacobian, rest = take(memory, size, joints)
+    response, rest = take(rest, size, joints)
+    delassus, rest = take(rest, size, size)
+    shaped, rest = take(rest, size, size)
+    slip_direction, rest = take(rest, count, 2)
+    damped, rest = rest[: size * size], rest[size * size :]
+    return ContactWork(
+        np.empty(count, dtype=np.int64),
+        jacobian,
+        response,
+        rest[:size],
+        delassus,
+        slip_direction,
+        shaped,
+        rest[size : 2 * size],
+        rest[2 * size : 3 * size],
+        np.empty(size, dtype=np.bool_),
+        np.empty(size, dtype=np.int64),
+        damped,
+        rest[3 * size : 4 * size],
+    )
+
+
+@compiled_in_place
 def _foot(geometry: ContactGeometry, terms: ChainTerms, i: int) -> tuple[float, Triple, Triple]:
     """Return the gap of point i, the lowest place of the sphere around it, in A, and the way there from the centre."""
     x, y, z = geometry.points[i, 0], geometry.points[i, 1], geometry.points[i, 2]
@@ -171,7 +186,7 @@ def _foot(geometry: ContactGeometry, terms: ChainTerms, i: int) -> tuple[float, 
     return n[0] * (foot[0] - plane[0]) + n[1] * (foot[1] - plane[1]) + n[2] * (foot[2] - plane[2]), foot, way
 
 
-@compiled
+@compiled_in_place
 def locate_contacts(geometry: ContactGeometry, terms: ChainTerms, gap: Vector, velocity: Vector) -> None:
     """Write the gaps (n_c,) [m], Proper 2021 (2.27), and the velocities (3 n_c,) [m/s] of what would touch."""
     axes = geometry.axes
@@ -182,7 +197,7 @@ def locate_contacts(geometry: ContactGeometry, terms: ChainTerms, gap: Vector, v
             velocity[3 * i + k] = axes[k, 0] * v[0] + axes[k, 1] * v[1] + axes[k, 2] * v[2]
 
 
-@compiled
+@compiled_in_place
 def update_closed(geometry: ContactGeometry, terms: ChainTerms, factor: Matrix, work: ContactWork, count: int) -> None:
     """Write jacobian, bias, response and delassus of the first `count` points `chosen`, in the axes of the plane.
 

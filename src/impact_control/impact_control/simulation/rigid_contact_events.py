@@ -6,7 +6,7 @@ import numpy as np
 
 from impact_control.impacts.contact_solver import contact_impulses
 from impact_control.simulation.rigid_contact import OPEN, SLIP, SMALLEST_SLIP, STICK, ContactState, Indices
-from impact_control.simulation.rigid_contact_kernel import JAMS, LEAVES, RELATIVE_ACCELERATION, STARTS, STOPS
+from impact_control.simulation.rigid_contact_system import JAMS, LEAVES, RELATIVE_ACCELERATION, STARTS, STOPS
 from impact_control.types import Matrix, Vector
 
 STOPPED = 2e-6

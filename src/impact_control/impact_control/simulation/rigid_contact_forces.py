@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.compiled import compiled
+from impact_control.compiled import compiled_in_place
 from impact_control.dense import solve_in_place
 from impact_control.simulation.rigid_contact import SLIP, SMALLEST_SLIP, STICK, ContactState, ContactWork
 from impact_control.types import Matrix, Vector
@@ -24,7 +24,7 @@ _PROXIMAL = 1e-9
 _PIVOTS = 6
 
 
-@compiled
+@compiled_in_place
 def _shortest_solution(matrix: Matrix, used: NDArray[np.bool_], sign: float, work: ContactWork) -> bool:
     """Write the x of matrix x = sign * work.free to work.result, of a singular matrix the shortest one.
 
@@ -60,7 +60,7 @@ def _shortest_solution(matrix: Matrix, used: NDArray[np.bool_], sign: float, wor
     return True
 
 
-@compiled
+@compiled_in_place
 def _mobility_across(delassus: Matrix, a: int, first: float, second: float) -> float:
     """Return the mobility [1/kg] of the point with the rows a, a+1, a+2 across the direction (first, second)."""
     squares = second * second * delassus[a + 1, a + 1] + first * first * delassus[a + 2, a + 2]
@@ -68,7 +68,7 @@ def _mobility_across(delassus: Matrix, a: int, first: float, second: float) -> f
     return across
 
 
-@compiled
+@compiled_in_place
 def _friction_direction(
     delassus: Matrix, contacts: ContactState, friction: float, i: int, a: int
 ) -> tuple[float, float]:
@@ -87,7 +87,7 @@ def _friction_direction(
     return moving if speed > turning * SHORTEST_STEP else kept
 
 
-@compiled
+@compiled_in_place
 def _set_up(contacts: ContactState, work: ContactWork, count: int, friction: float, joint_acceleration: Vector) -> None:
     """Write to work what `_pivot` reads: accelerations without forces, matrix with friction in it, first guess."""
     size = 3 * count
@@ -112,7 +112,7 @@ def _set_up(contacts: ContactState, work: ContactWork, count: int, friction: flo
             work.used[a] = work.shaped[a, a] > 0.0
 
 
-@compiled
+@compiled_in_place
 def _pivot(contacts: ContactState, work: ContactWork, count: int) -> bool:
     """Find forces, in work.result, with which no closed point pulls and none goes in; write the accelerations."""
     size = 3 * count
@@ -149,7 +149,7 @@ def _pivot(contacts: ContactState, work: ContactWork, count: int) -> bool:
     return False
 
 
-@compiled
+@compiled_in_place
 def contact_accelerations(
     contacts: ContactState, work: ContactWork, count: int, friction: float, joint_acceleration: Vector
 ) -> tuple[bool, float]:
@@ -190,7 +190,7 @@ def contact_accelerations(
     return solved, rate
 
 
-@compiled
+@compiled_in_place
 def hold_contacts(contacts: ContactState, work: ContactWork, count: int, state: Matrix) -> None:
     """Take the drift out: close the gaps of the `count` chosen points, and stop what may not move there, in place.
 

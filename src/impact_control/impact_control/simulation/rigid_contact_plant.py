@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from impact_control.checks import require_positive
+from impact_control.checks import finite_array, require_positive
 from impact_control.errors import ImpactControlError, InvalidInputError
 from impact_control.impacts.multi_contact import impact_impulses
 from impact_control.robots import RobotDescription
@@ -39,7 +39,8 @@ from impact_control.simulation.rigid_contact import (
     locate_contacts,
 )
 from impact_control.simulation.rigid_contact_events import change_modes, close_point, open_point
-from impact_control.simulation.rigid_contact_kernel import TOUCHES, TOUCHING, advance_smooth, contact_problem
+from impact_control.simulation.rigid_contact_kernel import advance_smooth
+from impact_control.simulation.rigid_contact_system import TOUCHES, TOUCHING, contact_problem, memory_length
 from impact_control.simulation.scene_arrays import joint_parameters
 from impact_control.simulation.springs import holding_twist
 from impact_control.types import Matrix, Vector
@@ -145,13 +146,20 @@ class RigidContactPlant:
 
         Points nearer to the surface than TOUCHING are on it. Raises InvalidInputError.
         """
-        q = self._finite("configuration", configuration)
-        dq = np.zeros(self._n) if velocity is None else self._finite("velocity", velocity)
+        q = finite_array("configuration", configuration, (self._n,))
+        dq = np.zeros(self._n) if velocity is None else finite_array("velocity", velocity, (self._n,))
         self.surface = surface
         self._geometry = contact_geometry(surface, self.robot.end_effector)
         self._contacts = contact_state(len(self._geometry.points))
         # Plain tuples of arrays pass into compiled code several times faster than named ones.
-        self._system = tuple(self._chain), tuple(self._joints), tuple(self._geometry), tuple(self._contacts)
+        memory = np.full(memory_length(len(self._geometry.points), self._n), math.nan)
+        self._system = (
+            tuple(self._chain),
+            tuple(self._joints),
+            tuple(self._geometry),
+            tuple(self._contacts),
+            memory,
+        )
         self.time = 0.0
         self._clock[:] = 0.0
         self.impacts: list[Impact] = []
@@ -171,12 +179,6 @@ class RigidContactPlant:
         gravity = self._terms.gravity
         motors = q + holding_twist(self.robot.transmission, self._joints.rows[0, BACKLASH], gravity)
         self._arm[:COMMAND] = [q, dq, motors, dq, gravity]
-
-    def _finite(self, name: str, value: Vector) -> Vector:
-        array = np.asarray(value, dtype=float)
-        if array.shape != (self._n,) or not np.all(np.isfinite(array)):
-            raise InvalidInputError(name, value, f"{self._n} finite numbers, one for each joint")
-        return array
 
     @property
     def link_position(self) -> Vector:
