@@ -31,6 +31,12 @@ _BACKLASH_OVERSHOOT = 0.005
 
 
 @compiled_in_place
+def _copy(source: Vector, target: Vector) -> None:
+    for i in range(source.size):
+        target[i] = source[i]
+
+
+@compiled_in_place
 def _runge_kutta(
     system: RigidSystem, step: float, rows: int, start: Matrix, first: Matrix, slope: Matrix, total: Matrix, arm: Matrix
 ) -> tuple[bool, float]:
@@ -78,12 +84,15 @@ def _advance(system: RigidSystem, period: float, steps: int, clock: Vector, arm:
             fresh = False
         copy_rows(work.slip_direction, state.direction, state.mode.size)
         copy_rows(arm, start, rows)
+        _copy(state.force, system.force)
         remaining = whole - clock[1]
         length = min(remaining, time_to_any_edge(drive, arm) + _BACKLASH_OVERSHOOT * whole)
         if rate * length > _LARGEST_TURN:
             length = min(length, max(_LARGEST_TURN / rate, SHORTEST_STEP))
         shortest, longest, step = 0.0, length, length
         while True:
+            # Which way a slow slip goes depends on the last force: from the same one a step ends in the same way.
+            _copy(system.force, state.force)
             due, rate = _runge_kutta(system, step, rows, start, first, slope, total, arm)
             if due:
                 longest = step

@@ -47,7 +47,7 @@ class RigidSystem(NamedTuple):
     """An arm and its contacts, with the workspaces of their evaluation.
 
     known (2, n): position and velocity at which the terms and those of the closed contacts hold, NaN for none. slopes
-    (20, n): scratch of the integration.
+    (20, n): scratch of the integration. force (3 n_c,) [N]: of the contacts where a step starts.
     """
 
     chain: SerialChain
@@ -58,12 +58,13 @@ class RigidSystem(NamedTuple):
     work: ContactWork
     known: Matrix
     slopes: Matrix
+    force: Vector
 
 
 @compiled
 def memory_length(points: int, size: int) -> int:
     """Return how many numbers the workspaces of an arm of `size` joints with `points` contact points have."""
-    return terms_length(size) + work_length(points, size) + 22 * size
+    return terms_length(size) + work_length(points, size) + 22 * size + 3 * points
 
 
 @compiled
@@ -83,16 +84,17 @@ def rigid_system(
     state = ContactState(*contacts)
     known, rest = take(memory, 2, size)
     slopes, rest = take(rest, 20, size)
-    length = terms_length(size)
+    length, count = terms_length(size), state.force.size
     return RigidSystem(
         SerialChain(*chain),
         Joints(*joints),
         ContactGeometry(*geometry),
         state,
-        terms_in(rest[:length], size),
-        work_in(rest[length:], state.gap.size, size),
+        terms_in(rest[count : count + length], size),
+        work_in(rest[count + length :], state.gap.size, size),
         known,
         slopes,
+        rest[:count],
     )
 
 
