@@ -7,7 +7,8 @@ import pinocchio as pin
 import pytest
 
 from impact_control.errors import InvalidInputError
-from impact_control.robots import Dynamics, EndEffector, contact_jacobians, load_robot, lowest_points
+from impact_control.impacts import ExponentialHuntCrossley
+from impact_control.robots import Cover, Dynamics, EndEffector, contact_jacobians, load_robot, lowest_points
 
 DENSITY, ROD_RADIUS, ROD_LENGTH = 2700.0, 0.010, 0.100
 
@@ -68,6 +69,37 @@ def test_plate_follows_from_its_geometry():
     np.testing.assert_allclose(tool.inertia, expected[2], rtol=1e-6)
     np.testing.assert_array_equal(tool.contact_frame_offset, [0.0, 0.0, ROD_LENGTH + thickness])
     np.testing.assert_array_equal(np.abs(tool.contact_points), [[side / 2, side / 2, 0.0]] * 4)
+
+
+def test_the_covered_plate_follows_from_its_geometry():
+    side, plate, cover, silicone = 0.140, 0.005, 0.010, 1100.0
+    tool = load_robot("panda", "silicone_plate").end_effector
+
+    def slab(density, thickness, start):
+        mass = density * side**2 * thickness
+        across = mass * (side**2 + thickness**2) / 12
+        centre = np.array([0.0, 0.0, start + thickness / 2])
+        return pin.Inertia(mass, centre, np.diag([across, across, mass * side**2 / 6]))
+
+    face = ROD_LENGTH + plate
+    flat = slab(DENSITY, plate, ROD_LENGTH) + slab(silicone, cover, face)
+    expected = rod_and(flat.mass, flat.lever, flat.inertia)
+    assert tool.mass == pytest.approx(expected[0], rel=1e-6)
+    np.testing.assert_allclose(tool.com, expected[1], rtol=1e-6)
+    np.testing.assert_allclose(tool.inertia, expected[2], rtol=1e-6)
+    np.testing.assert_allclose(tool.contact_frame_offset, [0.0, 0.0, face + cover])
+    np.testing.assert_array_equal(np.abs(tool.contact_points), [[side / 2, side / 2, 0.0]] * 4)
+    # E A / s of silicone, a quarter at each corner; a quarter of 0.5 m/s comes back.
+    assert 4 * tool.cover.stiffness == pytest.approx(0.5e6 * side**2 / cover)
+    law = ExponentialHuntCrossley(tool.cover.stiffness, tool.cover.damping, tool.cover.exponent)
+    assert law.restitution(1.0, 0.5) == pytest.approx(0.25, rel=1e-3)
+    assert load_robot("panda", "plate").end_effector.cover is None
+
+
+@pytest.mark.parametrize("values", [(0.0, 1.0, 1.0), (1.0, -1.0, 1.0), (1.0, 1.0, 0.0), (np.nan, 1.0, 1.0)])
+def test_a_cover_that_is_none_is_refused(values):
+    with pytest.raises(InvalidInputError):
+        Cover(*values)
 
 
 def test_contact_points_of_the_data_files():

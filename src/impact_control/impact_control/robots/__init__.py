@@ -1,15 +1,17 @@
 """Robot arms: model, dynamics, limits, transmission, reflected inertia, inverse kinematics."""
 
 from impact_control.robots.contact_point import contact_jacobians, contact_point_jacobian, lowest_points
-from impact_control.robots.description import CONTACT_FRAME, EndEffector, RobotDescription
+from impact_control.robots.description import CONTACT_FRAME, Cover, EndEffector, RobotDescription
 from impact_control.robots.dynamics import Dynamics
 from impact_control.robots.inverse_kinematics import UnreachablePoseError
 from impact_control.robots.joints import JointFriction, JointLimits, SensorNoise, TorqueLoop, Transmission
 from impact_control.robots.loading import known_names, load_robot
+from impact_control.robots.mounting import mounted_at
 from impact_control.robots.reflected_inertia import InertiaModel, reflected_motor_inertia
 
 __all__ = [
     "CONTACT_FRAME",
+    "Cover",
     "Dynamics",
     "EndEffector",
     "InertiaModel",
@@ -25,5 +27,6 @@ __all__ = [
     "known_names",
     "load_robot",
     "lowest_points",
+    "mounted_at",
     "reflected_motor_inertia",
 ]

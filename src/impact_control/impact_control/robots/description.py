@@ -16,6 +16,24 @@ CONTACT_FRAME = "contact"
 """Name of the contact frame E in the Pinocchio model."""
 
 
+@dataclass(frozen=True)
+class Cover:
+    """Soft cover of an end-effector: exponentially extended Hunt-Crossley contact, Rey Arias 2024 (6).
+
+    stiffness k_c [N/m^exponent] of one contact point, above 0; damping d_c [N s/m^(exponent+1)], at least 0;
+    exponent [-], above 0. Raises InvalidInputError.
+    """
+
+    stiffness: float
+    damping: float
+    exponent: float
+
+    def __post_init__(self) -> None:
+        require_positive("stiffness", self.stiffness)
+        require_not_negative("damping", self.damping)
+        require_positive("exponent", self.exponent)
+
+
 @dataclass(frozen=True, eq=False)
 class EndEffector:
     """Rigid body on the flange that touches with one or more small spheres. Raises InvalidInputError.
@@ -31,6 +49,7 @@ class EndEffector:
         contact_frame_offset: origin of E (3,) [m], in axes of the flange, from its origin. E has the
             orientation of the flange.
         contact_points: (n_c, 3) [m], in axes of E, from its origin; default one point at the origin.
+        cover: what is soft about it; None: nothing, what it hits makes the contact law.
     """
 
     name: str
@@ -40,6 +59,7 @@ class EndEffector:
     inertia: Matrix
     contact_frame_offset: Vector
     contact_points: Matrix = field(default_factory=lambda: np.zeros((1, 3)))
+    cover: Cover | None = None
 
     def __post_init__(self) -> None:
         require_not_negative("radius", self.radius)

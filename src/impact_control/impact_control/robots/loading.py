@@ -13,7 +13,7 @@ import pinocchio as pin
 
 from impact_control.errors import ScenarioError
 from impact_control.robots.data_file import DATA_DIRECTORY, Section, read_data_file
-from impact_control.robots.description import CONTACT_FRAME, EndEffector, RobotDescription
+from impact_control.robots.description import CONTACT_FRAME, Cover, EndEffector, RobotDescription
 from impact_control.robots.joints import JointFriction, JointLimits, SensorNoise, TorqueLoop, Transmission
 
 
@@ -135,10 +135,21 @@ def _read_end_effector(path: Path) -> EndEffector:
         com=data.vector("com", 3),
         inertia=data.matrix("inertia", 3, 3),
         contact_frame_offset=data.vector("contact_frame_offset", 3),
+        cover=_read_cover(data),
         **points,
     )
     data.finish()
     return tool
+
+
+def _read_cover(data: Section) -> Cover | None:
+    if "cover" not in data.names():
+        return None
+    group = _group(data, "cover")
+    numbers = {name: group.number(name) for name in ("stiffness", "damping", "exponent")}
+    cover = group.build(Cover, **numbers)
+    group.finish()
+    return cover
 
 
 def _build_model(data: Section, directory: Path, tool: EndEffector) -> tuple[pin.Model, int]:

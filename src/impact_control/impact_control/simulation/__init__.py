@@ -1,8 +1,9 @@
 """Simulated robots: flexible joints, compliant contact, low-level torque loop, sensors; scenes with free boxes."""
 
+from impact_control.robots import mounted_at
 from impact_control.simulation.build import build_simulation
 from impact_control.simulation.command_gate import CommandGate, CommandState
-from impact_control.simulation.objects import Arm, Box, Pusher, mounted_at
+from impact_control.simulation.objects import Arm, Box, Pusher
 from impact_control.simulation.options import Backlash, PlantOptions
 from impact_control.simulation.plant import FlexibleJointPlant
 from impact_control.simulation.scene import Scene

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
-import pinocchio as pin
 
-from impact_control.checks import checked_vector, finite_array, freeze, require_not_negative, require_positive
+from impact_control.checks import checked_vector, freeze, require_not_negative, require_positive
 from impact_control.errors import InvalidInputError
 from impact_control.impacts import NormalForceLaw
 from impact_control.robots import RobotDescription
@@ -97,22 +96,3 @@ class Pusher:
         freeze(self, (3,), "position", "velocity", owner="pusher")
         require_not_negative("pusher radius", self.radius)
         freeze(self, (max(1, len(np.atleast_1d(self.points))), 3), "points", owner="pusher")
-
-
-def mounted_at(robot: RobotDescription, position: Vector, rotation: Matrix | None = None) -> RobotDescription:
-    """Return the robot with its base at position (3,) [m], rotation (3, 3): axes of the base as columns, frame A.
-
-    Gravity keeps its direction in A. The model given stays as it is. Raises InvalidInputError.
-    """
-    turn = finite_array("rotation", np.eye(3) if rotation is None else rotation, (3, 3))
-    if not np.allclose(turn @ turn.T, np.eye(3), atol=1e-9) or np.linalg.det(turn) < 0.0:
-        raise InvalidInputError("rotation", turn, "a rotation matrix")
-    base = pin.SE3(turn, finite_array("position", position, (3,)))
-    model = robot.pinocchio_model.copy()
-    for joint, parent in enumerate(model.parents):
-        if joint > 0 and parent == 0:
-            model.jointPlacements[joint] = base * model.jointPlacements[joint]
-    for frame in model.frames:
-        if frame.parentJoint == 0:
-            frame.placement = base * frame.placement
-    return replace(robot, pinocchio_model=model)
