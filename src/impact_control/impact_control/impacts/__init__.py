@@ -19,7 +19,7 @@ from impact_control.impacts.contact_laws import (
 )
 from impact_control.impacts.contact_map import ContactImpact, FrictionLaw, SlipOutcome, predict_contact_impact
 from impact_control.impacts.contact_solver import ContactSolverError, contact_impulses, solve_contacts
-from impact_control.impacts.contact_system import Body, Contact, free_object
+from impact_control.impacts.contact_system import Body, Contact, ContactSystem, assemble, free_object
 from impact_control.impacts.inverse_inertia import (
     ContactMotion,
     ContactVelocityTable,
@@ -61,6 +61,7 @@ __all__ = [
     "ContactMode",
     "ContactMotion",
     "ContactSolverError",
+    "ContactSystem",
     "ContactVelocityTable",
     "ExponentialHuntCrossley",
     "FlexibleJointPrediction",
@@ -80,6 +81,7 @@ __all__ = [
     "RestitutionHuntCrossley",
     "SlipOutcome",
     "approximate_to_exact_ratio",
+    "assemble",
     "composite_rigid_body",
     "composite_rigid_body_inverse_inertia",
     "contact_damping",

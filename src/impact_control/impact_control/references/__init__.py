@@ -1,5 +1,6 @@
 """References: quintics through via points, and the overlapping ante- and post-impact references of a task."""
 
+from impact_control.references.approach import Approach, plan_approach
 from impact_control.references.impact_geometry import (
     ImpactGeometry,
     impact_geometry,
@@ -16,9 +17,13 @@ from impact_control.references.impact_map import (
 from impact_control.references.impact_task import ImpactReference, build_reference
 from impact_control.references.joint_space import UnreachableReferenceError
 from impact_control.references.quintic import PiecewiseQuintic, ViaPoint
+from impact_control.references.scene_impact import ArmImpactPrediction, SceneImpact, predict_scene_impact
+from impact_control.references.scene_reference import SceneReference, build_scene_reference, scene_robots
 from impact_control.references.table import ReferenceColumns, ReferenceTable
 
 __all__ = [
+    "Approach",
+    "ArmImpactPrediction",
     "ImpactGeometry",
     "ImpactMap",
     "ImpactReference",
@@ -26,13 +31,19 @@ __all__ = [
     "PredictedImpact",
     "ReferenceColumns",
     "ReferenceTable",
+    "SceneImpact",
+    "SceneReference",
     "SimultaneousImpact",
     "UnreachableReferenceError",
     "ViaPoint",
     "build_reference",
+    "build_scene_reference",
     "impact_geometry",
     "initial_configuration",
+    "plan_approach",
+    "predict_scene_impact",
     "rigid_impact_map",
     "rotation_from_roll_pitch_yaw",
+    "scene_robots",
     "simultaneous_impact",
 ]

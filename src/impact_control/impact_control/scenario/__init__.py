@@ -22,13 +22,26 @@ from impact_control.scenario.environment import (
 )
 from impact_control.scenario.loading import (
     available_scenarios,
+    available_scenes,
     config_directory,
     load_scenario,
+    load_scene,
     scenario_from_text,
 )
 from impact_control.scenario.reaction import Admittance, PullBack, Reaction
 from impact_control.scenario.robot_side import JointBacklash, Simulation
-from impact_control.scenario.schema import Robot, Scenario
+from impact_control.scenario.scene import SceneScenario
+from impact_control.scenario.scene_arm import ArmImpact, Base, SceneArm
+from impact_control.scenario.scene_arm_scenario import arm_scenario, flat_orientation, impact_point
+from impact_control.scenario.scene_environment import (
+    ActualObject,
+    ExpectedObject,
+    SceneActualEnvironment,
+    SceneExpectedEnvironment,
+    rotation_about_z,
+)
+from impact_control.scenario.scene_task import ScenePost, SceneTask
+from impact_control.scenario.schema import Robot, Scenario, robot_of
 from impact_control.scenario.task import Ante, Impact, Post, Task
 
 __all__ = [
@@ -37,8 +50,11 @@ __all__ = [
     "JOINT_SPACE",
     "SIMULTANEOUS",
     "ActualEnvironment",
+    "ActualObject",
     "Admittance",
     "Ante",
+    "ArmImpact",
+    "Base",
     "Classification",
     "Completion",
     "CompliantSurface",
@@ -46,6 +62,7 @@ __all__ = [
     "Control",
     "Detection",
     "ExpectedEnvironment",
+    "ExpectedObject",
     "Impact",
     "Interim",
     "JointBacklash",
@@ -56,6 +73,12 @@ __all__ = [
     "ResidualRate",
     "Robot",
     "Scenario",
+    "SceneActualEnvironment",
+    "SceneArm",
+    "SceneExpectedEnvironment",
+    "ScenePost",
+    "SceneScenario",
+    "SceneTask",
     "Simulation",
     "Surface",
     "Task",
@@ -64,9 +87,16 @@ __all__ = [
     "TorqueError",
     "Touch",
     "VelocityJump",
+    "arm_scenario",
     "available_scenarios",
+    "available_scenes",
     "config_directory",
     "describe_schema",
+    "flat_orientation",
+    "impact_point",
     "load_scenario",
+    "load_scene",
+    "robot_of",
+    "rotation_about_z",
     "scenario_from_text",
 ]

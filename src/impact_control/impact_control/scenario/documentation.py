@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from impact_control.scenario.fields import REQUIRED, Section, Sections
+from impact_control.scenario.fields import REQUIRED, NamedSections, Section, Sections
 from impact_control.scenario.schema import Scenario
 from impact_control.scenario.validation import entries
 
@@ -12,10 +12,10 @@ BAR = "\\|"
 """A vertical bar inside a cell."""
 
 
-def describe_schema() -> str:
-    """Return the schema as a Markdown table: key, what is allowed, default, meaning."""
+def describe_schema(section: type = Scenario) -> str:
+    """Return the schema of a scenario, or of another section, as Markdown: key, what is allowed, default, meaning."""
     head = ["| key | allowed | default | meaning |", "|---|---|---|---|"]
-    return "\n".join([*head, *_rows(Scenario, "")]) + "\n"
+    return "\n".join([*head, *_rows(section, "")]) + "\n"
 
 
 def _rows(section: type, prefix: str) -> Iterator[str]:
@@ -33,3 +33,5 @@ def _rows(section: type, prefix: str) -> Iterator[str]:
             yield from _rows(declared.kind.type, f"{key}.")
         elif isinstance(declared.kind, Sections):
             yield from _rows(declared.kind.type, f"{key}[].")
+        elif isinstance(declared.kind, NamedSections):
+            yield from _rows(declared.kind.type, f"{key}.NAME.")

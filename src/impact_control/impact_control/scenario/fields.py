@@ -303,6 +303,22 @@ class Sections(Kind):
 
 
 @dataclass(frozen=True)
+class NamedSections(Kind):
+    """Nested sections of one kind, each under a name that the file chooses."""
+
+    type: type
+    none_allowed: bool = False
+
+    def parse(self, raw: Any, sizes: Sizes, siblings: Mapping[str, Any]) -> None:
+        """Refuse what is no mapping; a mapping is read by `validation`."""
+        raise Refusal("", raw, self.allowed())
+
+    def allowed(self) -> str:
+        """Say that names are expected."""
+        return "sections under names of one's own" + (", none for one that is not there" if self.none_allowed else "")
+
+
+@dataclass(frozen=True)
 class Entry:
     """One key of a section: what may stand there, what it means, and what holds when it is left out.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from impact_control.errors import ScenarioError
 from impact_control.scenario.document import load_document, parse_document
+from impact_control.scenario.scene import SceneScenario, scene_from_document
 from impact_control.scenario.schema import Scenario, scenario_from_document
 
 _PACKAGE = "impact_control"
@@ -31,7 +32,12 @@ def config_directory() -> Path:
 
 def available_scenarios() -> tuple[str, ...]:
     """List the names in `config/scenarios`."""
-    return tuple(sorted(path.stem for path in (config_directory() / "scenarios").glob("*.yaml")))
+    return _names(_directory())
+
+
+def available_scenes() -> tuple[str, ...]:
+    """List the names in `config/scenarios/scenes`."""
+    return _names(_directory() / "scenes")
 
 
 def load_scenario(name_or_path: str | Path) -> Scenario:
@@ -40,14 +46,35 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
     name_or_path: a name in `config/scenarios`, or the path of a `.yaml` file. Raises ScenarioError with
     file and line, key, value, and what is allowed.
     """
+    return scenario_from_document(load_document(_find(name_or_path, _directory(), available_scenarios())))
+
+
+def load_scene(name_or_path: str | Path) -> SceneScenario:
+    """Load and check a scene: arms and objects.
+
+    name_or_path: a name in `config/scenarios/scenes`, or the path of a `.yaml` file. Raises ScenarioError as
+    `load_scenario`.
+    """
+    return scene_from_document(load_document(_find(name_or_path, _directory() / "scenes", available_scenes())))
+
+
+def _directory() -> Path:
+    return config_directory() / "scenarios"
+
+
+def _names(directory: Path) -> tuple[str, ...]:
+    return tuple(sorted(path.stem for path in directory.glob("*.yaml")))
+
+
+def _find(name_or_path: str | Path, directory: Path, names: tuple[str, ...]) -> Path:
+    """Return the file of a name in a directory, or the path itself."""
     path = Path(name_or_path).expanduser()
-    if path.suffix not in (".yaml", ".yml"):
-        directory = config_directory() / "scenarios"
-        path = directory / f"{name_or_path}.yaml"
-        if path.parent != directory or not path.is_file():
-            names = ", ".join(available_scenarios())
-            raise ScenarioError(str(directory), "(name)", str(name_or_path), f"one of {names}, or a .yaml file")
-    return scenario_from_document(load_document(path))
+    if path.suffix in (".yaml", ".yml"):
+        return path
+    if str(name_or_path) not in names:
+        allowed = f"one of {', '.join(names)}, or a .yaml file"
+        raise ScenarioError(str(directory), "(name)", str(name_or_path), allowed)
+    return directory / f"{name_or_path}.yaml"
 
 
 def scenario_from_text(text: str, origin: str) -> Scenario:

@@ -34,6 +34,7 @@ from impact_control.scenario.reaction import Reaction
 from impact_control.scenario.robot_side import Simulation
 from impact_control.scenario.task import Task
 from impact_control.scenario.validation import build
+from impact_control.types import Vector
 
 PLANE_TOLERANCE = 1e-5
 """[m] distance within which the impact position counts as lying on the expected surface."""
@@ -93,8 +94,8 @@ class Scenario:
 
     def check(self) -> None:
         """Require that robot, task, surface and sampling fit together."""
-        robot = _robot(self.robot.model, self.robot.end_effector, self.robot.motor_inertia)
-        _require_inside_limits(self.task, robot)
+        robot = robot_of(self.robot)
+        require_inside_limits("task", self.task.home_configuration, self.task.posture, robot)
         impact, surface = self.task.impact, self.expected_environment.surface
         distance = float(surface.normal @ (impact.position - surface.point))
         if abs(distance) > PLANE_TOLERANCE:
@@ -137,11 +138,19 @@ class Scenario:
 
 def scenario_from_document(document: Node) -> Scenario:
     """Check a document and build the scenario. Raises ScenarioError."""
-    sizes: dict[str, int] = {}
-    if "robot" in document.value:
-        robot = build(Robot, document.value["robot"], sizes, "robot")
-        sizes[JOINTS] = len(_robot(robot.model, robot.end_effector, robot.motor_inertia).joint_names)
-    return build(Scenario, document, sizes, document=document)
+    return build(Scenario, document, joint_sizes(document), document=document)
+
+
+def joint_sizes(document: Node) -> dict[str, int]:
+    """Return the sizes that the robot of a document determines; none without a robot. Raises ScenarioError."""
+    if "robot" not in document.value:
+        return {}
+    return {JOINTS: len(robot_of(build(Robot, document.value["robot"], {}, "robot")).joint_names)}
+
+
+def robot_of(robot: Robot) -> RobotDescription:
+    """Return the robot of this section, with its base at the origin of A. Raises ScenarioError."""
+    return _robot(robot.model, robot.end_effector, robot.motor_inertia)
 
 
 @lru_cache(maxsize=16)
@@ -158,15 +167,12 @@ def _require_known_links(touches: tuple[Touch, ...], robot: RobotDescription) ->
             raise Refusal(f"actual_environment.touches[{k}].link", touch.link, allowed)
 
 
-def _require_inside_limits(task: Task, robot: RobotDescription) -> None:
-    """Refuse a home configuration or a value of joint 1 beyond the limits of the joints."""
+def require_inside_limits(section: str, home: Vector, posture: float, robot: RobotDescription) -> None:
+    """Refuse a home configuration (n,) or a value of joint 1 [rad] beyond the limits of the joints."""
     lower, upper = robot.limits.position_lower, robot.limits.position_upper
-    for key, values in (
-        ("home_configuration", task.home_configuration),
-        ("joint_1", np.array([task.posture])),
-    ):
+    for key, values in (("home_configuration", home), ("joint_1", np.array([posture]))):
         outside = (values < lower[: values.size]) | (values > upper[: values.size])
         if np.any(outside):
             joint = int(np.argmax(outside))
             allowed = f"{robot.joint_names[joint]} from {lower[joint]:g} to {upper[joint]:g} rad"
-            raise Refusal(f"task.{key}", float(values[joint]), allowed)
+            raise Refusal(f"{section}.{key}", float(values[joint]), allowed)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 from functools import cache
+from types import MappingProxyType
 from typing import Annotated, Any, Protocol, TypeVar, get_origin, get_type_hints, runtime_checkable
 
 from impact_control.errors import ScenarioError
 from impact_control.scenario.document import Node
-from impact_control.scenario.fields import REQUIRED, Entry, Refusal, Section, Sections, Sizes
+from impact_control.scenario.fields import REQUIRED, Entry, NamedSections, Refusal, Section, Sections, Sizes
 
 _T = TypeVar("_T")
 
@@ -75,10 +76,17 @@ def _entry(
     if isinstance(kind, Sections) and isinstance(node.value, list):
         items = (item if isinstance(item, Node) else Node(item, node.origin) for item in node.value)
         return tuple(build(kind.type, item, sizes, f"{key}[{k}]") for k, item in enumerate(items))
+    if isinstance(kind, NamedSections) and node.is_mapping:
+        return MappingProxyType({name: _named(kind, item, sizes, f"{key}.{name}") for name, item in node.value.items()})
     try:
         return kind.parse(node.plain(), sizes, siblings)
     except Refusal as refusal:
         raise ScenarioError(node.origin, key, refusal.value, refusal.allowed) from None
+
+
+def _named(kind: NamedSections, node: Node, sizes: Sizes, key: str) -> Any:
+    """Read one of several sections under names; None for one that is taken away."""
+    return None if kind.none_allowed and node.value == "none" else build(kind.type, node, sizes, key)
 
 
 def _origin(node: Node, key: str) -> str:
