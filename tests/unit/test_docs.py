@@ -12,7 +12,7 @@ import typer
 from impact_control.cli import app
 from impact_control.graph import Shape, describe_graph
 from impact_control.pipeline import Outcome
-from impact_control.scenario import available_scenarios, describe_schema, load_scenario
+from impact_control.scenario import SceneScenario, available_scenarios, describe_schema, load_scenario
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -44,6 +44,14 @@ def code(text):
 def test_schema_table_is_that_of_the_code():
     _, _, table = (DOCS / "scenarios.md").read_text().partition("| key |")
     assert f"| key |{table}".strip() == describe_schema().strip()
+
+
+def test_scene_schema_table_is_that_of_the_code():
+    _, _, table = (DOCS / "scenes.md").read_text().partition("| key |")
+    own = describe_schema(SceneScenario).splitlines(keepends=True)
+    shared = ("robot", "control", "detection", "classification", "reaction", "simulation")
+    expected = "".join(line for line in own if not line.startswith(tuple(f"| `{key}." for key in shared)))
+    assert f"| key |{table}".strip() == expected.strip()
 
 
 def test_the_scenarios_are_listed_with_their_end():

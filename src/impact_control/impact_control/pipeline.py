@@ -12,7 +12,7 @@ import numpy as np
 
 from impact_control.classification import Classifier, ContactCompletion, ExternalForce, Verdict
 from impact_control.compiled import compiled
-from impact_control.control import RUNNING, ContactForce, Fault, Mode, ReferenceSpreadingController
+from impact_control.control import RUNNING, DesiredForce, Fault, Mode, ReferenceSpreadingController
 from impact_control.detection import DetectionSignals, Detector
 from impact_control.errors import InvalidInputError
 from impact_control.observation import MomentumObserver
@@ -126,8 +126,9 @@ class Pipeline:
         self._away: Vector = np.array([0.0, 0.0, 1.0])
         self._admittance = admittance_parameters(scenario)
         self._touched = False
-        self._armed: tuple[ImpactReference, ContactForce] | None = None
+        self._armed: tuple[ImpactReference, DesiredForce] | None = None
         self._duration = 0.0
+        self._hold = False
         self._task_running = False
         self._cancelled = False
         self._stopped_at = math.nan
@@ -165,9 +166,21 @@ class Pipeline:
         self.impact = Verdict.UNKNOWN
         self.post_impact = Verdict.NOT_STARTED
 
-    def start(self, reference: ImpactReference, scenario: Scenario) -> None:
-        """Arm a task: it begins with the next sample. Needs a controller."""
+    def start(
+        self,
+        reference: ImpactReference,
+        scenario: Scenario,
+        force: DesiredForce | None = None,
+        *,
+        hold: bool = False,
+    ) -> None:
+        """Arm a task: it begins with the next sample. Needs a controller.
+
+        force: exerted after the impact; None: what the scenario asks for on its surface. hold: whether the arm goes on
+        with the end of the post-impact reference and with the force when the task is over, instead of stopping.
+        """
         self.scenario = scenario
+        self._hold = hold
         self._duration = scenario.task.duration
         if self.classifier is not None:
             self.classifier.parameters = classifier_parameters(scenario)
@@ -186,11 +199,26 @@ class Pipeline:
         self.finished = False
         self._cancelled = False
         self._stopped_at = math.nan
-        self._armed = (reference, contact_force(scenario, reference))
+        self._armed = (reference, contact_force(scenario, reference) if force is None else force)
 
     def cancel(self) -> None:
         """Stop the task: the arm decelerates and holds."""
         self._cancelled = True
+        self._armed = None
+        self.reaction.end()
+        if self.controller is not None:
+            self.controller.stop()
+
+    def partner_touched(self, time: float) -> None:
+        """Another arm at the same object detected an impact at `time` [s]: leave ante-impact mode with it.
+
+        The verdict stays on this arm's own impact.
+        """
+        if self._task_running and self.controller is not None:
+            self.controller.impact(time)
+
+    def stop_with_partner(self) -> None:
+        """Another arm at the same object was stopped: stop too."""
         self._armed = None
         self.reaction.end()
         if self.controller is not None:
@@ -389,9 +417,10 @@ class Pipeline:
         controller = self.controller
         if not self._task_running or controller is None:
             return
+        over = controller.mode in RUNNING and controller.task_time >= self._duration
         if controller.mode is Mode.FAULT:
             self._finish()
-        elif controller.mode is Mode.STOPPED:
+        elif controller.mode is Mode.STOPPED or (over and self._hold and controller.mode is Mode.POST):
             if math.isnan(self._stopped_at):
                 self._stopped_at = self._moved_at = time
             if largest_magnitude(velocity) >= REST_SPEED:
@@ -400,7 +429,7 @@ class Pipeline:
             at_rest = stopped_for >= SETTLE_TIME and time - self._moved_at >= REST_TIME
             if at_rest or stopped_for >= LONGEST_SETTLE_TIME:
                 self._finish()
-        elif controller.mode in RUNNING and controller.task_time >= self._duration:
+        elif over:
             self.reaction.end()
             controller.stop()
 

@@ -1,11 +1,12 @@
 """QP reference-spreading control: tasks, limits, solver, modes, and what happens when a task is interrupted."""
 
 from impact_control.control.admittance import AdmittanceParameters
-from impact_control.control.contact_force import ContactForce
+from impact_control.control.contact_force import ContactForce, DesiredForce
 from impact_control.control.controller import ReferenceSpreadingController
 from impact_control.control.limits import Limit
 from impact_control.control.mode_machine import FurtherImpacts, ImpactCourse, ImpactStrategy, InterimEnd
 from impact_control.control.modes import RUNNING, Fault, Mode
+from impact_control.control.object_force import ObjectForce
 from impact_control.control.parameters import ControlParameters
 from impact_control.control.qp import AccelerationQP, QPStatus
 from impact_control.control.retreat import RetreatParameters
@@ -16,6 +17,7 @@ __all__ = [
     "AdmittanceParameters",
     "ContactForce",
     "ControlParameters",
+    "DesiredForce",
     "Fault",
     "FurtherImpacts",
     "ImpactCourse",
@@ -23,6 +25,7 @@ __all__ = [
     "InterimEnd",
     "Limit",
     "Mode",
+    "ObjectForce",
     "QPStatus",
     "ReferenceSpreadingController",
     "RetreatParameters",

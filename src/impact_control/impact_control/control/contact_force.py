@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from impact_control.compiled import compiled
+from impact_control.references import ReferenceColumns
 from impact_control.types import Matrix, Vector
 
 SLIDING_SPEED = 5e-3
@@ -32,6 +34,17 @@ def _press(
             torque[j] += jacobian[i, j] * wrench[i]
 
 
+class DesiredForce(Protocol):
+    """What the end-effector is to exert on what it touches after the impact, van Steen 2024 (26)."""
+
+    def exert(self, share: float, wanted: ReferenceColumns, jacobian: Matrix, wrench: Vector, torque: Vector) -> None:
+        """Write f, the wrench (6,) [N, Nm] on what is touched at E in axes of A, and J^T f, torque (n,) [Nm].
+
+        share [-] of the force; wanted: one sample of the reference of the motion. J (6, n), mixed frame E[A]. No
+        allocation.
+        """
+
+
 @dataclass(frozen=True, eq=False)
 class ContactForce:
     """Desired force of the end-effector on the surface.
@@ -54,6 +67,10 @@ class ContactForce:
         _press(
             share * self.magnitude, self.friction, self.normal, self.offset, sliding_velocity, jacobian, wrench, torque
         )
+
+    def exert(self, share: float, wanted: ReferenceColumns, jacobian: Matrix, wrench: Vector, torque: Vector) -> None:
+        """See `DesiredForce`: `press` while sliding at the velocity of the reference."""
+        self.press(share, wanted.velocity, jacobian, wrench, torque)
 
 
 NO_FORCE = ContactForce(0.0, 0.0, np.array([0.0, 0.0, 1.0]), np.zeros(3))

@@ -13,7 +13,7 @@ import numpy as np
 
 from impact_control.control import mode_machine
 from impact_control.control.admittance import AdmittanceParameters, JointAdmittance
-from impact_control.control.contact_force import NO_FORCE, ContactForce
+from impact_control.control.contact_force import NO_FORCE, DesiredForce
 from impact_control.control.decay import Decay
 from impact_control.control.mode_machine import Event, ModeState
 from impact_control.control.modes import RUNNING, Fault, Mode
@@ -53,7 +53,7 @@ class ReferenceSpreadingController:
         self._resumption = Resumption(n, p.period)
         self._state = ModeState()
         self._reference: ImpactReference | None = None
-        self._force = NO_FORCE
+        self._force: DesiredForce = NO_FORCE
         self.ante = ReferenceColumns.one_sample(n)
         self.post = ReferenceColumns.one_sample(n)
         self.fault = Fault.NONE
@@ -102,7 +102,7 @@ class ReferenceSpreadingController:
         self.pressing = False
         self.peak_torque_rate = 0.0
 
-    def start(self, reference: ImpactReference, force: ContactForce, time: float) -> None:
+    def start(self, reference: ImpactReference, force: DesiredForce, time: float) -> None:
         """Begin the task at `time` [s] of the samples' clock; `force` is exerted after the impact."""
         self._reference = reference
         self._force = force

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from impact_control.compiled import compiled
-from impact_control.control.contact_force import ContactForce
+from impact_control.control.contact_force import DesiredForce
 from impact_control.control.parameters import ControlParameters
 from impact_control.control.qp import AccelerationQP, QPStatus
 from impact_control.control.tasks import JointTask, OrientationTask, PositionTask, PostureTask, TaskStack
@@ -71,7 +71,7 @@ class TorqueLaw:
         self._pressing.fill(0.0)
 
     def serve_task(
-        self, wanted: ReferenceColumns, nominal: Matrix, gamma: float, force: ContactForce, share: float
+        self, wanted: ReferenceColumns, nominal: Matrix, gamma: float, force: DesiredForce, share: float
     ) -> None:
         """Ask for position, orientation and joint 1 of `wanted`, and for a share of the contact force.
 
@@ -85,7 +85,7 @@ class TorqueLaw:
         self._solve(self._pose, gamma)
 
     def serve_reference(
-        self, wanted: ReferenceColumns, nominal: Matrix, gamma: float, force: ContactForce, share: float
+        self, wanted: ReferenceColumns, nominal: Matrix, gamma: float, force: DesiredForce, share: float
     ) -> None:
         """Ask for a sample of a reference as `serve_task` does, or for its joint motion where that was chosen.
 
@@ -113,9 +113,9 @@ class TorqueLaw:
         self.orientation_error.fill(0.0)
         self._solve(self._joints, 1.0)
 
-    def _press(self, wanted: ReferenceColumns, force: ContactForce, share: float) -> None:
+    def _press(self, wanted: ReferenceColumns, force: DesiredForce, share: float) -> None:
         if share > 0.0:
-            force.press(share, wanted.velocity, self._dynamics.jacobian, self._wrench, self._pressing)
+            force.exert(share, wanted, self._dynamics.jacobian, self._wrench, self._pressing)
 
     def _solve(self, stack: TaskStack, gamma: float) -> None:
         stack.write(self._dynamics, gamma)

@@ -2,6 +2,7 @@
 
 from impact_control.robots import mounted_at
 from impact_control.simulation.build import build_simulation
+from impact_control.simulation.build_scene import SceneSimulation, build_scene_simulation
 from impact_control.simulation.command_gate import CommandGate, CommandState
 from impact_control.simulation.objects import Arm, Box, Pusher
 from impact_control.simulation.options import Backlash, PlantOptions
@@ -23,6 +24,7 @@ __all__ = [
     "PlantOptions",
     "Pusher",
     "Scene",
+    "SceneSimulation",
     "Sensors",
     "SimulatedArm",
     "SimulatedBox",
@@ -30,6 +32,7 @@ __all__ = [
     "Surface",
     "Touch",
     "TouchProfile",
+    "build_scene_simulation",
     "build_simulation",
     "inclined_plane",
     "mounted_at",

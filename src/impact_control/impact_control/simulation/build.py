@@ -6,8 +6,8 @@ import numpy as np
 
 from impact_control.impacts import ExponentialHuntCrossley
 from impact_control.references import initial_configuration
-from impact_control.robots import load_robot
-from impact_control.scenario import Scenario
+from impact_control.robots import RobotDescription, load_robot
+from impact_control.scenario import Scenario, SceneScenario
 from impact_control.simulation.command_gate import CommandGate
 from impact_control.simulation.options import Backlash, PlantOptions
 from impact_control.simulation.plant import FlexibleJointPlant
@@ -15,11 +15,13 @@ from impact_control.simulation.sensors import Sensors
 from impact_control.simulation.surface import Surface
 from impact_control.simulation.touch import Touch, TouchProfile
 
+_STREAMS = 1_000_003
+"""Between the seeds of two arms of one scene: further apart than anyone counts trials."""
+
 
 def build_simulation(scenario: Scenario) -> tuple[FlexibleJointPlant, Sensors, CommandGate]:
     """Return plant, sensors and command gate of the scenario's actual environment, at its initial configuration."""
     robot = load_robot(scenario.robot.model, scenario.robot.end_effector, scenario.robot.motor_inertia)
-    settings = scenario.simulation
     real = scenario.actual_environment.surface
     surface = (
         None
@@ -31,15 +33,7 @@ def build_simulation(scenario: Scenario) -> tuple[FlexibleJointPlant, Sensors, C
             friction=real.friction,
         )
     )
-    options = PlantOptions(
-        sample_period=scenario.control.period,
-        largest_step=settings.largest_step,
-        joint_friction=settings.joint_friction,
-        torque_loop=settings.torque_loop,
-        torque_filter=settings.torque_filter,
-        gravity_compensation=scenario.robot.gravity_compensated_by_robot,
-        backlash=Backlash(settings.backlash.gap, settings.backlash.damping, settings.backlash.dry_friction),
-    )
+    options = plant_options(scenario)
     touches = [
         Touch(touch.link, touch.point, touch.force, touch.start, touch.duration, TouchProfile(touch.profile))
         for touch in scenario.actual_environment.touches
@@ -49,7 +43,31 @@ def build_simulation(scenario: Scenario) -> tuple[FlexibleJointPlant, Sensors, C
     # Once through the kernels, so that nothing is compiled or loaded in the first period.
     plant.step(np.zeros_like(start))
     plant.reset(start, surface)
+    return plant, make_sensors(scenario, robot), make_gate(scenario, robot)
+
+
+def plant_options(scenario: Scenario | SceneScenario) -> PlantOptions:
+    """Return what a scenario leaves out of its plant or adds to it."""
+    settings = scenario.simulation
+    return PlantOptions(
+        sample_period=scenario.control.period,
+        largest_step=settings.largest_step,
+        joint_friction=settings.joint_friction,
+        torque_loop=settings.torque_loop,
+        torque_filter=settings.torque_filter,
+        gravity_compensation=scenario.robot.gravity_compensated_by_robot,
+        backlash=Backlash(settings.backlash.gap, settings.backlash.damping, settings.backlash.dry_friction),
+    )
+
+
+def make_sensors(scenario: Scenario | SceneScenario, robot: RobotDescription, stream: int = 0) -> Sensors:
+    """Return the sensors of an arm of a scenario; stream: number of the arm, each has noise of its own."""
+    settings = scenario.simulation
     delay = round(settings.measurement_delay / scenario.control.period)
-    sensors = Sensors(robot.noise, settings.noise, settings.seed, delay)
-    gate = CommandGate(robot.limits, settings.command_timeout, settings.lost_command_damping)
-    return plant, sensors, gate
+    return Sensors(robot.noise, settings.noise, settings.seed + _STREAMS * stream, delay)
+
+
+def make_gate(scenario: Scenario | SceneScenario, robot: RobotDescription) -> CommandGate:
+    """Return the command gate of an arm of a scenario."""
+    settings = scenario.simulation
+    return CommandGate(robot.limits, settings.command_timeout, settings.lost_command_damping)

@@ -1,0 +1,149 @@
+"""Arms that work together: what one finds in a sample holds for the others from the next one on."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+
+from impact_control.control import Fault, Mode, ObjectForce
+from impact_control.errors import InvalidInputError
+from impact_control.pipeline import Outcome
+from impact_control.references import ReferenceColumns
+from impact_control.scenario import load_scene
+from impact_control.team import Team, object_force, plan_scene
+
+PERIOD = 1e-3
+GRAVITY = np.array([0.0, 0.0, -9.81])
+
+
+PATIENT = {"reaction.on_unexpected_impact": "continue", "reaction.on_unexpected_post_impact": "continue"}
+OTHER = {"left": "right", "right": "left"}
+
+
+@functools.cache
+def plan(patient=False):
+    scene = load_scene("grab_parcel_1")
+    return plan_scene(scene.with_overrides(PATIENT) if patient else scene)
+
+
+class Bench:
+    """A team whose arms stand still where the task starts."""
+
+    def __init__(self, patient=False):
+        self.team = Team(plan(patient))
+        self.team.reset()
+        self.team.start()
+        self.count = 0
+
+    def tick(self, **torques):
+        """One sample of each arm, with an additional measured joint torque for those named."""
+        samples = {}
+        for name, arm in self.team.plan.arms.items():
+            q = arm.reference.initial_configuration
+            samples[name] = (q, np.zeros(7), self.team.pipelines[name].dynamics.gravity + torques.get(name, 0.0))
+        self.team.tick(self.count * PERIOD, samples)
+        self.count += 1
+
+    def ticks(self, count):
+        for _ in range(count):
+            self.tick()
+        return self
+
+    @property
+    def modes(self):
+        return {name: pipeline.controller.mode for name, pipeline in self.team.pipelines.items()}
+
+
+@pytest.mark.parametrize("first", ["left", "right"])
+def test_an_impact_of_one_arm_ends_the_ante_impact_mode_of_all(first):
+    bench = Bench(patient=True).ticks(3)
+    assert set(bench.modes.values()) == {Mode.ANTE}
+    bench.tick(**{first: 60.0})
+    assert bench.team.pipelines[first].impacts == 1
+    bench.tick()
+    assert set(bench.modes.values()) == {Mode.INTERIM}
+    assert bench.team.pipelines[OTHER[first]].impacts == 0, "its own is still to come, and to be judged"
+
+
+@pytest.mark.parametrize("first", ["left", "right"])
+def test_an_arm_that_stops_stops_all(first):
+    bench = Bench().ticks(3)
+    bench.tick(**{first: 60.0})  # an impact long before the nominal time
+    assert bench.modes[first] is Mode.STOPPED
+    bench.tick()
+    assert set(bench.modes.values()) == {Mode.STOPPED}
+    assert bench.team.outcome is Outcome.IMPACT_UNEXPECTED
+
+
+@pytest.mark.parametrize("first", ["left", "right"])
+def test_a_fault_of_one_arm_stops_the_others_and_is_the_outcome(first):
+    bench = Bench().ticks(3)
+    bench.tick(**{first: np.nan})
+    bench.tick()
+    pipelines = bench.team.pipelines
+    assert pipelines[first].controller.fault is Fault.STATE_NOT_FINITE
+    assert bench.modes[OTHER[first]] is Mode.STOPPED
+    assert pipelines[OTHER[first]].controller.fault is Fault.NONE
+    bench.ticks(600)
+    assert bench.team.finished
+    assert bench.team.outcome is Outcome.FAULT
+
+
+def test_a_fault_before_the_first_sample_of_the_task_keeps_the_others_from_starting():
+    bench = Bench()
+    bench.tick(left=np.nan)
+    bench.ticks(3)
+    assert bench.modes == {"left": Mode.FAULT, "right": Mode.STOPPED}
+
+
+def test_cancelling_stops_all():
+    bench = Bench().ticks(3)
+    bench.team.cancel()
+    bench.ticks(600)
+    assert set(bench.modes.values()) == {Mode.STOPPED}
+    assert bench.team.finished
+    assert bench.team.outcome is Outcome.CANCELLED
+
+
+def test_reactions_that_one_arm_does_alone_are_refused():
+    scene = load_scene("grab_parcel_1").with_overrides({"reaction.on_unexpected_impact": "admittance"})
+    with pytest.raises(InvalidInputError, match="admittance"):
+        Team(plan_scene(scene))
+
+
+def exerted(scene, arm, velocity, acceleration):
+    """The force (3,) on the object under a motion of the reference."""
+    wanted = ReferenceColumns.one_sample(7)
+    wanted.velocity[:], wanted.acceleration[:] = velocity, acceleration
+    wrench, torque = np.zeros(6), np.zeros(7)
+    jacobian = np.random.default_rng(1).normal(size=(6, 7))
+    force = object_force(scene, arm, GRAVITY, np.zeros(3))
+    force.exert(1.0, wanted, jacobian, wrench, torque)
+    np.testing.assert_allclose(torque, jacobian.T @ wrench, atol=1e-12)
+    np.testing.assert_array_equal(wrench[3:], 0.0)
+    return wrench[:3].copy()
+
+
+def test_arms_that_hold_an_object_give_it_what_newton_asks_for_and_clamp_it():
+    scene = load_scene("grab_juice_1")
+    acceleration = np.array([0.2, -0.1, 0.7])
+    forces = [exerted(scene, arm, np.zeros(3), acceleration) for arm in scene.arms]
+    np.testing.assert_allclose(sum(forces), 2.2 * (acceleration - GRAVITY), atol=1e-9)
+    left, right = forces
+    assert 0.5 * (right - left)[1] == pytest.approx(scene.task.post.force)
+
+
+def test_an_arm_that_pushes_overcomes_the_friction_of_the_table_and_no_weight():
+    scene = load_scene("push_juice_1")
+    force = exerted(scene, "left", [0.0, -0.3, 0.0], [0.0, 0.5, 0.0])
+    np.testing.assert_allclose(force, [0.0, 2.2 * 0.5 - 0.3 * 2.2 * 9.81, 0.0], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(exerted(scene, "left", np.zeros(3), np.zeros(3)), 0.0, atol=1e-12)
+
+
+def test_a_force_off_the_origin_has_its_moment():
+    force = ObjectForce(np.array([0.0, -10.0, 0.0]), 0.0, np.zeros(3), 0.0, np.array([0.1, 0.0, 0.02]))
+    wrench, torque = np.zeros(6), np.zeros(7)
+    force.exert(0.5, ReferenceColumns.one_sample(7), np.zeros((6, 7)), wrench, torque)
+    np.testing.assert_allclose(wrench, [0.0, -5.0, 0.0, 0.1, 0.0, -0.5], atol=1e-12)
