@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,9 +12,10 @@ import typer
 from impact_control.errors import ImpactControlError, InterruptedByUserError
 from impact_control.graph import Shape
 from impact_control.pipeline import Outcome
-from impact_control.scenario import available_scenarios, describe_schema, load_scenario
+from impact_control.scenario import Scenario, available_scenarios, available_scenes, describe_schema, load_any
 
 if TYPE_CHECKING:
+    from impact_control.nodes.runs import Run
     from impact_control.nodes.session import Progress
 
 app = typer.Typer(
@@ -41,26 +43,53 @@ def demo(
     output: OutputOption = Path("runs"),
 ) -> None:
     """Run one impact with the simulated arm: nodes, bag, report."""
-    from impact_control.nodes.runs import new_run_directory, run_scenario, stoppable
-    from impact_control.recording.table import summary_text
+    from impact_control.nodes.runs import new_run_directory, run_scenario, run_scene, stoppable
 
-    name = load_scenario(scenario).name
-    directory = new_run_directory(output, name)
-    line = ProgressLine(name)
+    loaded = load_any(scenario)
+    scene = not isinstance(loaded, Scenario)
+    directory = new_run_directory(output, loaded.name)
+    line = ProgressLine(loaded.name)
     with stoppable() as stop:
         try:
-            run = run_scenario(
-                scenario, directory, shape=shape, lockstep=lockstep, seed=seed,
-                stop_requested=stop, on_progress=line.progress, on_stage=line.stage,
-            )  # fmt: skip
+            if scene:
+                runs = run_scene(
+                    scenario, directory, lockstep=lockstep, seed=seed,
+                    stop_requested=stop, on_progress=line.progress, on_stage=line.stage,
+                )  # fmt: skip
+            else:
+                run = run_scenario(
+                    scenario, directory, shape=shape, lockstep=lockstep, seed=seed,
+                    stop_requested=stop, on_progress=line.progress, on_stage=line.stage,
+                )  # fmt: skip
+                runs = {"": run}
         finally:
             line.end()
-    typer.echo(summary_text(run.summary, color=sys.stdout.isatty()))
-    typer.echo(f"Task: {run.result.outcome.name.replace('_', ' ').lower()} ({run.result.summary})")
-    typer.echo(f"Report: {run.report}")
+    for arm, run in runs.items():
+        _tell_run(arm, run)
+    if scene:
+        _tell_objects(directory / "bag")
     typer.echo(f"Bag:    {directory / 'bag'}")
-    if run.result.outcome is Outcome.FAULT:
+    if any(run.result.outcome is Outcome.FAULT for run in runs.values()):
         raise typer.Exit(1)
+
+
+def _tell_run(arm: str, run: Run) -> None:
+    """Print how the run of an arm went."""
+    from impact_control.recording.table import summary_text
+
+    typer.echo(summary_text(run.summary, color=sys.stdout.isatty()))
+    outcome = run.result.outcome.name.replace("_", " ").lower()
+    typer.echo(f"Task{f' of {arm}' if arm else ''}: {outcome} ({run.result.summary})")
+    typer.echo(f"Report: {run.report}")
+
+
+def _tell_objects(bag: Path) -> None:
+    """Print where the objects of a scene went."""
+    from impact_control.evaluation import object_moves
+
+    for name, (way, turn) in object_moves(bag).items():
+        x, y, z = way
+        typer.echo(f"Object {name}: moved by {x:.3f}, {y:.3f}, {z:.3f} m, turned by {math.degrees(turn):.1f} deg")
 
 
 @app.command("report")
@@ -69,7 +98,7 @@ def report_again(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where the report goes.")] = None,
 ) -> None:
     """Write the report of a recorded run again."""
-    from impact_control.evaluation import evaluate, report
+    from impact_control.evaluation import evaluate_arms, report
     from impact_control.recording.bag import recover
     from impact_control.recording.table import summary_text
 
@@ -79,10 +108,11 @@ def report_again(
     recovered = recover(directory)
     if recovered:
         typer.echo(f"the recording was cut off; {recovered} messages were recovered")
-    target = output or directory.parent
-    summary = report(evaluate(directory), target)
-    typer.echo(summary_text(summary, color=sys.stdout.isatty()))
-    typer.echo(f"Report: {target / 'report.html'}")
+    for arm, evaluation in evaluate_arms(directory).items():
+        target = (output or directory.parent) / arm
+        typer.echo(summary_text(report(evaluation, target), color=sys.stdout.isatty()))
+        typer.echo(f"Report: {target / 'report.html'}")
+    _tell_objects(directory)
 
 
 @app.command()
@@ -93,8 +123,8 @@ def scenarios(
     if schema:
         typer.echo(describe_schema())
         return
-    for name in available_scenarios():
-        typer.echo(f"{name:20s} {load_scenario(name).description}")
+    for name in (*available_scenarios(), *available_scenes()):
+        typer.echo(f"{name:20s} {load_any(name).description}")
 
 
 @app.command()

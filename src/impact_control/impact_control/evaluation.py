@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,7 @@ from impact_control.recording.summary import RunSummary
 from impact_control.recording.topics import METADATA_NAME, Topics
 from impact_control.references import rigid_impact_map
 from impact_control.robots import Dynamics, InertiaModel, RobotDescription, load_robot, lowest_points
-from impact_control.scenario import Scenario, scenario_from_text
+from impact_control.scenario import Scenario, SceneScenario, any_from_text, arm_scenario
 from impact_control.types import Matrix, Vector
 
 INERTIA_NAMES = {
@@ -35,29 +35,51 @@ INERTIA_NAMES = {
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What was found out about a recorded run; `comparison` is None where there was no impact."""
+    """What was found out about the recorded run of an arm; `comparison` is None where there is nothing to compare."""
 
     recording: Recording
     scenario: Scenario
     analysis: RunAnalysis
-    comparison: PostImpactComparison | None
+    comparison: PostImpactComparison | None = None
 
 
-def recorded_scenario(recording: Recording) -> Scenario:
-    """Return the scenario that the recorder kept in the bag. Raises InvalidInputError when there is none."""
+def recorded_scenario(recording: Recording) -> Scenario | SceneScenario:
+    """Return the scenario or scene that the recorder kept in the bag. Raises InvalidInputError when there is none."""
     text = recording.metadata.get(METADATA_NAME, {}).get("scenario", "")
     if not text:
         raise InvalidInputError("bag", str(recording.directory), "a bag of this stack's recorder, with its scenario")
-    return scenario_from_text(text, str(recording.directory))
+    return any_from_text(text, str(recording.directory))
 
 
 def evaluate(bag: Path) -> Evaluation:
-    """Analyse a bag of this stack's recorder."""
+    """Analyse a bag of one arm; see `evaluate_arms`. Raises InvalidInputError when there are several."""
+    evaluations = evaluate_arms(bag)
+    if len(evaluations) > 1:
+        raise InvalidInputError("bag", str(bag), f"a bag of one arm, this has {', '.join(evaluations)}")
+    return next(iter(evaluations.values()))
+
+
+def evaluate_arms(bag: Path) -> dict[str, Evaluation]:
+    """Analyse a bag of this stack's recorder: every arm of a scene by its name, the arm of a scenario as "".
+
+    The impact of an arm of a scene is not compared with predictions: it depends on the other arms.
+    """
     recording = read_bag(bag)
     scenario = recorded_scenario(recording)
-    robot = load_robot(scenario.robot.model, scenario.robot.end_effector, scenario.robot.motor_inertia)
-    analysis = analyse(recording, limits=CommandLimits(robot.limits.torque, robot.limits.torque_rate))
-    return Evaluation(recording, scenario, analysis, compare_predictions(recording, analysis, scenario, robot))
+    if isinstance(scenario, Scenario):
+        alone = _evaluate_arm(recording, scenario)
+        comparison = compare_predictions(recording, alone.analysis, scenario, _robot(scenario))
+        return {"": replace(alone, comparison=comparison)}
+    return {arm: _evaluate_arm(recording.of_arm(arm), arm_scenario(scenario, arm)) for arm in scenario.arms}
+
+
+def _evaluate_arm(recording: Recording, scenario: Scenario) -> Evaluation:
+    limits = _robot(scenario).limits
+    return Evaluation(recording, scenario, analyse(recording, limits=CommandLimits(limits.torque, limits.torque_rate)))
+
+
+def _robot(scenario: Scenario) -> RobotDescription:
+    return load_robot(scenario.robot.model, scenario.robot.end_effector, scenario.robot.motor_inertia)
 
 
 def report(evaluation: Evaluation, output: Path) -> RunSummary:
@@ -69,6 +91,19 @@ def report(evaluation: Evaluation, output: Path) -> RunSummary:
         comparison=evaluation.comparison,
         envelope=envelope_of(evaluation.recording, evaluation.scenario),
     )
+
+
+def object_moves(bag: Path) -> dict[str, tuple[Vector, float]]:
+    """Return how far each recorded object of a scene was moved (3,) [m], frame A, and turned [rad], start to end."""
+    recording = read_bag(bag)
+    moves = {}
+    for topic in recording.topics:
+        if "/simulation/objects/" in topic and topic in recording:
+            poses = recording.series(topic)
+            place, turn = poses["pose.position"], poses["pose.orientation"]
+            cosine = min(1.0, abs(float(turn[0] @ turn[-1])))
+            moves[topic.rsplit("/", 1)[-1]] = (place[-1] - place[0], 2.0 * float(np.arccos(cosine)))
+    return moves
 
 
 def compare_predictions(

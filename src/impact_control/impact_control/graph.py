@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -27,12 +27,21 @@ class Duty(Enum):
 
 @dataclass(frozen=True)
 class NodeSpec:
-    """One process: executable of the package (also a module of `impact_control.nodes`), node name, parameters."""
+    """One process: executable of the package (also a module of `impact_control.nodes`), node name, parameters.
+
+    namespace: of the node below that of the graph; "" for the same.
+    """
 
     name: str
     executable: str
     duty: Duty
     parameters: Mapping[str, object] = field(default_factory=dict)
+    namespace: str = ""
+
+    @property
+    def path(self) -> str:
+        """Name of the node as seen from the namespace of the graph."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
 NODE_ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -45,6 +54,8 @@ RECORDED_AT_LEAST = ("joint_states", "effort_controller/commands", "impact/exter
 def describe_graph(
     scenario: str,
     *,
+    arms: Sequence[str] = (),
+    objects: Sequence[str] = (),
     shape: Shape = Shape.COMPOSED,
     simulate: bool = True,
     lockstep: bool = False,
@@ -53,23 +64,35 @@ def describe_graph(
 ) -> tuple[NodeSpec, ...]:
     """Return the nodes for a scenario, in the order in which they are to be started.
 
-    scenario: name or path. simulate: with the embedded simulator as the robot side. lockstep: the simulator
-    waits for the command of each sample; it then starts paused. seed: of the sensor noise; None: the
-    scenario's. record: with a recorder, which needs its `directory` set before it is activated.
+    scenario: name or path. arms: of a scene, by name: each gets a namespace and a loop of its own, which hears of the
+    others; the references of a scene come with their impact, so no predictor is needed. objects: of a scene, to
+    record. simulate: with the embedded simulator as the robot side. lockstep: the simulator waits for the command of
+    each sample; it then starts paused. seed: of the sensor noise; None: the scenario's. record: with a recorder, which
+    needs its `directory` set before it is activated.
     """
     if lockstep and not simulate:
         raise InvalidInputError("lockstep", lockstep, "False without the simulator: a robot does not wait")
+    if arms and shape is not Shape.COMPOSED:
+        raise InvalidInputError("shape", shape.value, f"{Shape.COMPOSED.value} for scenes: one process an arm")
     common = {"scenario": scenario}
     patience = {"state_patience": 0.0} if lockstep else {}
     nodes: list[NodeSpec] = []
     if record:
-        truth = ["simulation/truth"] if simulate else []
-        nodes.append(NodeSpec("recorder", "recorder", Duty.RECORDER, {"required": [*RECORDED_AT_LEAST, *truth]}))
+        topics = [*RECORDED_AT_LEAST, *(["simulation/truth"] if simulate else [])]
+        required = [f"{arm}/{topic}" for arm in arms for topic in topics] or topics
+        parameters = {"required": required, "arms": ",".join(arms), "objects": ",".join(objects)}
+        nodes.append(NodeSpec("recorder", "recorder", Duty.RECORDER, parameters))
     if simulate:
         parameters = {
             **common, "seed": -1 if seed is None else seed, "lockstep": lockstep, "start_paused": lockstep,
         }  # fmt: skip
         nodes.append(NodeSpec("simulator", "simulator", Duty.ROBOT, parameters))
+    for arm in arms:
+        partners = ",".join(other for other in arms if other != arm)
+        parameters = {**common, **patience, "arm": arm, "partners": partners}
+        nodes.append(NodeSpec("impact_loop", "loop", Duty.LOOP, parameters, arm))
+    if arms:
+        return tuple(nodes)
     nodes.append(NodeSpec("predictor", "predictor", Duty.SERVICE, common))
     if shape is Shape.COMPOSED:
         nodes.append(NodeSpec("impact_loop", "loop", Duty.LOOP, {**common, **patience}))

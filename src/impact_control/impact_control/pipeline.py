@@ -127,6 +127,7 @@ class Pipeline:
         self._admittance = admittance_parameters(scenario)
         self._touched = False
         self._armed: tuple[ImpactReference, DesiredForce] | None = None
+        self._begin = -math.inf
         self._duration = 0.0
         self._hold = False
         self._task_running = False
@@ -173,14 +174,16 @@ class Pipeline:
         force: DesiredForce | None = None,
         *,
         hold: bool = False,
+        begin: float = -math.inf,
     ) -> None:
-        """Arm a task: it begins with the next sample. Needs a controller.
+        """Arm a task: it begins with the next sample, or with the first at `begin` [s] or later. Needs a controller.
 
         force: exerted after the impact; None: what the scenario asks for on its surface. hold: whether the arm goes on
         with the end of the post-impact reference and with the force when the task is over, instead of stopping.
         """
         self.scenario = scenario
         self._hold = hold
+        self._begin = begin
         self._duration = scenario.task.duration
         if self.classifier is not None:
             self.classifier.parameters = classifier_parameters(scenario)
@@ -245,7 +248,7 @@ class Pipeline:
             return
         dynamics = self.dynamics
         dynamics.update(position, velocity)
-        if self._armed is not None and self.controller is not None:
+        if self._armed is not None and self.controller is not None and time >= self._begin:
             self.controller.start(*self._armed, time)
             self._armed = None
             self._task_running = True

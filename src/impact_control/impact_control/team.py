@@ -34,12 +34,16 @@ _WORST_FIRST = (
 
 @dataclass(frozen=True, eq=False)
 class ArmPlan:
-    """What one arm of a team is to do: its robot, its own scenario, its reference, the force on the object."""
+    """What one arm is to do: its robot, its own scenario, its reference, the force that it exerts after the impact.
+
+    hold: whether it goes on with the end of the reference and with the force when the task is over.
+    """
 
     robot: RobotDescription
     scenario: Scenario
     reference: ImpactReference
     force: DesiredForce
+    hold: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +60,15 @@ def plan_scene(scene: SceneScenario) -> TeamPlan:
     robots = scene_robots(scene)
     reference = build_scene_reference(scene, robots)
     arms = {
-        name: ArmPlan(robot, arm_scenario(scene, name), reference.arms[name], object_force(scene, name, robot.gravity,
-                      reference.arms[name].geometry.contact_offset))
+        name: ArmPlan(
+            robot,
+            arm_scenario(scene, name),
+            reference.arms[name],
+            object_force(scene, name, robot.gravity, reference.arms[name].geometry.contact_offset),
+            scene.task.post.hold,
+        )
         for name, robot in robots.items()
-    }  # fmt: skip
+    }
     return TeamPlan(scene, arms, reference)
 
 
@@ -106,7 +115,7 @@ class Team:
         """Arm the task of every arm: it begins with the next sample."""
         for name, pipeline in self.pipelines.items():
             arm = self.plan.arms[name]
-            pipeline.start(arm.reference, arm.scenario, arm.force, hold=self.plan.scene.task.post.hold)
+            pipeline.start(arm.reference, arm.scenario, arm.force, hold=arm.hold)
 
     def cancel(self) -> None:
         """Stop the task of every arm."""

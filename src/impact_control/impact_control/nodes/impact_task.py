@@ -16,15 +16,16 @@ from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 
+from impact_control.assignment import assigned, plan_arm
 from impact_control.control import Mode, ReferenceSpreadingController
 from impact_control.errors import ImpactControlError
 from impact_control.nodes import topics
-from impact_control.nodes.messages import set_xyz
+from impact_control.nodes.messages import nanoseconds, set_xyz
 from impact_control.nodes.writers import ClassificationWriter
 from impact_control.pipeline import Outcome, Pipeline
-from impact_control.references import ImpactReference, build_reference
-from impact_control.robots import InertiaModel, RobotDescription
-from impact_control.scenario import Scenario, load_scenario
+from impact_control.robots import InertiaModel, RobotDescription, stand_alike
+from impact_control.scenario import Scenario
+from impact_control.team import ArmPlan
 from impact_control.types import Vector
 
 PREDICTION_PATIENCE = 5.0
@@ -41,11 +42,11 @@ class PredictedByService:
 
 @dataclass(frozen=True)
 class PreparedTask:
-    """A task whose reference is built: all that the loop needs to start it."""
+    """A task whose reference is built: all that the loop needs to start it. begin: stamp [ns], 0 for at once."""
 
-    scenario: Scenario
-    reference: ImpactReference
+    plan: ArmPlan
     writer: ClassificationWriter
+    begin: int
 
 
 class Arm(Protocol):
@@ -76,15 +77,19 @@ def _entry(scenario: Scenario, key: str) -> Any:
 class ImpactTaskServer:
     """One task at a time, for a pipeline with a controller."""
 
-    def __init__(self, node: Node, arm: Arm, pipeline: Pipeline, robot: RobotDescription, scenario: Scenario) -> None:
+    def __init__(
+        self, node: Node, arm: Arm, pipeline: Pipeline, robot: RobotDescription, scenario: Scenario, source: str, name: str
+    ) -> None:
+        """Offer the action. source: of the scenario, a name or a path; name: of the arm in its scene, else ""."""
         self._log = node.get_logger()
         self._arm = arm
+        self._source = source
+        self._name = name
         self._pipeline = pipeline
         self._robot = robot
         self._scenario = scenario
         self._open = False
         self._goal: ServerGoalHandle | None = None
-        self._goal_scenario = scenario
         self._building = False
         self._built: PreparedTask | str | None = None
         self._end_reason = ""
@@ -153,22 +158,25 @@ class ImpactTaskServer:
         return GoalResponse.ACCEPT
 
     def _refusal(self, name: str) -> str:
-        """Why a goal is refused, or nothing; then the scenario of the goal is loaded."""
+        """Why a goal is refused, or nothing."""
         if not self._open:
             return "the controller is not active"
         if self._goal is not None or self._building:
             return "another task is running"
         if self._controller.mode is Mode.FAULT:
             return f"fault {self._controller.fault.name}; deactivate and activate to clear it"
+        if not name:
+            return ""
         try:
-            scenario = load_scenario(name) if name else self._scenario
+            scenario, robot = assigned(name, self._name)
         except ImpactControlError as error:
             return str(error)
         for key in BUILT_IN:
             here, there = (_entry(one, key) for one in (self._scenario, scenario))
             if here != there:
                 return f"scenario {scenario.name!r} needs another {key} than this node was configured with"
-        self._goal_scenario = scenario
+        if not stand_alike(robot, self._robot):
+            return f"in scenario {scenario.name!r} the arm stands elsewhere than this node was configured for"
         return ""
 
     def _on_cancel(self, goal: ServerGoalHandle) -> CancelResponse:
@@ -187,17 +195,17 @@ class ImpactTaskServer:
         self._built = None
         # The first message of a kind is slow to send: better now than when the task runs.
         goal.publish_feedback(ExecuteImpactTask.Feedback(mode=int(Mode.IDLE)))
-        threading.Thread(target=self._build, args=(self._goal_scenario,), daemon=True).start()
+        threading.Thread(target=self._build, args=(goal.request,), daemon=True).start()
 
     # ------------------------------------------------------------------ the reference, in a thread of its own
 
-    def _build(self, scenario: Scenario) -> None:
+    def _build(self, request: ExecuteImpactTask.Goal) -> None:
         """Prepare a task, without the loop's real-time priority: the loop goes on holding meanwhile."""
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
         try:
-            reference = build_reference(scenario, self._robot, self._predict)
-            writer = ClassificationWriter(scenario, len(self._robot.joint_names))
-            self._built = PreparedTask(scenario, reference, writer)
+            plan = plan_arm(request.scenario or self._source, self._name, self._predict)
+            writer = ClassificationWriter(plan.scenario, len(self._robot.joint_names))
+            self._built = PreparedTask(plan, writer, nanoseconds(request.begin))
         except ImpactControlError as error:
             self._built = f"no reference: {error}"
 

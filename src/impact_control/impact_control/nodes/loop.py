@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import sys
 import time
 
@@ -19,8 +20,9 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from impact_control.assignment import assigned
 from impact_control.classification import Verdict
-from impact_control.control import Fault, Mode, ReferenceSpreadingController
+from impact_control.control import RUNNING, Fault, Mode, ReferenceSpreadingController
 from impact_control.errors import ImpactControlError
 from impact_control.nodes import qos, runtime, topics
 from impact_control.nodes.commands import CommandWriter
@@ -28,6 +30,7 @@ from impact_control.nodes.diagnostics import LoopDiagnostics
 from impact_control.nodes.impact_task import ImpactTaskServer, PreparedTask
 from impact_control.nodes.joint_states import JointStateReader
 from impact_control.nodes.messages import FirstOfEvent, nanoseconds, to_stamp
+from impact_control.nodes.partners import Partners
 from impact_control.nodes.writers import (
     ClassificationWriter,
     ExternalTorqueWriter,
@@ -37,8 +40,7 @@ from impact_control.nodes.writers import (
 )
 from impact_control.parts import rate_threshold
 from impact_control.pipeline import Pipeline, warm_up
-from impact_control.robots import load_robot
-from impact_control.scenario import Scenario, load_scenario
+from impact_control.scenario import Scenario
 
 STATUS_PERIOD = 10
 """Samples between two messages of the status, unless mode or fault change. Every message that leaves the loop
@@ -73,6 +75,14 @@ class LoopNode(LifecycleNode):
                 floating_point_range=[FloatingPointRange(from_value=0.0, to_value=10.0)],
             ),
         )
+        self.declare_parameter(
+            "arm", "", describe(description="which arm of a scene this node controls; empty for one-arm scenarios")
+        )
+        self.declare_parameter(
+            "partners",
+            "",
+            describe(description="namespaces beside this one, separated by commas, of the other arms at the object"),
+        )
         self._active = False
         self._pipeline: Pipeline | None = None
 
@@ -81,12 +91,8 @@ class LoopNode(LifecycleNode):
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Load the scenario, build the pipeline, open the topics."""
         try:
-            self._scenario: Scenario = load_scenario(self._text("scenario"))
-            self._robot = load_robot(
-                self._scenario.robot.model,
-                self._scenario.robot.end_effector,
-                self._scenario.robot.motor_inertia,
-            )
+            self._scenario: Scenario
+            self._scenario, self._robot = assigned(self._text("scenario"), self._text("arm"))
             self._detects, self._classifies, self._controls = (
                 bool(self.get_parameter(part).value) for part in ("detect", "classify", "control")
             )
@@ -155,6 +161,7 @@ class LoopNode(LifecycleNode):
             self.destroy_subscription(subscription)
         for publisher in self._publishers_here:
             self.destroy_publisher(publisher)
+        self._partners.destroy()
         if self._controls:
             self._tasks.destroy()
         return TransitionCallbackReturn.SUCCESS
@@ -197,7 +204,11 @@ class LoopNode(LifecycleNode):
                 self._reference_publisher,
                 self._status_publisher,
             ]
-            self._tasks = ImpactTaskServer(self, self, pipeline, self._robot, self._scenario)
+            source, name = self._text("scenario"), self._text("arm")
+            self._tasks = ImpactTaskServer(self, self, pipeline, self._robot, self._scenario, source, name)
+        names = [name for name in self._text("partners").split(",") if name]
+        self._partners = Partners(self, names, self._on_partner_impact, self._on_partner_stop)
+        self._told_partner = ""
         self._slow_timer = self.create_timer(0.05, self._on_slow_timer)
         self._diagnostics_timer = self.create_timer(1.0, self._on_diagnostics)
 
@@ -296,12 +307,39 @@ class LoopNode(LifecycleNode):
             self._last_classification = message
             pipeline.verdict(Verdict(message.impact), Verdict(message.post_impact))
 
+    # ------------------------------------------------------------------ other arms at the same object
+
+    def _on_partner_impact(self, time: int) -> None:
+        seconds = self._in_task(time)
+        if seconds is not None:
+            required(self._pipeline).partner_touched(seconds)
+
+    def _on_partner_stop(self, name: str, time: int) -> None:
+        # A stop of before this task is none of it.
+        if self._in_task(time) is not None and required(self._pipeline).controller is not None:
+            required(self._pipeline).stop_with_partner()
+            self._told_partner = name
+
+    def _in_task(self, time: int) -> float | None:
+        """Return a time [ns] in seconds of the pipeline's clock, None when it is not in a task that runs."""
+        pipeline = self._pipeline
+        if not self._active or pipeline is None or self._base is None or pipeline.controller is None:
+            return None
+        seconds = (time - self._base) * 1e-9
+        runs = pipeline.task_active and not pipeline.armed and pipeline.controller.mode in RUNNING
+        return seconds if runs and seconds >= pipeline.controller.start_time else None
+
     # ------------------------------------------------------------------ what the action asks for
 
     def start_task(self, task: PreparedTask) -> str:
-        """Start a task with the next sample. Returns why that is refused, else nothing."""
+        """Start a task with the next sample, or at its begin. Returns why that is refused, else nothing."""
         pipeline = required(self._pipeline)
-        reference = task.reference
+        reference, begin = task.plan.reference, -math.inf
+        if task.begin and self._base is not None:
+            begin = (task.begin - self._base) * 1e-9
+            late = (self._reader.stamp - task.begin) * 1e-9
+            if late > 0.0:
+                return f"the reference was ready {late:.2f} s after the task was to begin: let it begin later"
         away = np.abs(self._reader.position - reference.initial_configuration)
         if self._samples > 0 and away.max() > START_TOLERANCE:
             joint = int(away.argmax())
@@ -312,8 +350,8 @@ class LoopNode(LifecycleNode):
             )
         self._verdicts = task.writer
         self._last_classification = ImpactClassification()
-        self._references.start(task.scenario, reference)
-        pipeline.start(reference, task.scenario)
+        self._references.start(task.plan.scenario, reference)
+        pipeline.start(reference, task.plan.scenario, task.plan.force, hold=task.plan.hold, begin=begin)
         if pipeline.classifier is not None:
             self._classification_publisher.publish(self.classification())
         return ""
@@ -360,6 +398,9 @@ class LoopNode(LifecycleNode):
             pipeline.end_after_fault()
 
     def _tell(self, mode: Mode, fault: Fault, impacts: int) -> None:
+        if self._told_partner:
+            self.get_logger().warning(f"stopped, because {self._told_partner} did")
+            self._told_partner = ""
         if (mode, fault, impacts) == self._told:
             return
         told_mode, told_fault, _ = self._told

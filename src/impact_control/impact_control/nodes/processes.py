@@ -32,7 +32,7 @@ class Death:
 
 
 class Processes:
-    """The processes of a graph, by node name. Their output goes to one log file each in `log_directory`.
+    """The processes of a graph, by `NodeSpec.path`. Their output goes to one log file each in `log_directory`.
 
     real_time: whether nodes with a clock to keep may ask for real-time scheduling.
     """
@@ -51,13 +51,13 @@ class Processes:
     def start(self, spec: NodeSpec) -> None:
         """Start a node. It ends with this process, however this process ends."""
         arguments = ["--ros-args", "-r", f"__node:={spec.name}"]
-        if self._namespace:
-            arguments += ["-r", f"__ns:=/{self._namespace.strip('/')}"]
+        if namespace := "/".join(part for part in (self._namespace.strip("/"), spec.namespace) if part):
+            arguments += ["-r", f"__ns:=/{namespace}"]
         for key, value in spec.parameters.items():
             arguments += ["-p", f"{key}:={_parameter_text(value)}"]
         self._log_directory.mkdir(parents=True, exist_ok=True)
-        with self.log_file(spec.name).open("ab") as log:
-            self._children[spec.name] = subprocess.Popen(
+        with self.log_file(spec.path).open("ab") as log:
+            self._children[spec.path] = subprocess.Popen(
                 [sys.executable, "-m", f"impact_control.nodes.{spec.executable}", *arguments],
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -69,7 +69,7 @@ class Processes:
 
     def log_file(self, name: str) -> Path:
         """Where the output of a node goes."""
-        return self._log_directory / f"{name}.log"
+        return self._log_directory / f"{name.replace('/', '_')}.log"
 
     def pid(self, name: str) -> int:
         """Process id of a node."""

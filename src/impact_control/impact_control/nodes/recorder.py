@@ -6,6 +6,7 @@ import sys
 import time
 
 from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped
 from impact_msgs.msg import (
     ControllerReference,
     ControllerStatus,
@@ -39,7 +40,13 @@ TOPICS: dict[str, tuple[type, QoSProfile, OfferedQos]] = {
     topics.CLASSIFICATION: (ImpactClassification, qos.EVENT, OfferedQos("reliable", "transient_local", 50)),
     topics.DIAGNOSTICS: (DiagnosticArray, QoSProfile(depth=50), OfferedQos("reliable", depth=10)),
 }
-"""What is recorded: type, quality of service of the subscription, and of the publisher for replay."""
+"""What is recorded of an arm: type, quality of service of the subscription, and of the publisher for replay."""
+
+SHARED = (topics.DIAGNOSTICS,)
+"""Those of them that the arms of a scene have in common."""
+
+OBJECT = (PoseStamped, qos.RECORD, OfferedQos("best_effort"))
+"""The same for the pose of an object."""
 
 CONNECTION_PATIENCE = 10.0
 """[s] the publishers of the required topics may take to be found."""
@@ -62,15 +69,29 @@ class RecorderNode(LifecycleNode):
             list(RECORDED_AT_LEAST),
             ParameterDescriptor(description="topics that must have a publisher before a recording begins"),
         )
+        self.declare_parameter(
+            "arms", "", ParameterDescriptor(description="arms of a scene, separated by commas; empty: one arm")
+        )
+        self.declare_parameter(
+            "objects", "", ParameterDescriptor(description="objects of a scene whose poses are recorded, by commas")
+        )
         self._bag: BagWriter | None = None
+        self._topics: dict[str, tuple[type, QoSProfile, OfferedQos]] = {}
         self._slots: list[tuple[Slot, str]] = []
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Subscribe to everything; nothing is written yet."""
         self._inbox = Inbox(self)
+        arms, objects = (self._names(parameter) for parameter in ("arms", "objects"))
+        self._topics = {
+            topic if topic in SHARED else topics.of_arm(arm, topic): how
+            for arm in arms or [""]
+            for topic, how in TOPICS.items()
+        }
+        self._topics |= {f"{topics.OBJECTS}/{name}": OBJECT for name in objects}
         self._slots = [
             (self._inbox.subscribe(kind, topic, profile, raw=True), _type_name(kind))
-            for topic, (kind, profile, _) in TOPICS.items()
+            for topic, (kind, profile, _) in self._topics.items()
         ]
         return TransitionCallbackReturn.SUCCESS
 
@@ -96,7 +117,7 @@ class RecorderNode(LifecycleNode):
                         "scenario": str(self.get_parameter("scenario_yaml").value),
                     }
                 },
-                qos={self.resolve_topic_name(topic): offered for topic, (_, _, offered) in TOPICS.items()},
+                qos={self.resolve_topic_name(topic): offered for topic, (_, _, offered) in self._topics.items()},
             )
         except (ImpactControlError, OSError) as error:
             self.get_logger().error(f"cannot record: {error}")
@@ -113,6 +134,9 @@ class RecorderNode(LifecycleNode):
         """Complete the bag."""
         self.close()
         return TransitionCallbackReturn.SUCCESS
+
+    def _names(self, parameter: str) -> list[str]:
+        return [name for name in str(self.get_parameter(parameter).value).split(",") if name]
 
     def close(self) -> None:
         """Complete the bag, if one is open."""

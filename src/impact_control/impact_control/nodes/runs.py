@@ -10,12 +10,12 @@ from datetime import datetime
 from pathlib import Path
 from types import FrameType
 
-from impact_control.evaluation import evaluate, report
+from impact_control.evaluation import evaluate, evaluate_arms, report
 from impact_control.graph import Shape, describe_graph
 from impact_control.nodes.environment import isolate
 from impact_control.nodes.session import Progress, Session, TaskResult
 from impact_control.recording.summary import RunSummary
-from impact_control.scenario import Scenario, load_scenario
+from impact_control.scenario import Scenario, load_scenario, load_scene
 
 TASK_PATIENCE = 60.0
 """[s] of wall time beyond which a task is given up."""
@@ -103,6 +103,39 @@ def run_scenario(
         session.record(None)
     on_stage("writing the report")
     return Run(directory, result, report(evaluate(bag), directory))
+
+
+def run_scene(
+    scene: str,
+    directory: Path,
+    *,
+    lockstep: bool = False,
+    seed: int | None = None,
+    stop_requested: Callable[[], bool] = lambda: False,
+    on_progress: Callable[[Progress], None] | None = None,
+    on_stage: Callable[[str], None] = lambda text: None,
+) -> dict[str, Run]:
+    """Run a scene on a fresh graph with simulated arms and objects; the runs of the arms by name.
+
+    Bag and logs go into `directory`, the report of an arm into a directory of its name there. Raises as `run_scenario`.
+    """
+    loaded = load_scene(scene).with_overrides({} if seed is None else {"simulation.seed": seed})
+    isolate(directory / "log")
+    bag = directory / "bag"
+    objects = [name for name, box in loaded.actual_environment.objects.items() if box is not None]
+    specs = describe_graph(scene, arms=tuple(loaded.arms), objects=objects, lockstep=lockstep, seed=seed)
+    with Session(specs, directory / "log", stop_requested=stop_requested) as session:
+        on_stage("starting the nodes")
+        session.start(bag, loaded.to_yaml())
+        on_stage("planning")
+        results = session.run_tasks(scene, timeout=TASK_PATIENCE, on_progress=on_progress)
+        on_stage("stopping the nodes")
+        session.record(None)
+    on_stage("writing the reports")
+    return {
+        arm: Run(directory / arm, results[arm], report(evaluation, directory / arm))
+        for arm, evaluation in evaluate_arms(bag).items()
+    }
 
 
 def resolved(scenario: str, seed: int | None) -> Scenario:

@@ -28,12 +28,17 @@ from impact_control.errors import ImpactControlError, InterruptedByUserError
 from impact_control.graph import Duty, NodeSpec
 from impact_control.nodes import topics
 from impact_control.nodes.calls import CALL_PATIENCE, START_PATIENCE, Caller
+from impact_control.nodes.messages import to_stamp
 from impact_control.nodes.processes import Death, Processes
 from impact_control.pipeline import Outcome
 from impact_control.recording.bag import recover
 
 STANDSTILL_TIME = 0.35
 """[s] the robot side is left running without the controller, so that the arm comes to a damped rest."""
+
+
+PLANNING_TIME_NS = 5_000_000_000
+"""Between sending the goals to the arms of a scene and the sample at which they begin: each plans for itself."""
 
 
 class GraphError(ImpactControlError):
@@ -86,7 +91,7 @@ class Session:
         namespace: str = "",
         stop_requested: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._specs = {spec.name: spec for spec in specs}
+        self._specs = {spec.path: spec for spec in specs}
         self._prefix = f"/{namespace.strip('/')}/" if namespace else "/"
         self.processes = Processes(log_directory, namespace, real_time=not self._lockstep)
         self._stop_requested = stop_requested
@@ -102,7 +107,12 @@ class Session:
         self._executor = EventsExecutor(context=self._context)
         self._executor.add_node(self._node)
         self._caller = Caller(self._node, self._spin)
-        self._action = ActionClient(self._node, ExecuteImpactTask, topics.EXECUTE)
+        # Of the arms of a scene by name; "": the arm of a scenario.
+        arms = [self._specs[name].namespace for name in self._names(Duty.LOOP)]
+        self._actions = {
+            arm: ActionClient(self._node, ExecuteImpactTask, topics.of_arm(arm, topics.EXECUTE))
+            for arm in dict.fromkeys(arms or [""])
+        }
 
     # ------------------------------------------------------------------ life
 
@@ -124,14 +134,14 @@ class Session:
         for spec in self._specs.values():
             self.processes.start(spec)
         for spec in self._specs.values():
-            self._caller.await_node(spec.name)
-            self._change(spec.name, Transition.TRANSITION_CONFIGURE)
+            self._caller.await_node(spec.path)
+            self._change(spec.path, Transition.TRANSITION_CONFIGURE)
         # All publishers exist now: the recorder can tell what it must be connected to.
         for spec in self._specs.values():
             if spec.duty is Duty.RECORDER:
                 self.record(bag, scenario_yaml)
             else:
-                self._change(spec.name, Transition.TRANSITION_ACTIVATE)
+                self._change(spec.path, Transition.TRANSITION_ACTIVATE)
 
     def stop(self) -> None:
         """Stop all nodes, complete the bag, leave the graph. Idempotent."""
@@ -202,51 +212,67 @@ class Session:
         timeout: float = 60.0,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> TaskResult:
-        """Run one impact task to its end. In lockstep the simulator is continued once the task is armed.
+        """Run one impact task of one arm to its end; see `run_tasks`."""
+        (result,) = self.run_tasks(scenario, timeout=timeout, on_progress=on_progress).values()
+        return result
 
-        Raises GraphError when the goal is refused, `NodeDiedError` when a node dies meanwhile, and
-        `InterruptedByUserError`.
+    def run_tasks(
+        self,
+        scenario: str = "",
+        *,
+        timeout: float = 60.0,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> dict[str, TaskResult]:
+        """Run the task of every arm to its end, all from the same sample on; results by name of the arm.
+
+        In lockstep the simulator is continued once all tasks are armed. on_progress is told of the first arm. Raises
+        GraphError when a goal is refused, `NodeDiedError` when a node dies meanwhile, and `InterruptedByUserError`.
         """
-        self._caller.wait(self._action.server_is_ready, START_PATIENCE, f"action {topics.EXECUTE}")
-        latest: list[Any] = []
-        goal = self._await(
-            self._action.send_goal_async(
-                ExecuteImpactTask.Goal(scenario=scenario),
-                feedback_callback=lambda m: latest.append(m.feedback),
-            ),
-            CALL_PATIENCE,
-            "the answer to the goal",
-        )
-        if not goal.accepted:
-            raise GraphError(f"the controller refused the task{self._log_hint(self._controller_name())}")
-        result = goal.get_result_async()
+        together = len(self._actions) > 1 and not self._lockstep
+        begin = self._node.get_clock().now().nanoseconds + PLANNING_TIME_NS if together else 0
+        latest: dict[str, Any] = {}
+        goals = {arm: self._send(arm, scenario, begin, latest) for arm in self._actions}
+        results = {arm: goal.get_result_async() for arm, goal in goals.items()}
         resumed = not self._lockstep
         deadline = time.monotonic() + timeout
         try:
-            while not result.done():
+            while not all(result.done() for result in results.values()):
                 self._spin(0.05)
-                if latest:
-                    if not resumed and latest[-1].mode != Mode.IDLE:
-                        self.pause(False)
-                        resumed = True
-                    if on_progress is not None:
-                        on_progress(_progress(latest[-1]))
-                    latest.clear()
+                if not resumed and all(arm in latest and latest[arm].mode != Mode.IDLE for arm in results):
+                    self.pause(False)
+                    resumed = True
+                first = latest.get(next(iter(results)))
+                if on_progress is not None and first is not None:
+                    on_progress(_progress(first))
                 if time.monotonic() > deadline:
                     raise GraphError(f"the task did not end within {timeout:g} s")
         except InterruptedByUserError:
-            if not result.done():
-                self._executor_cancel(goal)
+            for arm, goal in goals.items():
+                if not results[arm].done():
+                    self._executor_cancel(goal)
             raise
-        return _task_result(result.result())
+        return {arm: _task_result(result.result()) for arm, result in results.items()}
 
-    def cancel_after(self, scenario: str, delay: float) -> TaskResult:
-        """Run a task and cancel it after `delay` [s]; return how it ended."""
+    def _send(self, arm: str, scenario: str, begin: int, latest: dict[str, Any]) -> Any:
+        """Send a goal to an arm; its feedback goes into `latest`. begin: stamp [ns], 0: at once."""
+        action = self._actions[arm]
+        self._caller.wait(action.server_is_ready, START_PATIENCE, f"action {topics.of_arm(arm, topics.EXECUTE)}")
+        request = ExecuteImpactTask.Goal(scenario=scenario)
+        to_stamp(begin, request.begin)
+
+        def remember(message: Any) -> None:
+            latest[arm] = message.feedback
+
         goal = self._await(
-            self._action.send_goal_async(ExecuteImpactTask.Goal(scenario=scenario)), CALL_PATIENCE, "the goal"
+            action.send_goal_async(request, feedback_callback=remember), CALL_PATIENCE, "the answer to the goal"
         )
         if not goal.accepted:
-            raise GraphError("the controller refused the task")
+            raise GraphError(f"the controller refused the task{self._log_hint(self._controller_name(arm))}")
+        return goal
+
+    def cancel_after(self, scenario: str, delay: float) -> TaskResult:
+        """Run a task of the first arm and cancel it after `delay` [s]; return how it ended."""
+        goal = self._send(next(iter(self._actions)), scenario, 0, {})
         end = time.monotonic() + delay
         while time.monotonic() < end:
             self._spin(0.02)
@@ -260,8 +286,8 @@ class Session:
         while not cancelled.done() and time.monotonic() < end:
             self._executor.spin_once(timeout_sec=0.05)
 
-    def _controller_name(self) -> str:
-        return self._names(Duty.LOOP)[-1]
+    def _controller_name(self, arm: str) -> str:
+        return [name for name in self._names(Duty.LOOP) if self._specs[name].namespace == arm][-1]
 
     # ------------------------------------------------------------------ services
 

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 
-import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from impact_msgs.msg import ExternalTorque, GroundTruth
 from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.experimental import EventsExecutor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 from impact_control.errors import ImpactControlError
-from impact_control.nodes import qos, runtime, topics
-from impact_control.nodes.fields import float_field
+from impact_control.nodes import runtime, topics
 from impact_control.nodes.inbox import Inbox
-from impact_control.nodes.messages import set_xyz, to_stamp
-from impact_control.robots import RobotDescription
-from impact_control.scenario import Scenario, load_scenario
-from impact_control.simulation import CommandState, build_simulation
+from impact_control.nodes.object_pose import ObjectPose
+from impact_control.nodes.simulated_arm import ArmSide
+from impact_control.scenario import load_any
+from impact_control.simulation import build_world
 
 PERIOD_NS = 1_000_000
 LATE_NS = PERIOD_NS
@@ -30,6 +26,9 @@ LATE_NS = PERIOD_NS
 samples sent in a burst to catch up would reach the loop as no robot sends them."""
 SERVICE_PERIOD = 10
 """Periods between two looks at services and parameters."""
+
+OBJECT_PERIOD = 10
+"""Periods between two messages of where the objects are."""
 
 LOCKSTEP_POLL = 1e-4
 """[s] between two looks for the command of a sample."""
@@ -42,7 +41,7 @@ LOCKSTEP_PATIENCE = 5.0
 
 
 class SimulatorNode(LifecycleNode):
-    """Publishes joint_states at 1 kHz and applies effort_controller/commands.
+    """Publishes joint_states at 1 kHz and applies effort_controller/commands, of each arm in its own namespace.
 
     Real time by default; with `lockstep` each sample waits for the command computed from it. Without a fresh
     command for longer than the scenario's limit the joints are damped, gravity stays compensated, and a
@@ -67,26 +66,21 @@ class SimulatorNode(LifecycleNode):
         )
         self._active = False
         self._paused = False
-        self._told_lost = False
-        self._told_refused = 0
         self.unanswered = 0
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Build the plant of the scenario."""
+        self._inbox = Inbox(self)
+        self._lockstep = bool(self.get_parameter("lockstep").value)
+        self._sides: dict[str, ArmSide] = {}
+        self._objects: dict[str, ObjectPose] = {}
         try:
             self._build()
         except ImpactControlError as error:
             self.get_logger().error(str(error))
+            self._close()
             return TransitionCallbackReturn.FAILURE
-        self._states = self.create_publisher(JointState, topics.JOINT_STATES, qos.STREAM)
-        self._truths = self.create_publisher(GroundTruth, topics.TRUTH, qos.STREAM)
         self._diagnostics = self.create_publisher(DiagnosticArray, topics.DIAGNOSTICS, 10)
-        self._inbox = Inbox(self)
-        self._commands = self._inbox.subscribe(Float64MultiArray, topics.COMMANDS, qos.COMMAND)
-        self._lockstep = bool(self.get_parameter("lockstep").value)
-        self._torques = (
-            self._inbox.subscribe(ExternalTorque, topics.EXTERNAL_TORQUE, qos.RECORD) if self._lockstep else None
-        )
         self._reset_service = self.create_service(Trigger, topics.RESET, self._on_reset)
         self._pause_service = self.create_service(SetBool, topics.PAUSE, self._on_pause)
         self._diagnostics_timer = self.create_timer(1.0, self._diagnose)
@@ -110,9 +104,8 @@ class SimulatorNode(LifecycleNode):
         self.destroy_timer(self._diagnostics_timer)
         for service in (self._reset_service, self._pause_service):
             self.destroy_service(service)
-        self._inbox.close()
-        for publisher in (self._states, self._truths, self._diagnostics):
-            self.destroy_publisher(publisher)
+        self.destroy_publisher(self._diagnostics)
+        self._close()
         return TransitionCallbackReturn.SUCCESS
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -120,38 +113,33 @@ class SimulatorNode(LifecycleNode):
         self._active = False
         return TransitionCallbackReturn.SUCCESS
 
+    def _close(self) -> None:
+        for part in (*self._sides.values(), *self._objects.values()):
+            part.destroy()
+        self._inbox.close()
+
     def _build(self) -> None:
         overrides = {}
         seed = int(self.get_parameter("seed").value)
         if seed >= 0:
             overrides["simulation.seed"] = seed
-        scenario: Scenario = load_scenario(str(self.get_parameter("scenario").value)).with_overrides(overrides)
-        self.plant, self.sensors, self.gate = build_simulation(scenario)
-        robot: RobotDescription = self.plant.robot
-        n = len(robot.joint_names)
-        self._damped_since: float | None = None
+        scenario = load_any(str(self.get_parameter("scenario").value)).with_overrides(overrides)
+        self._world = world = build_world(scenario)
         self._epoch = self.get_clock().now().nanoseconds
         self._cycles = 0
         self._late = 0
         self._lost_ns = 0
         self._told_lost_ns = 0
         self._worst_lag = 0
-        self._state = JointState(name=list(robot.joint_names))
-        self._position, self._velocity, self._effort = (
-            float_field(self._state, name, n) for name in ("position", "velocity", "effort")
-        )
-        self._truth = GroundTruth()
-        self._true_position, self._true_velocity, self._motor_position, self._motor_velocity, self._applied = (
-            float_field(self._truth, name, n)
-            for name in ("joint_position", "joint_velocity", "motor_position", "motor_velocity", "applied_torque")
-        )
-        self._touch_torque = float_field(self._truth, "external_torque", n)
-        self._gaps, self._normal_forces, self._contact_times = (
-            float_field(self._truth, name, self.plant.gaps.size)
-            for name in ("contact_gaps", "contact_normal_forces", "contact_times")
-        )
-        self._held = 0
-        self._zeros = np.zeros(n)
+        if self._sides and (list(self._sides), list(self._objects)) != (list(world.arms), list(world.objects)):
+            raise ImpactControlError(f"scenario {scenario.name} has other arms or objects than the one before it")
+        if not self._sides:
+            self._sides = {name: ArmSide(self, self._inbox, name, lockstep=self._lockstep) for name in world.arms}
+            self._objects = {name: ObjectPose(self, name) for name in world.objects}
+        for side in self._sides.values():
+            side.attach(world)
+        for name, box in world.objects.items():
+            self._objects[name].attach(box)
 
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         try:
@@ -160,7 +148,6 @@ class SimulatorNode(LifecycleNode):
             response.success = False
             response.message = str(error)
             return response
-        self._forget_commands()
         self._deadline = time.monotonic_ns()
         response.success = True
         response.message = "the arm is back at its initial configuration"
@@ -180,7 +167,8 @@ class SimulatorNode(LifecycleNode):
                 executor.spin_once(timeout_sec=0.02)
                 continue
             if self._lockstep:
-                self._forget_commands()  # second answers to a sample that was sent twice
+                for side in self._sides.values():
+                    side.forget_commands()
             self._publish()
             if self._lockstep and self._answer(executor, stop):
                 continue
@@ -191,36 +179,28 @@ class SimulatorNode(LifecycleNode):
             if left > 0:
                 time.sleep(left * 1e-9)
             self._account()
-            self._advance(self._commands.take())
-
-    def _forget_commands(self) -> None:
-        while self._commands.take() is not None:
-            pass
+            self._advance()
 
     def _answer(self, executor: EventsExecutor, stop: runtime.StopRequest) -> bool:
-        """Advance once the sample just sent has its command, and was seen by the detector if there is one.
+        """Advance once the samples just sent have their commands, and were seen by the detectors if there are any.
 
-        False when nobody is there to send a command.
+        False when nobody is there to send a command to an arm.
         """
-        if self._commands.publishers == 0:
+        sides = list(self._sides.values())
+        if not all(side.commanded for side in sides):
             return False
         now = time.monotonic()
         end, again = now + LOCKSTEP_PATIENCE, now + LOCKSTEP_REPEAT
-        command = None
-        torques = self._torques
-        observed = torques is None or torques.publishers == 0
-        while command is None or not observed:
-            command = command or self._commands.take()
-            while torques is not None and (torque := torques.take()) is not None:
-                observed = observed or torque.header.stamp == self._state.header.stamp
-            if command is not None and observed:
-                break
+        for side in sides:
+            side.expect_answer()
+        while waiting := [side for side in sides if not side.answered()]:
             executor.spin_once(timeout_sec=LOCKSTEP_POLL)
             if stop.requested or not self._active or self._paused:
                 break
             now = time.monotonic()
             if now > again:
-                self._publish_state()  # lost on the way, as a best-effort message may be
+                for side in waiting:
+                    side.send_state()  # lost on the way, as a best-effort message may be
                 again = now + LOCKSTEP_REPEAT
             if now > end:
                 self.unanswered += 1
@@ -228,7 +208,7 @@ class SimulatorNode(LifecycleNode):
                     f"lockstep: sample {self._cycles} was not answered within {LOCKSTEP_PATIENCE:g} s; going on"
                 )
                 break
-        self._advance(command)
+        self._advance()
         self._deadline = time.monotonic_ns()
         return True
 
@@ -240,67 +220,20 @@ class SimulatorNode(LifecycleNode):
             self._lost_ns += lag
             self._deadline += lag
 
-    def _advance(self, command: Float64MultiArray | None) -> None:
-        if command is not None and not self.gate.offer(np.asarray(command.data, dtype=float)):
-            self._tell_refused(len(command.data))
-        torque = self.gate.select(self.plant.link_velocity, PERIOD_NS * 1e-9)
-        self._tell_command_state()
-        self.plant.step(torque)
+    def _advance(self) -> None:
+        self._world.step([side.torque(PERIOD_NS * 1e-9) for side in self._sides.values()])
         self._cycles += 1
-
-    def _tell_refused(self, size: int) -> None:
-        # The first, then ever more seldom: a sender that is wrong is wrong a thousand times a second.
-        if self.gate.refused > self._told_refused:
-            self.get_logger().error(f"command refused: {size} values, need {self._zeros.size} finite torques")
-            self._told_refused = self.gate.refused * 10
-
-    def _tell_command_state(self) -> None:
-        if self.gate.state is CommandState.HELD:
-            self._held += 1
-        lost = self.gate.state is CommandState.LOST
-        if lost and not self._told_lost and self.gate.seen_command:
-            self.get_logger().warning(
-                f"no command for {self.gate.timeout * 1e3:.0f} ms: joints damped, gravity compensated, until one comes"
-            )
-        self._told_lost = lost
 
     def _publish(self) -> None:
         stamp = self._epoch + self._cycles * PERIOD_NS
-        sample = self.sensors.measure(self.plant)
-        to_stamp(stamp, self._state.header.stamp)
-        self._position[:] = sample.position
-        self._velocity[:] = sample.velocity
-        self._effort[:] = sample.torque
-        self._publish_state()
-        self._publish_truth(stamp)
-
-    def _publish_state(self) -> None:
-        self._states.publish(self._state)
-
-    def _publish_truth(self, stamp: int) -> None:
-        plant = self.plant
-        truth = self._truth
-        to_stamp(stamp, truth.header.stamp)
-        truth.in_contact = plant.normal_force > 0.0
-        truth.gap = plant.gap
-        set_xyz(truth.contact_force, plant.contact_force)
-        truth.normal_force = plant.normal_force
-        truth.peak_normal_force = plant.peak_normal_force
-        truth.impact_time = plant.first_contact_time
-        truth.time = plant.time
-        self._true_position[:] = plant.link_position
-        self._true_velocity[:] = plant.link_velocity
-        self._motor_position[:] = plant.motor_position
-        self._motor_velocity[:] = plant.motor_velocity
-        self._applied[:] = self.gate.torque
-        self._touch_torque[:] = plant.external_torque
-        self._gaps[:] = plant.gaps
-        self._normal_forces[:] = plant.normal_forces
-        self._contact_times[:] = plant.first_contact_times
-        truth.command_state = int(self.gate.state)
-        truth.late_cycles = self._late
-        truth.cycles = self._cycles
-        self._truths.publish(truth)
+        # All samples first: they are waited for.
+        for side in self._sides.values():
+            side.measure(stamp)
+        for side in self._sides.values():
+            side.send_truth(stamp, self._world.time, self._late, self._cycles)
+        if self._cycles % OBJECT_PERIOD == 0:
+            for box in self._objects.values():
+                box.send(stamp)
 
     def _diagnose(self) -> None:
         lost = self._lost_ns - self._told_lost_ns
@@ -317,8 +250,8 @@ class SimulatorNode(LifecycleNode):
                 KeyValue(key="late periods", value=str(self._late)),
                 KeyValue(key="worst lag [ms]", value=f"{self._worst_lag * 1e-6:.3f}"),
                 KeyValue(key="time lost [ms]", value=f"{self._lost_ns * 1e-6:.1f}"),
-                KeyValue(key="periods without a new command", value=str(self._held)),
-                KeyValue(key="command", value=self.gate.state.name.lower()),
+                KeyValue(key="periods without a new command", value=self._of_arms(lambda side: str(side.held))),
+                KeyValue(key="command", value=self._of_arms(lambda side: side.gate.state.name.lower())),
                 KeyValue(key="unanswered lockstep samples", value=str(self.unanswered)),
             ],
         )
@@ -326,6 +259,10 @@ class SimulatorNode(LifecycleNode):
         array.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(array)
         self._worst_lag = 0
+
+    def _of_arms(self, value: Callable[[ArmSide], str]) -> str:
+        """Return what each arm has to say, in one text."""
+        return ", ".join(f"{name}: {value(side)}" if name else value(side) for name, side in self._sides.items())
 
 
 def main() -> int:

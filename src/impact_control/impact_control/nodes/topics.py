@@ -14,3 +14,10 @@ PREDICT = "predict_post_impact"
 EXECUTE = "execute_impact_task"
 RESET = "simulation/reset"
 PAUSE = "simulation/pause"
+
+OBJECTS = "simulation/objects"
+
+
+def of_arm(arm: str, topic: str) -> str:
+    """Return the name of a topic of an arm of a scene, as seen from the namespace of the scene; arm "": the only one."""
+    return f"{arm}/{topic}" if arm else topic

@@ -80,6 +80,18 @@ class Recording:
         self._topics = dict(topics)
         self._series: dict[str, Series] = {}
 
+    def of_arm(self, arm: str) -> Recording:
+        """Return what was recorded of one arm of a scene, as if it were the only one: without its name in the topics.
+
+        Times stay those of the whole recording. Raises InvalidInputError when nothing was recorded of it.
+        """
+        own = {name.replace(f"/{arm}/", "/", 1): entry for name, entry in self._topics.items() if f"/{arm}/" in name}
+        if not own:
+            raise InvalidInputError("arm", arm, f"a namespace of {', '.join(self._topics) or 'an empty recording'}")
+        alone = Recording(self.directory, own, self.metadata)
+        alone._zero = self._zero
+        return alone
+
     @property
     def topics(self) -> dict[str, str]:
         """Type by full name of each topic."""

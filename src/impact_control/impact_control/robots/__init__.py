@@ -6,7 +6,7 @@ from impact_control.robots.dynamics import Dynamics
 from impact_control.robots.inverse_kinematics import UnreachablePoseError
 from impact_control.robots.joints import JointFriction, JointLimits, SensorNoise, TorqueLoop, Transmission
 from impact_control.robots.loading import known_names, load_robot
-from impact_control.robots.mounting import mounted_at
+from impact_control.robots.mounting import mounted_at, stand_alike
 from impact_control.robots.reflected_inertia import InertiaModel, reflected_motor_inertia
 
 __all__ = [
@@ -28,5 +28,6 @@ __all__ = [
     "load_robot",
     "lowest_points",
     "mounted_at",
+    "stand_alike",
     "reflected_motor_inertia",
 ]

@@ -30,3 +30,9 @@ def mounted_at(robot: RobotDescription, position: Vector, rotation: Matrix | Non
         if frame.parentJoint == 0:
             frame.placement = base * frame.placement
     return replace(robot, pinocchio_model=model)
+
+
+def stand_alike(robot: RobotDescription, other: RobotDescription) -> bool:
+    """Return whether the first joints of two arms are at the same place of frame A, to 1e-9."""
+    first, second = (one.pinocchio_model.jointPlacements[1] for one in (robot, other))
+    return bool(first.isApprox(second, 1e-9))

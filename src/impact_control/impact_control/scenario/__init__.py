@@ -21,9 +21,11 @@ from impact_control.scenario.environment import (
     Touch,
 )
 from impact_control.scenario.loading import (
+    any_from_text,
     available_scenarios,
     available_scenes,
     config_directory,
+    load_any,
     load_scenario,
     load_scene,
     scenario_from_text,
@@ -87,6 +89,7 @@ __all__ = [
     "TorqueError",
     "Touch",
     "VelocityJump",
+    "any_from_text",
     "arm_scenario",
     "available_scenarios",
     "available_scenes",
@@ -94,6 +97,7 @@ __all__ = [
     "describe_schema",
     "flat_orientation",
     "impact_point",
+    "load_any",
     "load_scenario",
     "load_scene",
     "robot_of",

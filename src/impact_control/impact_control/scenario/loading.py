@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from impact_control.errors import ScenarioError
-from impact_control.scenario.document import load_document, parse_document
+from impact_control.scenario.document import Node, load_document, parse_document
 from impact_control.scenario.scene import SceneScenario, scene_from_document
 from impact_control.scenario.schema import Scenario, scenario_from_document
 
@@ -58,6 +58,23 @@ def load_scene(name_or_path: str | Path) -> SceneScenario:
     return scene_from_document(load_document(_find(name_or_path, _directory() / "scenes", available_scenes())))
 
 
+def load_any(name_or_path: str | Path) -> Scenario | SceneScenario:
+    """Load and check a scenario with one arm, or a scene: a file is a scene when it names arms.
+
+    Raises ScenarioError as `load_scenario`.
+    """
+    names = {name: _directory() for name in available_scenarios()}
+    names |= {name: _directory() / "scenes" for name in available_scenes()}
+    directory = names.get(str(name_or_path), _directory())
+    document = load_document(_find(name_or_path, directory, tuple(names)))
+    return any_from_document(document)
+
+
+def any_from_document(document: Node) -> Scenario | SceneScenario:
+    """Check a document and build what it describes, see `load_any`. Raises ScenarioError."""
+    return scene_from_document(document) if "arms" in document.value else scenario_from_document(document)
+
+
 def _directory() -> Path:
     return config_directory() / "scenarios"
 
@@ -83,3 +100,8 @@ def scenario_from_text(text: str, origin: str) -> Scenario:
     origin: what errors name as the file. Raises ScenarioError.
     """
     return scenario_from_document(parse_document(text, Path(origin)))
+
+
+def any_from_text(text: str, origin: str) -> Scenario | SceneScenario:
+    """As `scenario_from_text`, of a scenario or a scene. Raises ScenarioError."""
+    return any_from_document(parse_document(text, Path(origin)))

@@ -12,6 +12,7 @@ from impact_control.simulation.scene_bodies import SimulatedArm, SimulatedBox, S
 from impact_control.simulation.sensors import Measurement, Sensors
 from impact_control.simulation.surface import Surface, inclined_plane, tilted_plane
 from impact_control.simulation.touch import Touch, TouchProfile
+from impact_control.simulation.world import World, build_world
 
 __all__ = [
     "Arm",
@@ -32,8 +33,10 @@ __all__ = [
     "Surface",
     "Touch",
     "TouchProfile",
+    "World",
     "build_scene_simulation",
     "build_simulation",
+    "build_world",
     "inclined_plane",
     "mounted_at",
     "tilted_plane",

@@ -1,0 +1,163 @@
+"""One simulated arm as the graph sees it: its topics, in its namespace, and the messages on them."""
+
+from __future__ import annotations
+
+import numpy as np
+from impact_msgs.msg import ExternalTorque, GroundTruth
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from impact_control.nodes import qos, topics
+from impact_control.nodes.fields import float_field
+from impact_control.nodes.inbox import Inbox
+from impact_control.nodes.messages import set_xyz, to_stamp
+from impact_control.simulation import CommandGate, CommandState, Sensors, SimulatedArm, World
+from impact_control.types import Vector
+
+
+class ArmSide:
+    """Publishes the samples and the truth of one arm, takes its commands.
+
+    Attributes: held, how many periods had no new command.
+    """
+
+    def __init__(self, node: Node, inbox: Inbox, name: str, *, lockstep: bool) -> None:
+        """Open the topics of the arm `name`, in the namespace of that name below the node's; "": in the node's own."""
+        self._name = name
+        self._log = node.get_logger()
+        self._states = node.create_publisher(JointState, topics.of_arm(name, topics.JOINT_STATES), qos.STREAM)
+        self._truths = node.create_publisher(GroundTruth, topics.of_arm(name, topics.TRUTH), qos.STREAM)
+        self._commands = inbox.subscribe(Float64MultiArray, topics.of_arm(name, topics.COMMANDS), qos.COMMAND)
+        observed = topics.of_arm(name, topics.EXTERNAL_TORQUE)
+        self._torques = inbox.subscribe(ExternalTorque, observed, qos.RECORD) if lockstep else None
+        self._node = node
+
+    def attach(self, world: World) -> None:
+        """Show this arm of a world from now on."""
+        self._arm: SimulatedArm = world.arms[self._name]
+        self._sensors: Sensors = world.sensors[self._name]
+        self.gate: CommandGate = world.gates[self._name]
+        names = self._arm.robot.joint_names
+        n = len(names)
+        self._state = JointState(name=list(names))
+        self._position, self._velocity, self._effort = (
+            float_field(self._state, field, n) for field in ("position", "velocity", "effort")
+        )
+        self._truth = GroundTruth()
+        self._true_position, self._true_velocity, self._motor_position, self._motor_velocity, self._applied = (
+            float_field(self._truth, field, n)
+            for field in ("joint_position", "joint_velocity", "motor_position", "motor_velocity", "applied_torque")
+        )
+        self._touch_torque = float_field(self._truth, "external_torque", n)
+        self._gaps, self._normal_forces, self._contact_times = (
+            float_field(self._truth, field, self._arm.gaps.size)
+            for field in ("contact_gaps", "contact_normal_forces", "contact_times")
+        )
+        self._joints = n
+        self.held = 0
+        self._told_lost = False
+        self._told_refused = 0
+        self._command: Float64MultiArray | None = None
+        self._observed = True
+        self.forget_commands()
+
+    def destroy(self) -> None:
+        """Close the topics; the inbox is the caller's."""
+        for publisher in (self._states, self._truths):
+            self._node.destroy_publisher(publisher)
+
+    # ------------------------------------------------------------------ samples
+
+    def measure(self, stamp: int) -> None:
+        """Measure the arm and publish what the sensors say, stamped [ns]."""
+        sample = self._sensors.measure(self._arm)
+        to_stamp(stamp, self._state.header.stamp)
+        self._position[:] = sample.position
+        self._velocity[:] = sample.velocity
+        self._effort[:] = sample.torque
+        self.send_state()
+
+    def send_state(self) -> None:
+        """Publish the last sample, again if it was published before."""
+        self._states.publish(self._state)
+
+    def send_truth(self, stamp: int, time: float, late: int, cycles: int) -> None:
+        """Publish what is really so: stamp [ns], simulated time [s], periods that were late, and all of them."""
+        arm, truth = self._arm, self._truth
+        to_stamp(stamp, truth.header.stamp)
+        truth.in_contact = arm.normal_force > 0.0
+        truth.gap = arm.gap
+        set_xyz(truth.contact_force, arm.contact_force)
+        truth.normal_force = arm.normal_force
+        truth.peak_normal_force = arm.peak_normal_force
+        truth.impact_time = arm.first_contact_time
+        truth.time = time
+        self._true_position[:] = arm.link_position
+        self._true_velocity[:] = arm.link_velocity
+        self._motor_position[:] = arm.motor_position
+        self._motor_velocity[:] = arm.motor_velocity
+        self._applied[:] = self.gate.torque
+        self._touch_torque[:] = arm.external_torque
+        self._gaps[:] = arm.gaps
+        self._normal_forces[:] = arm.normal_forces
+        self._contact_times[:] = arm.first_contact_times
+        truth.command_state = int(self.gate.state)
+        truth.late_cycles = late
+        truth.cycles = cycles
+        self._truths.publish(truth)
+
+    # ------------------------------------------------------------------ commands
+
+    @property
+    def commanded(self) -> bool:
+        """Whether anybody is there to send commands."""
+        return self._commands.publishers > 0
+
+    def forget_commands(self) -> None:
+        """Drop what waits, as second answers to a sample that was sent twice."""
+        self._command = None
+        while self._commands.take() is not None:
+            pass
+
+    def expect_answer(self) -> None:
+        """A sample was sent that waits for its command, and to be seen by the detector if there is one."""
+        self._observed = self._torques is None or self._torques.publishers == 0
+
+    def answered(self) -> bool:
+        """Look for the answer to the last sample; whether it is complete."""
+        self._command = self._command or self._commands.take()
+        torques = self._torques
+        while torques is not None and (torque := torques.take()) is not None:
+            self._observed = self._observed or torque.header.stamp == self._state.header.stamp
+        return self._command is not None and self._observed
+
+    def torque(self, period: float) -> Vector:
+        """Return the torque (n,) [Nm] for the next period [s], from the newest command."""
+        command, self._command = self._command or self._commands.take(), None
+        if command is not None and not self.gate.offer(np.asarray(command.data, dtype=float)):
+            self._tell_refused(len(command.data))
+        torque = self.gate.select(self._arm.link_velocity, period)
+        self._tell_command_state()
+        return torque
+
+    def _tell_refused(self, size: int) -> None:
+        # The first, then ever more seldom: a sender that is wrong is wrong a thousand times a second.
+        if self.gate.refused > self._told_refused:
+            self._log.error(f"{self._who}command refused: {size} values, need {self._joints} finite torques")
+            self._told_refused = self.gate.refused * 10
+
+    def _tell_command_state(self) -> None:
+        if self.gate.state is CommandState.HELD:
+            self.held += 1
+        lost = self.gate.state is CommandState.LOST
+        if lost and not self._told_lost and self.gate.seen_command:
+            limit = f"{self.gate.timeout * 1e3:.0f} ms"
+            self._log.warning(
+                f"{self._who}no command for {limit}: joints damped, gravity compensated, until one comes"
+            )
+        self._told_lost = lost
+
+    @property
+    def _who(self) -> str:
+        return f"{self._name}: " if self._name else ""
