@@ -80,8 +80,8 @@ def describe_graph(
     if record:
         topics = [*RECORDED_AT_LEAST, *(["simulation/truth"] if simulate else [])]
         required = [f"{arm}/{topic}" for arm in arms for topic in topics] or topics
-        parameters = {"required": required, "arms": ",".join(arms), "objects": ",".join(objects)}
-        nodes.append(NodeSpec("recorder", "recorder", Duty.RECORDER, parameters))
+        recorded = {"required": required, "arms": ",".join(arms), "objects": ",".join(objects)}
+        nodes.append(NodeSpec("recorder", "recorder", Duty.RECORDER, recorded))
     if simulate:
         parameters = {
             **common, "seed": -1 if seed is None else seed, "lockstep": lockstep, "start_paused": lockstep,
@@ -89,8 +89,8 @@ def describe_graph(
         nodes.append(NodeSpec("simulator", "simulator", Duty.ROBOT, parameters))
     for arm in arms:
         partners = ",".join(other for other in arms if other != arm)
-        parameters = {**common, **patience, "arm": arm, "partners": partners}
-        nodes.append(NodeSpec("impact_loop", "loop", Duty.LOOP, parameters, arm))
+        own = {**common, **patience, "arm": arm, "partners": partners}
+        nodes.append(NodeSpec("impact_loop", "loop", Duty.LOOP, own, arm))
     if arms:
         return tuple(nodes)
     nodes.append(NodeSpec("predictor", "predictor", Duty.SERVICE, common))

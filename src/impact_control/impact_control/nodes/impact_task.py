@@ -78,7 +78,14 @@ class ImpactTaskServer:
     """One task at a time, for a pipeline with a controller."""
 
     def __init__(
-        self, node: Node, arm: Arm, pipeline: Pipeline, robot: RobotDescription, scenario: Scenario, source: str, name: str
+        self,
+        node: Node,
+        arm: Arm,
+        pipeline: Pipeline,
+        robot: RobotDescription,
+        scenario: Scenario,
+        source: str,
+        name: str,
     ) -> None:
         """Offer the action. source: of the scenario, a name or a path; name: of the arm in its scene, else ""."""
         self._log = node.get_logger()

@@ -153,9 +153,7 @@ class ArmSide:
         lost = self.gate.state is CommandState.LOST
         if lost and not self._told_lost and self.gate.seen_command:
             limit = f"{self.gate.timeout * 1e3:.0f} ms"
-            self._log.warning(
-                f"{self._who}no command for {limit}: joints damped, gravity compensated, until one comes"
-            )
+            self._log.warning(f"{self._who}no command for {limit}: joints damped, gravity compensated, until one comes")
         self._told_lost = lost
 
     @property

@@ -19,5 +19,5 @@ OBJECTS = "simulation/objects"
 
 
 def of_arm(arm: str, topic: str) -> str:
-    """Return the name of a topic of an arm of a scene, as seen from the namespace of the scene; arm "": the only one."""
+    """Return the name of a topic of an arm, as seen from the namespace of its scene; arm "": the only one."""
     return f"{arm}/{topic}" if arm else topic

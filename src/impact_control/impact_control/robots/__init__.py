@@ -28,6 +28,6 @@ __all__ = [
     "load_robot",
     "lowest_points",
     "mounted_at",
-    "stand_alike",
     "reflected_motor_inertia",
+    "stand_alike",
 ]

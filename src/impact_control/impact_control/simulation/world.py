@@ -42,7 +42,9 @@ def build_world(scenario: Scenario | SceneScenario) -> World:
     """
     if isinstance(scenario, Scenario):
         plant, sensors, gate = build_simulation(scenario)
-        return World({"": plant}, {}, {"": sensors}, {"": gate}, lambda torques: plant.step(*torques), lambda: plant.time)
+        return World(
+            {"": plant}, {}, {"": sensors}, {"": gate}, lambda torques: plant.step(*torques), lambda: plant.time
+        )
     robots = scene_robots(scenario)
     starts = {name: initial_configuration(arm_scenario(scenario, name), robot) for name, robot in robots.items()}
     built = build_scene_simulation(scenario, robots, starts)
