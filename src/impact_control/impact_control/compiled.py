@@ -56,4 +56,6 @@ def compiled_in_place(function: _Function) -> _Function:
     """
     if not HAVE_NUMBA:
         return function
-    return cast(_Function, njit(cache=True, _nrt=False)(function))
+    # The stubs of numba do not know this option.
+    options: dict[str, Any] = {"cache": True, "_nrt": False}
+    return cast(_Function, cast(Any, njit)(**options)(function))
