@@ -10,7 +10,7 @@ from rclpy.node import Node
 
 from impact_control.control import RUNNING, Mode
 from impact_control.nodes import qos, topics
-from impact_control.nodes.messages import nanoseconds
+from impact_control.nodes.messages import FirstOfEvent, nanoseconds
 
 _AT_WORK = (Mode.IDLE, *RUNNING)
 """Modes of an arm that does not keep the others from their work."""
@@ -40,7 +40,10 @@ class Partners:
             for name in names
             for subscription in (
                 node.create_subscription(
-                    ImpactEvent, f"{beside}/{topics.of_arm(name, topics.EVENTS)}", self._take_event, qos.EVENT
+                    ImpactEvent,
+                    f"{beside}/{topics.of_arm(name, topics.EVENTS)}",
+                    partial(self._take_event, FirstOfEvent()),
+                    qos.EVENT,
                 ),
                 node.create_subscription(
                     ControllerStatus,
@@ -56,8 +59,9 @@ class Partners:
         for subscription in self._subscriptions:
             self._node.destroy_subscription(subscription)
 
-    def _take_event(self, event: ImpactEvent) -> None:
-        self._on_impact(nanoseconds(event.impact_time))
+    def _take_event(self, is_new: FirstOfEvent, event: ImpactEvent) -> None:
+        if is_new(event):
+            self._on_impact(nanoseconds(event.impact_time))
 
     def _take_status(self, name: str, status: ControllerStatus) -> None:
         if Mode(status.mode) not in _AT_WORK:
