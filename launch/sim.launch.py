@@ -16,7 +16,7 @@ from launch_ros.events.lifecycle import ChangeState
 from lifecycle_msgs.msg import Transition
 
 from impact_control.graph import NODE_ENVIRONMENT, Duty, NodeSpec, Shape, describe_graph
-from impact_control.scenario import available_scenarios, load_scenario
+from impact_control.scenario import available_scenarios, available_scenes, load_any, parts_of
 from launch import LaunchContext, LaunchDescription
 
 FAILURES = (
@@ -35,7 +35,7 @@ def generate_launch_description() -> LaunchDescription:
             DeclareLaunchArgument(
                 "scenario",
                 default_value="tabletop",
-                description=f"name ({', '.join(available_scenarios())}) or path of a scenario file",
+                description=f"name ({', '.join((*available_scenarios(), *available_scenes()))}) or path of a file",
             ),
             DeclareLaunchArgument(
                 "shape",
@@ -62,8 +62,10 @@ def graph_actions(context: LaunchContext) -> list:
     value = context.launch_configurations
     directory = value["record"]
     seed = int(value["seed"]) if value["seed"] else None
-    scenario = load_scenario(value["scenario"]).with_overrides({} if seed is None else {"simulation.seed": seed})
-    specs = describe_graph(value["scenario"], shape=Shape(value["shape"]), seed=seed, record=bool(directory))
+    scenario = load_any(value["scenario"]).with_overrides({} if seed is None else {"simulation.seed": seed})
+    specs = describe_graph(
+        value["scenario"], **parts_of(scenario), shape=Shape(value["shape"]), seed=seed, record=bool(directory)
+    )
     recording = {"directory": directory, "scenario_yaml": scenario.to_yaml()}
     nodes = [
         lifecycle_node(spec, value["namespace"], recording if spec.duty is Duty.RECORDER else {}) for spec in specs
@@ -78,7 +80,7 @@ def lifecycle_node(spec: NodeSpec, namespace: str, more_parameters: dict) -> Lif
         package="impact_control",
         executable=spec.executable,
         name=spec.name,
-        namespace=namespace,
+        namespace="/".join(part for part in (namespace, spec.namespace) if part),
         parameters=[{**spec.parameters, **more_parameters}],
         additional_env=NODE_ENVIRONMENT,
         output="both",

@@ -83,7 +83,7 @@ def test_a_task_that_starts_elsewhere_is_not_begun(session):
 def test_a_cancelled_task_ends_at_rest(session):
     session.restart_arm("tabletop", 4)
     session.pause(False)
-    result = session.cancel_after("tabletop", 0.5)
+    result = session.run_task("tabletop", cancel_at=0.5)
     assert result.outcome is Outcome.CANCELLED
 
 

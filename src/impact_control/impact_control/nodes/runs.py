@@ -15,7 +15,7 @@ from impact_control.graph import Shape, describe_graph
 from impact_control.nodes.environment import isolate
 from impact_control.nodes.session import Progress, Session, TaskResult
 from impact_control.recording.summary import RunSummary
-from impact_control.scenario import Scenario, load_scenario, load_scene
+from impact_control.scenario import Scenario, load_scenario, load_scene, parts_of
 
 TASK_PATIENCE = 60.0
 """[s] of wall time beyond which a task is given up."""
@@ -122,8 +122,7 @@ def run_scene(
     loaded = load_scene(scene).with_overrides({} if seed is None else {"simulation.seed": seed})
     isolate(directory / "log")
     bag = directory / "bag"
-    objects = [name for name, box in loaded.actual_environment.objects.items() if box is not None]
-    specs = describe_graph(scene, arms=tuple(loaded.arms), objects=objects, lockstep=lockstep, seed=seed)
+    specs = describe_graph(scene, **parts_of(loaded), lockstep=lockstep, seed=seed)
     with Session(specs, directory / "log", stop_requested=stop_requested) as session:
         on_stage("starting the nodes")
         session.start(bag, loaded.to_yaml())

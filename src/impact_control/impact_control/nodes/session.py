@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterable
@@ -210,10 +211,11 @@ class Session:
         scenario: str = "",
         *,
         timeout: float = 60.0,
+        cancel_at: float = math.inf,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> TaskResult:
         """Run one impact task of one arm to its end; see `run_tasks`."""
-        (result,) = self.run_tasks(scenario, timeout=timeout, on_progress=on_progress).values()
+        (result,) = self.run_tasks(scenario, timeout=timeout, cancel_at=cancel_at, on_progress=on_progress).values()
         return result
 
     def run_tasks(
@@ -221,12 +223,14 @@ class Session:
         scenario: str = "",
         *,
         timeout: float = 60.0,
+        cancel_at: float = math.inf,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> dict[str, TaskResult]:
         """Run the task of every arm to its end, all from the same sample on; results by name of the arm.
 
-        In lockstep the simulator is continued once all tasks are armed. on_progress is told of the first arm. Raises
-        GraphError when a goal is refused, `NodeDiedError` when a node dies meanwhile, and `InterruptedByUserError`.
+        In lockstep the simulator is continued once all tasks are armed. on_progress is told of the first arm, and its
+        task is cancelled at cancel_at [s] of its time. Raises GraphError when a goal is refused, `NodeDiedError` when a
+        node dies meanwhile, and `InterruptedByUserError`.
         """
         together = len(self._actions) > 1 and not self._lockstep
         begin = self._node.get_clock().now().nanoseconds + PLANNING_TIME_NS if together else 0
@@ -244,6 +248,9 @@ class Session:
                 first = latest.get(next(iter(results)))
                 if on_progress is not None and first is not None:
                     on_progress(_progress(first))
+                if first is not None and first.task_time >= cancel_at:
+                    self._await(next(iter(goals.values())).cancel_goal_async(), CALL_PATIENCE, "the cancellation")
+                    cancel_at = math.inf
                 if time.monotonic() > deadline:
                     raise GraphError(f"the task did not end within {timeout:g} s")
         except InterruptedByUserError:
@@ -269,16 +276,6 @@ class Session:
         if not goal.accepted:
             raise GraphError(f"the controller refused the task{self._log_hint(self._controller_name(arm))}")
         return goal
-
-    def cancel_after(self, scenario: str, delay: float) -> TaskResult:
-        """Run a task of the first arm and cancel it after `delay` [s]; return how it ended."""
-        goal = self._send(next(iter(self._actions)), scenario, 0, {})
-        end = time.monotonic() + delay
-        while time.monotonic() < end:
-            self._spin(0.02)
-        result = goal.get_result_async()
-        self._await(goal.cancel_goal_async(), CALL_PATIENCE, "the cancellation")
-        return _task_result(self._await(result, CALL_PATIENCE, "the end of the cancelled task"))
 
     def _executor_cancel(self, goal: Any) -> None:
         cancelled = goal.cancel_goal_async()

@@ -28,6 +28,7 @@ from impact_control.scenario.loading import (
     load_any,
     load_scenario,
     load_scene,
+    parts_of,
     scenario_from_text,
 )
 from impact_control.scenario.reaction import Admittance, PullBack, Reaction
@@ -100,6 +101,7 @@ __all__ = [
     "load_any",
     "load_scenario",
     "load_scene",
+    "parts_of",
     "robot_of",
     "rotation_about_z",
     "scenario_from_text",

@@ -75,6 +75,14 @@ def any_from_document(document: Node) -> Scenario | SceneScenario:
     return scene_from_document(document) if "arms" in document.value else scenario_from_document(document)
 
 
+def parts_of(scenario: Scenario | SceneScenario) -> dict[str, tuple[str, ...]]:
+    """Return the names of `arms` and `objects` that are really there, for `describe_graph`; none of a scenario."""
+    if isinstance(scenario, Scenario):
+        return {"arms": (), "objects": ()}
+    there = tuple(name for name, box in scenario.actual_environment.objects.items() if box is not None)
+    return {"arms": tuple(scenario.arms), "objects": there}
+
+
 def _directory() -> Path:
     return config_directory() / "scenarios"
 
