@@ -18,8 +18,8 @@ CALL_PATIENCE = 10.0
 ANSWER_PATIENCE = 2.0
 """[s] after which a lifecycle node is asked for its state instead of being waited for."""
 
-START_PATIENCE = 30.0
-"""[s] a node may take to start, or to change its state."""
+START_PATIENCE = 180.0
+"""[s] a node may take to start, or to change its state: its kernels may have to be compiled first."""
 
 TARGETS = {
     Transition.TRANSITION_CONFIGURE: State.PRIMARY_STATE_INACTIVE,
