@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import re
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
@@ -307,6 +309,31 @@ def test_torque_rate_is_limited_from_the_first_command_on():
         assert (np.abs(bench.controller.torque - last) <= 1.0 + 1e-9).all()
         last = bench.controller.torque.copy()
     assert bench.controller.peak_torque_rate <= 1000.0 * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("impact", [None, 0.55, 0.1])
+def test_a_sample_of_the_loop_keeps_nothing(impact):
+    """In ante, interim and post mode: not a byte a sample stays allocated."""
+    bench = Bench()
+    c = bench.controller
+    c.start(REFERENCE, FORCE, 0.0)
+    q, dq = on_reference(REFERENCE.post if impact else REFERENCE.ante, 0.6)
+    if impact is not None:
+        c.impact(impact)
+    for _ in range(300):
+        bench.update(0.599, q, dq)
+    mode = c.mode
+    assert mode is {None: Mode.ANTE, 0.55: Mode.INTERIM, 0.1: Mode.POST}[impact]
+    tracemalloc.start()
+    gc.collect()
+    before = tracemalloc.get_traced_memory()[0]
+    for _ in range(2000):
+        bench.update(0.599, q, dq)
+    gc.collect()
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert c.mode is mode
+    assert grown < 2000
 
 
 def test_a_fault_damps_and_lasts_until_reset():

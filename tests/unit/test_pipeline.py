@@ -158,6 +158,23 @@ def test_the_other_strategies_finish_the_task_inside_all_limits(strategy):
     assert_limits_kept(record, plan("tabletop")[1])
 
 
+@pytest.mark.parametrize("early", [1.0, -1.0])
+@pytest.mark.parametrize("strategy", ["reference_spreading", "plain_tracking"])
+def test_an_impact_50_ms_off_is_unexpected_and_ends_at_rest(early, strategy):
+    """A table higher or lower by 50 ms of the approach: told by its time, answered by a stop."""
+    scenario = plan("tabletop")[0]
+    height = early * 0.05 * scenario.task.impact.speed * np.sin(scenario.task.impact.approach_angle)
+    point = f"0.5, 0.0, {0.2 + height} m"
+    changes = (("actual_environment.surface.point", point), ("control.impact_strategy", strategy))
+    record = run("tabletop", overrides=changes)
+    assert record.pipeline.outcome is Outcome.IMPACT_UNEXPECTED
+    assert 0.0 <= record.detection_delay <= 3e-3
+    late_and_plain = early < 0.0 and strategy == "plain_tracking"
+    assert record.modes == [Mode.ANTE, *([Mode.POST] if late_and_plain else []), Mode.STOPPED]
+    assert record.speed[-100:].max() < 0.02
+    assert_limits_kept(record, plan("tabletop")[1])
+
+
 def test_in_joint_space_the_task_succeeds_too():
     record = run("tabletop", overrides=(("control.feedback", "joint_space"),))
     assert record.pipeline.outcome is Outcome.SUCCEEDED, record.pipeline.classifier.reason

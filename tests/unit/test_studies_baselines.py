@@ -47,7 +47,7 @@ def test_all_methods_meet_the_same_surfaces():
     }
     assert all(found == surfaces[PLAIN] for found in surfaces.values())
     assert all(abs(case.height) <= HEIGHT for case in every)
-    assert cases(5, 3) == every
+    assert cases(7, 3)[: len(every)] == every
     assert cases(5, 4) != every
 
 

@@ -7,8 +7,6 @@ Admittance and going on: Flacco 2016 section V-D.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from impact_control.control import mode_machine
@@ -24,6 +22,8 @@ from impact_control.control.torque_law import TorqueLaw
 from impact_control.references import ImpactReference, ReferenceColumns
 from impact_control.robots import Dynamics, RobotDescription
 from impact_control.types import Vector
+
+_FAULT = Mode.FAULT  # asked for in every sample
 
 
 class ReferenceSpreadingController:
@@ -154,7 +154,7 @@ class ReferenceSpreadingController:
             self._happens(Event.FAIL)
             self.fault = fault
 
-    def _happens(self, event: Event, time: float = math.nan) -> None:
+    def _happens(self, event: Event, time: float = 0.0) -> None:
         self._enter(mode_machine.transition(self._state, event, time, self._course))
 
     def _enter(self, state: ModeState) -> None:
@@ -173,15 +173,15 @@ class ReferenceSpreadingController:
         residual, to which ADMITTANCE yields; None: nothing touches.
         """
         self.pressing = False
-        if self.mode is Mode.FAULT:
+        if self._state.mode is _FAULT:
             self.qp.damp(velocity)
         else:
             self._law.take(dynamics)
-            if self._reference is not None and self.mode in RUNNING:
-                self._pass_to(time, self._reference)
-            self._obey(
-                dynamics, time, position, velocity, self._at_rest if external_torque is None else external_torque
-            )
+            reference = self._reference
+            if reference is not None and self._state.mode in RUNNING and self._goes_on(time, reference):
+                self._follow(reference)
+            else:
+                self._obey(dynamics, time, position, velocity, external_torque)
             self._entering = False
             if self._law.failures >= self._parameters.qp_failures:
                 self.fail(Fault.QP_FAILED)
@@ -191,18 +191,16 @@ class ReferenceSpreadingController:
         """Command damping for a sample whose dynamics cannot be computed; velocity may be not finite."""
         self.qp.damp(velocity)
 
-    def _obey(self, dynamics: Dynamics, time: float, position: Vector, velocity: Vector, torque: Vector) -> None:
+    def _obey(self, dynamics: Dynamics, time: float, position: Vector, velocity: Vector, torque: Vector | None) -> None:
         reference = self._reference
         if reference is None or self.mode in (Mode.IDLE, Mode.STOPPED):
             self._hold(dynamics, time, position, velocity)
         elif self.mode is Mode.PULL_BACK:
             self._withdraw(dynamics, position)
         elif self.mode is Mode.ADMITTANCE:
-            self._yield(dynamics, position, velocity, torque)
-        elif self.mode is Mode.RESUME:
-            self._return(reference, time)
+            self._yield(dynamics, position, velocity, self._at_rest if torque is None else torque)
         else:
-            self._follow(reference)
+            self._return(reference, time)
 
     def _stand_still(self, dynamics: Dynamics, position: Vector) -> None:
         """Let the references, which are published, be this pose at rest."""
@@ -241,19 +239,21 @@ class ReferenceSpreadingController:
         self.post.joint_velocity[:] = admittance.velocity
         self._track(admittance)
 
-    def _pass_to(self, time: float, reference: ImpactReference) -> None:
-        """Let the time of the task go on, and with it the mode."""
+    def _goes_on(self, time: float, reference: ImpactReference) -> bool:
+        """Let the time of the task pass, and with it the mode; False when that ended the task."""
         self.task_time = time - self.start_time
         state = mode_machine.elapse(self._state, time, self.task_time - reference.nominal_impact_time, self._course)
-        if state.mode is Mode.STOPPED:
+        if state.mode not in RUNNING:
             self._enter(state)
+            return False
         self._state = state
         self.gamma = mode_machine.velocity_feedback(state, time, self._course)
+        return True
 
     def _follow(self, reference: ImpactReference) -> None:
         self._sample(reference)
-        wanted = self.wanted
-        self._serve_reference(reference, wanted, 0.0 if wanted is self.ante else 1.0)
+        ante = mode_machine.follows_ante(self._state, self._course)
+        self._serve_reference(reference, self.ante if ante else self.post, 0.0 if ante else 1.0)
 
     def _return(self, reference: ImpactReference, time: float) -> None:
         resumption, wanted = self._resumption, self.wanted

@@ -22,6 +22,9 @@ from impact_control.errors import InvalidInputError
 ROUNDING = 1e-9
 """[s] Times that are nearer to each other are the same."""
 
+_ANTE, _INTERIM, _POST, _STOPPED, _RESUME = Mode.ANTE, Mode.INTERIM, Mode.POST, Mode.STOPPED, Mode.RESUME
+"""What every sample asks for. Looking a member up in its class takes 0.2 us in Python 3.11."""
+
 
 class ImpactStrategy(IntEnum):
     """How impacts are met; the names, in lower case, are what a scenario may choose."""
@@ -60,6 +63,9 @@ class Event(IntEnum):
     RESUME = 8
     RESUMED = 9
     FAIL = 10
+
+
+_PLAIN_TRACKING = ImpactStrategy.PLAIN_TRACKING
 
 
 @dataclass(frozen=True)
@@ -150,23 +156,23 @@ def elapse(state: ModeState, time: float, after_nominal: float, course: ImpactCo
     ANTE ends at the nominal time in PLAIN_TRACKING, else with STOPPED after the missing-impact time-out. INTERIM ends
     Delta t_int after the contact was closed, at the latest so long after t_switch: Proper 2021 (3.11).
     """
-    if state.mode is Mode.ANTE:
-        if course.strategy is ImpactStrategy.PLAIN_TRACKING:
-            return replace(state, mode=Mode.POST) if after_nominal >= -ROUNDING else state
-        return replace(state, mode=Mode.STOPPED) if after_nominal >= course.missing_impact_timeout - ROUNDING else state
-    if state.mode is not Mode.INTERIM:
+    if state.mode is _ANTE:
+        if course.strategy is _PLAIN_TRACKING:
+            return replace(state, mode=_POST) if after_nominal >= -ROUNDING else state
+        return replace(state, mode=_STOPPED) if after_nominal >= course.missing_impact_timeout - ROUNDING else state
+    if state.mode is not _INTERIM:
         return state
     latest = state.first_impact + course.longest_interim
     if math.isinf(state.closed_at) and time >= latest - ROUNDING:
         state = replace(state, closed_at=latest)
     if time - state.closed_at >= course.interim_duration - ROUNDING:
-        return replace(state, mode=Mode.POST)
+        return replace(state, mode=_POST)
     return state
 
 
 def velocity_feedback(state: ModeState, time: float, course: ImpactCourse) -> float:
     """Return gamma [-] at `time` [s]: 0 until the contact is closed, then van Steen 2024 (24); 1 in other modes."""
-    if state.mode is not Mode.INTERIM:
+    if state.mode is not _INTERIM:
         return 1.0
     since = time - state.closed_at
     if since >= course.interim_duration - ROUNDING:
@@ -176,16 +182,16 @@ def velocity_feedback(state: ModeState, time: float, course: ImpactCourse) -> fl
 
 def follows_ante(state: ModeState, course: ImpactCourse) -> bool:
     """Whether the reference that is followed is the ante-impact one, and no force is exerted yet."""
-    if state.mode is Mode.INTERIM:
+    if state.mode is _INTERIM:
         return course.ante_in_interim and math.isinf(state.closed_at)
-    return state.mode is Mode.ANTE or (state.mode is Mode.RESUME and state.resume_in is Mode.ANTE)
+    return state.mode is _ANTE or (state.mode is _RESUME and state.resume_in is _ANTE)
 
 
 def awaits_impact(state: ModeState, course: ImpactCourse) -> bool:
     """Whether the joints are expected to move as before the impact. Differs from what is followed in PLAIN_TRACKING."""
-    if state.mode is Mode.POST:
-        return course.strategy is ImpactStrategy.PLAIN_TRACKING and state.impacts == 0
-    return state.mode is not Mode.INTERIM and state.impacts == 0 and follows_ante(state, course)
+    if state.mode is _POST:
+        return course.strategy is _PLAIN_TRACKING and state.impacts == 0
+    return state.mode is not _INTERIM and state.impacts == 0 and follows_ante(state, course)
 
 
 def _after_impact(state: ModeState, time: float, course: ImpactCourse) -> ModeState:

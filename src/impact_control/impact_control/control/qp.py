@@ -33,6 +33,10 @@ class QPStatus(IntEnum):
     NOT_USED = 3
 
 
+_SOLVED, _RELAXED, _FREE = QPStatus.SOLVED, QPStatus.RELAXED, Limit.NONE
+"""Told of every sample. Looking a member up in its class takes 0.2 us in Python 3.11."""
+
+
 @compiled
 def _solve_freely(
     numbers: Matrix, horizon: float, regularisation: float, position: Vector, velocity: Vector, task_matrix: Matrix,
@@ -200,8 +204,8 @@ class AccelerationQP:
             self._previous, self.inertia, self._hessian, self._gradient, self._factor, self._bounds,
             self.acceleration, self.torque,
         )  # fmt: skip
-        self.relaxed = Limit(relaxed) if relaxed else Limit.NONE
-        self.status = QPStatus.RELAXED if relaxed else QPStatus.SOLVED
+        self.relaxed = Limit(relaxed) if relaxed else _FREE
+        self.status = _RELAXED if relaxed else _SOLVED
         if not solved:
             self._ask_solver(dynamics, feedforward)
 

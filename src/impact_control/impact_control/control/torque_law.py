@@ -16,6 +16,8 @@ from impact_control.references import ReferenceColumns
 from impact_control.robots import Dynamics, RobotDescription
 from impact_control.types import Matrix, Vector
 
+_FAILED = QPStatus.FAILED
+
 
 @compiled
 def _scale_and_add(values: Vector, factor: float, addend: Vector) -> None:
@@ -120,4 +122,4 @@ class TorqueLaw:
     def _solve(self, stack: TaskStack, gamma: float) -> None:
         stack.write(self._dynamics, gamma)
         self.qp.solve(self._dynamics, stack.matrix, stack.target, stack.weights, self._feedforward, self._pressing)
-        self.failures = self.failures + 1 if self.qp.status is QPStatus.FAILED else 0
+        self.failures = self.failures + 1 if self.qp.status is _FAILED else 0

@@ -53,16 +53,14 @@ class Case:
 
 
 def cases(count: int, seed: int) -> list[Case]:
-    """Return `count` trials of every method; all methods meet the same surfaces with the same noise."""
-    random = np.random.default_rng(seed)
-    heights = random.uniform(-HEIGHT, HEIGHT, count)
-    tilts = random.uniform(-TILT, TILT, (count, 2))
-    noise = random.integers(0, 2**31, count)
-    return [
-        Case(method, float(heights[k]), float(tilts[k, 0]), float(tilts[k, 1]), int(noise[k]))
-        for method in METHODS
-        for k in range(count)
-    ]
+    """Return `count` surfaces, each met by every method with the same noise; more of them begin with the same ones."""
+    found = []
+    for k in range(count):
+        random = np.random.default_rng([seed, k])
+        height, tilts = float(random.uniform(-HEIGHT, HEIGHT)), random.uniform(-TILT, TILT, 2)
+        noise = int(random.integers(0, 2**31))
+        found += [Case(method, height, float(tilts[0]), float(tilts[1]), noise) for method in METHODS]
+    return found
 
 
 def planned(method: str) -> Scenario:

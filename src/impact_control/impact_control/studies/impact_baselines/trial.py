@@ -108,7 +108,7 @@ def _plan(method: str) -> tuple[RobotDescription, ImpactReference]:
 
 @dataclass(frozen=True, eq=False)
 class _Course:
-    """All samples of a trial: time (k,), command (k, n), feedback (k, 2, n), position and velocity of E (k, 3)."""
+    """All samples of a task: time (k,), command (k, n), feedback (k, 2, n), position and velocity of E (k, 3)."""
 
     time: Vector
     torque: Matrix
@@ -143,7 +143,7 @@ def _simulate(case: Case, robot: RobotDescription, reference: ImpactReference) -
     inside, detection, peak_force = True, math.nan, 0.0
     none = np.full((2, len(robot.joint_names)), np.nan)
     lower, upper = robot.limits.position_lower, robot.limits.position_upper
-    while not pipeline.finished:
+    while not pipeline.finished and (not rows or controller.mode in RUNNING):
         time, sample = len(rows) * period, sensors.measure(plant)
         pipeline.tick(time, sample.position, sample.velocity, sample.torque)
         if pipeline.impact_now and math.isnan(detection):
