@@ -38,7 +38,7 @@ MOVED = 0.05
 LEAST = 1e-3
 """[Nm] below which no threshold of the isolation lies."""
 
-THRESHOLD_SHARE, SLOPE_SHARE, MOTION_SHARE = 0.999, 0.9, 0.99
+THRESHOLD_SHARE, SLOPE_SHARE, MOTION_SHARE = 0.99, 0.9, 0.99
 """Shares of the instants without contact, see `bounds_of`."""
 
 CALIBRATION, TUNING, REPORT = 0, 1, 2
