@@ -1,7 +1,7 @@
 """QP reference-spreading control: tasks, limits, solver, modes, and what happens when a task is interrupted."""
 
 from impact_control.control.admittance import AdmittanceParameters
-from impact_control.control.contact_force import ContactForce, DesiredForce
+from impact_control.control.contact_force import SLIDING_SPEED, ContactForce, DesiredForce
 from impact_control.control.controller import ReferenceSpreadingController
 from impact_control.control.limits import Limit
 from impact_control.control.mode_machine import FurtherImpacts, ImpactCourse, ImpactStrategy, InterimEnd
@@ -13,6 +13,7 @@ from impact_control.control.retreat import RetreatParameters
 
 __all__ = [
     "RUNNING",
+    "SLIDING_SPEED",
     "AccelerationQP",
     "AdmittanceParameters",
     "ContactForce",

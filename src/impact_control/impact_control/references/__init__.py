@@ -15,7 +15,7 @@ from impact_control.references.impact_map import (
     simultaneous_impact,
 )
 from impact_control.references.impact_task import ImpactReference, build_reference
-from impact_control.references.joint_space import UnreachableReferenceError
+from impact_control.references.joint_space import UnreachableReferenceError, task_jacobian
 from impact_control.references.quintic import PiecewiseQuintic, ViaPoint
 from impact_control.references.scene_impact import ArmImpactPrediction, SceneImpact, predict_scene_impact
 from impact_control.references.scene_reference import SceneReference, build_scene_reference, scene_robots
@@ -46,4 +46,5 @@ __all__ = [
     "rotation_from_roll_pitch_yaw",
     "scene_robots",
     "simultaneous_impact",
+    "task_jacobian",
 ]
