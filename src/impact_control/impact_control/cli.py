@@ -12,7 +12,7 @@ import typer
 from impact_control.errors import ImpactControlError, InterruptedByUserError
 from impact_control.graph import Shape
 from impact_control.pipeline import Outcome
-from impact_control.scenario import Scenario, available_scenarios, available_scenes, describe_schema, load_any
+from impact_control.scenario import Scenario, available_scenarios, available_scenes, describe_schema, load_any, load_scene
 
 if TYPE_CHECKING:
     from impact_control.nodes.runs import Run
@@ -125,6 +125,41 @@ def scenarios(
         return
     for name in (*available_scenarios(), *available_scenes()):
         typer.echo(f"{name:20s} {load_any(name).description}")
+
+
+@app.command()
+def scenes(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Scenes to run in lockstep; without, they are listed.")
+    ] = None,
+    check: Annotated[bool, typer.Option(help="Only say what stands against each, before anything moves.")] = False,
+) -> None:
+    """Run scenes with several arms and objects: predicted and found velocity, way of the object, peaks, outcome."""
+    from impact_control.feasibility import check_scene
+    from impact_control.scene_figures import HEADER, scene_figures
+    from impact_control.scene_run import run_scene
+    from impact_control.team import plan_scene
+
+    if not names:
+        for name in available_scenes():
+            typer.echo(f"{name:16s} {load_scene(name).description}")
+        return
+    if not check:
+        typer.echo(HEADER)
+    obstacles = 0
+    for name in names:
+        scene = load_scene(name)
+        findings = check_scene(scene)
+        obstacles += len(findings)
+        for finding in findings:
+            typer.echo(f"{scene.name:16s} {finding}")
+        if check and not findings:
+            typer.echo(f"{scene.name:16s} nothing stands against it")
+        if not check and not findings:
+            plan = plan_scene(scene)
+            typer.echo(scene_figures(plan, run_scene(plan)).line)
+    if obstacles:
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -1,0 +1,98 @@
+"""What is to be known of a run of a scene, in numbers: predicted and found velocity, way of the objects, limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from impact_control.identification import net_feedback
+from impact_control.pipeline import Outcome
+from impact_control.scene_run import ArmCourse, SceneCourse
+from impact_control.team import TeamPlan
+from impact_control.types import Vector
+
+HEADER = (
+    f"{'scene':16s} {'predicted':>10s} {'found':>10s} {'off by':>7s} {'way':>18s} {'torque':>7s} {'speed':>6s}  outcome"
+)
+"""Over `SceneFigures.line`."""
+
+
+@dataclass(frozen=True)
+class SceneFigures:
+    """A run in numbers.
+
+    Attributes:
+        name, outcome: of the scene, of its task.
+        predicted_speed: [m/s] of the end-effectors just after the impact, the mean over the arms, along the velocity
+            that the object is predicted to take.
+        found_speed: [m/s] the same, less the net feedback from 0.1 s before to 0.6 s after the nominal impact: what one
+            run says, van Steen 2024 (28), (29); NaN without an impact or when the run ended before.
+        ways: (3,) [m] of each object from start to end, by name.
+        peak_torque, peak_speed: of the joints, as parts of their limits.
+        peak_torque_rate: of the commanded torque, as part of the limit.
+    """
+
+    name: str
+    outcome: Outcome
+    predicted_speed: float
+    found_speed: float
+    ways: Mapping[str, tuple[float, float, float]]
+    peak_torque: float
+    peak_speed: float
+    peak_torque_rate: float
+
+    @property
+    def line(self) -> str:
+        """One line of a table, under `HEADER`."""
+        off = self.predicted_speed / self.found_speed - 1.0
+        ways = "; ".join(", ".join(f"{value:.3f}" for value in way) for way in self.ways.values()) or "none"
+        return (
+            f"{self.name:16s} {self.predicted_speed:6.3f} m/s {self.found_speed:6.3f} m/s {off:7.1%} {ways:>18s} "
+            f"{self.peak_torque:7.0%} {self.peak_speed:6.0%}  {self.outcome.name}"
+        )
+
+
+def scene_figures(plan: TeamPlan, course: SceneCourse) -> SceneFigures:
+    """Return the figures of a run of a plan. Raises InvalidInputError when they do not belong together."""
+    impact = plan.reference.impact
+    taken = next(iter(impact.objects.values()))[:3]
+    direction = taken / np.linalg.norm(taken)
+    predicted = float(np.mean([direction @ arm.velocity for arm in impact.arms.values()]))
+    scale, period = plan.scene.task.post.velocity_scale, plan.scene.control.period
+    net = np.array([direction @ _net(plan, course, arm) for arm in course.arms.values()])
+    peaks = np.zeros(3)
+    for name, arm in course.arms.items():
+        limits, signals = plan.arms[name].robot.limits, arm.signals
+        rates = np.diff(signals.torque, axis=0) / period
+        found = (
+            (signals.torque, limits.torque),
+            (signals.joint_velocity, limits.velocity),
+            (rates, limits.torque_rate),
+        )
+        peaks = np.maximum(peaks, [float(np.max(np.abs(values) / limit)) for values, limit in found])
+    torque, speed, rate = peaks.tolist()
+    ways = {name: tuple((o.position[-1] - o.position[0]).tolist()) for name, o in course.objects.items()}
+    return SceneFigures(
+        plan.scene.name, course.outcome, predicted, scale * predicted - float(net.mean()), ways, torque, speed, rate
+    )
+
+
+def _net(plan: TeamPlan, course: SceneCourse, arm: ArmCourse) -> Vector:
+    """Return the net feedback (3,) [m/s] of an arm; NaN where there is none."""
+    scene, signals = plan.scene, arm.signals
+    begin = scene.task.impact_time - net_feedback.BEFORE
+    end = scene.task.impact_time + net_feedback.AFTER
+    if np.isnan(arm.detection_time) or end > course.time[-1]:
+        return np.full(3, np.nan)
+    feedback = net_feedback.feedback_signal(
+        course.time,
+        net_feedback.Track(signals.position, signals.velocity),
+        net_feedback.Track(signals.ante_position, signals.ante_velocity),
+        net_feedback.Track(signals.post_position, signals.post_velocity),
+        stiffness=scene.control.gains.position,
+        impact_time=arm.detection_time,
+        interim_duration=scene.control.interim_duration,
+    )
+    return net_feedback.net_feedback(course.time, feedback, begin, end)
