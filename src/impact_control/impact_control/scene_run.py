@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from impact_control.checks import require_positive
 from impact_control.classification import Verdict
 from impact_control.control import Fault
 from impact_control.pipeline import Outcome
@@ -92,11 +93,14 @@ class _Log:
     detections: dict[str, float] = field(default_factory=dict)
 
 
-def run_scene(plan: TeamPlan, real_robots: Mapping[str, RobotDescription] | None = None) -> SceneCourse:
+def run_scene(
+    plan: TeamPlan, real_robots: Mapping[str, RobotDescription] | None = None, until: float | None = None
+) -> SceneCourse:
     """Run what was planned for a scene against its simulated actual environment until it is over.
 
     A command acts one period after the sample it answers. real_robots: the arms that are simulated, by name, when they
-    are not those of the plan. Raises InvalidInputError.
+    are not those of the plan. until [s]: after the start of the task, the time at which the run is left, finished or
+    not. Raises InvalidInputError.
     """
     scene = plan.scene
     robots = {name: arm.robot for name, arm in plan.arms.items()} if real_robots is None else real_robots
@@ -106,7 +110,8 @@ def run_scene(plan: TeamPlan, real_robots: Mapping[str, RobotDescription] | None
     team.reset()
     team.start()
     log = _Log({name: [] for name in plan.arms}, {name: [] for name in simulation.objects})
-    period, last = scene.control.period, scene.task.duration + _LONGEST_END
+    period = scene.control.period
+    last = scene.task.duration + _LONGEST_END if until is None else require_positive("until", until)
     times = []
     for k in range(round(last / period)):
         time = k * period
