@@ -12,7 +12,14 @@ import typer
 from impact_control.errors import ImpactControlError, InterruptedByUserError
 from impact_control.graph import Shape
 from impact_control.pipeline import Outcome
-from impact_control.scenario import Scenario, available_scenarios, available_scenes, describe_schema, load_any, load_scene
+from impact_control.scenario import (
+    Scenario,
+    available_scenarios,
+    available_scenes,
+    describe_schema,
+    load_any,
+    load_scene,
+)
 
 if TYPE_CHECKING:
     from impact_control.nodes.runs import Run
