@@ -210,4 +210,4 @@ def test_an_object_that_is_pushed_by_the_plant_gets_the_predicted_momentum():
             velocity = felt * (normal @ dynamics.twist[:3]) + box.mass * (normal @ plant.boxes[0].velocity)
             together.append(velocity / (felt + box.mass))
     predicted = normal @ impact.arms["left"].velocity
-    assert np.mean(together) == pytest.approx(predicted, rel=0.01)
+    assert np.mean(together) == pytest.approx(predicted, rel=1e-3)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from impact_control.control import RUNNING
 from impact_control.identification import net_feedback
 from impact_control.pipeline import Outcome
 from impact_control.scene_run import ArmCourse, SceneCourse
@@ -28,7 +29,8 @@ class SceneFigures:
         predicted_speed: [m/s] of the end-effectors just after the impact, the mean over the arms, along the velocity
             that the object is predicted to take.
         found_speed: [m/s] the same, less the net feedback from 0.1 s before to 0.6 s after the nominal impact: what one
-            run says, van Steen 2024 (28), (29); NaN without an impact or when the run ended before.
+            run says of an object as expected, van Steen 2024 (28), (29); NaN when not all arms felt an impact and
+            followed their references until then.
         ways: (3,) [m] of each object from start to end, by name.
         peak_torque, peak_speed: of the joints, as parts of their limits.
         peak_torque_rate: of the commanded torque, as part of the limit.
@@ -84,7 +86,8 @@ def _net(plan: TeamPlan, course: SceneCourse, arm: ArmCourse) -> Vector:
     scene, signals = plan.scene, arm.signals
     begin = scene.task.impact_time - net_feedback.BEFORE
     end = scene.task.impact_time + net_feedback.AFTER
-    if np.isnan(arm.detection_time) or end > course.time[-1]:
+    follows = np.isin(signals.mode[course.time <= end], RUNNING).all()
+    if np.isnan(arm.detection_time) or end > course.time[-1] or not follows:
         return np.full(3, np.nan)
     feedback = net_feedback.feedback_signal(
         course.time,
