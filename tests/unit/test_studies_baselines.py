@@ -23,7 +23,7 @@ from impact_control.studies.impact_baselines.methods import (
     met,
     planned,
 )
-from impact_control.studies.impact_baselines.outcome import PEAK_FEEDBACK, Outcome
+from impact_control.studies.impact_baselines.outcome import AROUND, PEAK_FEEDBACK, Outcome
 from impact_control.studies.impact_baselines.statements import findings, verdict
 from impact_control.studies.impact_baselines.tables import medians_table, target_table, worst_table
 from impact_control.studies.impact_baselines.trial import WINDOW, FeedbackTorque, Measured, run_case
@@ -147,8 +147,16 @@ def test_the_verdict_is_the_cut_of_the_median_inside_all_limits(spread, kept, ho
     assert result.broken() == (0 if kept else len(METHODS) - 1)
     table = target_table(result)
     assert table.mark(0, 3) is (Mark.GOOD if spread <= 5.0 else Mark.BAD)
-    assert table.mark(2, 3) is (Mark.GOOD if kept else Mark.BAD)
+    assert table.mark(3, 3) is (Mark.GOOD if kept else Mark.BAD)
     assert findings(result)[0].mark is table.mark(0, 3)
+
+
+def test_a_peak_before_a_late_impact_counts_around_it_only():
+    time, feedback = np.array([-0.06, -0.04, 0.02]), np.array([50.0, 20.0, 3.0])
+    late = made(5.0, contact_offset=0.05, time=time, feedback=feedback)
+    early = made(5.0, contact_offset=-0.05, time=time, feedback=feedback)
+    assert [AROUND.of(late), AROUND.of(early)] == [20.0, 5.0]
+    assert PEAK_FEEDBACK.of(late) == PEAK_FEEDBACK.of(early) == 5.0
 
 
 def test_tables_have_a_row_for_each_method():

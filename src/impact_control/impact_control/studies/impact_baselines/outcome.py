@@ -26,6 +26,7 @@ class Measure:
 
 
 PEAK_FEEDBACK = Measure("peak feedback\ntorque", "Nm", 1, lambda trial: trial.peak_feedback)
+AROUND = Measure("from the nominal\ntime on", "Nm", 1, lambda trial: _peak_around(trial))
 DETECTED = Measure("from the\ndetection on", "Nm", 1, lambda trial: trial.peak_feedback_detected)
 BY_VELOCITY = Measure("peak of its\nvelocity part", "Nm", 1, lambda trial: trial.peak_velocity_feedback)
 TRACKING = Measure("tracking\nerror", "mm", 2, lambda trial: 1e3 * trial.tracking_error)
@@ -36,11 +37,18 @@ MEASURES = (
     Measure("at the\nrate limit", "ms", 1, lambda trial: 1e3 * trial.rate_limited),
     PEAK_FEEDBACK,
     DETECTED,
+    AROUND,
     BY_VELOCITY,
     TRACKING,
     Measure("contact\nforce", "N", 0, lambda trial: trial.peak_force),
     CYCLE,
 )
+
+
+def _peak_around(trial: Measured) -> float:
+    """Return the peak [Nm] from the contact or, where that is earlier, from the nominal time on."""
+    shown = trial.feedback[trial.time >= -max(0.0, trial.contact_offset)]
+    return max(trial.peak_feedback, float(np.max(shown)))
 
 
 @dataclass(frozen=True, eq=False)
