@@ -146,6 +146,7 @@ class StatusWriter:
         status.fault = int(controller.fault)
         status.fault_reason = self.fault_reason
         status.qp_status = int(controller.qp.status)
+        status.relaxed = int(controller.qp.relaxed)
         status.task_time = controller.task_time
         status.gamma = controller.gamma
         set_xyz(status.position_error, controller.position_error)
