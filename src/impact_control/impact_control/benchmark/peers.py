@@ -44,7 +44,7 @@ def peer_figures(
     with tempfile.TemporaryDirectory() as directory:
         course = Path(directory) / "course.npz"
         write_course(course, scenario, robot, reference, samples)
-        script = Path(__file__).with_name("peer_process.py")
+        script = Path(__file__).parent / "data" / "peer_process.py"
         # -I: neither this package nor what the user set for it is seen there.
         command = [str(python), "-I", str(script), str(course), str(DATA_DIRECTORY / f"{robot.name}.urdf")]
         done = subprocess.run(command, capture_output=True, text=True)
