@@ -22,6 +22,7 @@ from impact_control.recording.figures.run_data import Envelope, RunData
 from impact_control.recording.figures.velocity_error import velocity_error
 from impact_control.recording.report import FIGURES_DIRECTORY, REPORT_FILE, write_report
 from impact_control.recording.series import Recording, read_bag
+from impact_control.recording.style import impact_names
 from impact_control.recording.summary import Mark, RunSummary, short_joint_names, summarise
 from impact_control.recording.table import summary_text
 from impact_control.recording.topics import Topics
@@ -212,3 +213,9 @@ def test_joint_names_are_shortened_only_where_they_stay_distinct() -> None:
     assert short_joint_names(("fr3_joint1", "fr3_joint2")) == ("joint 1", "joint 2")
     assert short_joint_names(("left_joint1", "right_joint1")) == ("left_joint1", "right_joint1")
     assert short_joint_names(("hip", "knee")) == ("hip", "knee")
+
+
+def test_labels_of_impacts_close_together_are_one():
+    assert impact_names([1.0], "impact", 0.2) == ["impact"]
+    assert impact_names([1.0, 1.05, 1.1, 2.0], "impact", 0.2) == ["impact 1 to 3", "", "", "impact 4"]
+    assert impact_names([1.0, 2.0], "detected", 0.2) == ["detected 1", "detected 2"]

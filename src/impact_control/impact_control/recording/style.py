@@ -122,6 +122,10 @@ def time_axes(analysis: RunAnalysis) -> list[TimeAxis]:
     return [TimeAxis.whole_run()] + ([TimeAxis.around(impact)] if impact is not None else [])
 
 
+_LABEL_WIDTH = 0.2
+"""Of the axes, that a label of an impact takes."""
+
+
 def mark_run(axes: Axes, time: TimeAxis, analysis: RunAnalysis, *, labels: bool = False) -> None:
     """Shade the modes and draw a line at every impact; with `labels`, name the impacts above the axes."""
     lower, upper = time.limits if time.limits is not None else (0.0, analysis.duration)
@@ -133,10 +137,23 @@ def mark_run(axes: Axes, time: TimeAxis, analysis: RunAnalysis, *, labels: bool 
     contact = analysis.true_impact_time
     if contact is not None and (time.zoomed or not analysis.detections.size):
         _mark_impact(axes, time(contact), "contact" if labels else "", "-", "right")
-    for number, detection in enumerate(analysis.detections, 1):
-        several = f" {number}" if analysis.detections.size > 1 else ""
-        name = f"{'detected' if time.zoomed else 'impact'}{several}"
-        _mark_impact(axes, time(float(detection)), name if labels else "", "--" if time.zoomed else "-", "left")
+    word = "detected" if time.zoomed else "impact"
+    places = [time(float(detection)) for detection in analysis.detections]
+    for place, name in zip(places, impact_names(places, word, _LABEL_WIDTH * (upper - lower)), strict=True):
+        _mark_impact(axes, place, name if labels else "", "--" if time.zoomed else "-", "left")
+
+
+def impact_names(places: Sequence[float], word: str, width: float) -> list[str]:
+    """Return a label for each mark; those within `width` of the first of a group share its label."""
+    if len(places) == 1:
+        return [word]
+    names = [""] * len(places)
+    first = 0
+    for number, place in enumerate(places):
+        if place - places[first] > width:
+            first = number
+        names[first] = f"{word} {first + 1}" if first == number else f"{word} {first + 1} to {number + 1}"
+    return names
 
 
 def finish(
