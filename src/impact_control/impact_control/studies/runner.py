@@ -14,8 +14,8 @@ def run_study(
 ) -> tuple[StudyResult, Path]:
     """Run a study and return its result and the path of its report.
 
-    Files go to `output`/`study.name`: report.html, a CSV file for each table, a PNG file for each figure; those
-    of an earlier run are replaced. seed: at least 0. Raises InvalidInputError for a seed or a directory that cannot
+    Files go to `output`/`study.name`: report.html, a CSV file for each table, a PNG file for each figure, and the files
+    of data that it has; those of an earlier run are replaced. seed: at least 0. Raises InvalidInputError for a seed or a directory that cannot
     be, before anything runs, ImpactControlError when it is interrupted (Ctrl-C), and what the study raises.
     """
     # Late, so that listing the studies does not load the drawing library.
@@ -37,6 +37,8 @@ def run_study(
         ) from interruption
     for table in result.tables:
         write_csv(table, directory / f"{table.name}.csv")
+    for data in result.data:
+        data.write(directory / data.name)
     return result, write_report(study, result, directory, seed=seed, quick=quick)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from impact_control.errors import InvalidInputError
@@ -13,7 +14,19 @@ from impact_control.recording.summary import Mark
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Cell", "Column", "Finding", "Mark", "Progress", "Study", "StudyFigure", "StudyResult", "Table", "columns"]
+__all__ = [
+    "Cell",
+    "Column",
+    "Finding",
+    "Mark",
+    "Progress",
+    "Study",
+    "StudyData",
+    "StudyFigure",
+    "StudyResult",
+    "Table",
+    "columns",
+]
 
 Cell = str | int | float | None
 """What may stand in a table; None where there is nothing."""
@@ -106,6 +119,14 @@ class StudyFigure:
 
 
 @dataclass(frozen=True)
+class StudyData:
+    """A file with the measured data themselves: its name, and the function that writes it to a path."""
+
+    name: str
+    write: Callable[[Path], None]
+
+
+@dataclass(frozen=True)
 class Finding:
     """A sentence built from the numbers of the study, and whether it is what the source says."""
 
@@ -123,6 +144,7 @@ class StudyResult:
         assumptions: what the source leaves open, and what was taken instead, one sentence each.
         verdict: the answer in one sentence.
         holds: whether what the source claims holds here.
+        data: files with what was measured, beside the report.
     """
 
     tables: tuple[Table, ...]
@@ -131,6 +153,7 @@ class StudyResult:
     verdict: str
     holds: bool
     assumptions: tuple[str, ...] = ()
+    data: tuple[StudyData, ...] = ()
 
 
 @dataclass(frozen=True)

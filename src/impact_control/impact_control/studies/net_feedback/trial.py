@@ -1,0 +1,173 @@
+"""One trial: plan, run, feedback of each arm and what it adds up to. van Steen 2024 (28), (29)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from impact_control.control import Mode
+from impact_control.identification.net_feedback import AFTER, BEFORE, Track, feedback_signal, net_feedback
+from impact_control.references import plan_approach, predict_scene_impact, scene_robots
+from impact_control.robots import InertiaModel
+from impact_control.scenario import SceneScenario, arm_scenario, load_scene
+from impact_control.scene_run import ArmCourse, SceneCourse, run_scene
+from impact_control.studies.net_feedback.plan import (
+    PUSH,
+    Override,
+    SceneCase,
+    TrialCase,
+    met_scene,
+    planned_scene,
+    real_robots,
+)
+from impact_control.team import TeamPlan, plan_scene
+from impact_control.types import Matrix, Vector
+
+MODELS = (InertiaModel.REDUCED_MOTORS, InertiaModel.MOTORS, InertiaModel.LINKS)
+"""B_theta, B_rho and 0."""
+
+_MARGIN = 2
+"""Samples kept before and after the window."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrialSignals:
+    """What is kept of a trial: k samples around the window of (29), a arms, frame A.
+
+    time (k,) [s] since the start of the task. position, velocity, ante_position, ante_velocity, post_position,
+    post_velocity (a, k, 3) [m, m/s]: of E as measured, and the references. feedback (a, k, 3) [m/s^2]: (28).
+    gamma (a, k): of the controller. normal_force (a, k) [N]. rate_limited (a, k): whether a torque rate was at its
+    limit. net (a, 3) [m/s]: (29). detection_time, switch_time, contact_time (a,) [s]: first impact detected by the arm,
+    end of its ante-impact mode, first contact; NaN without. object_position, object_velocity (k, 3), orientation (k, 4),
+    quaternion, of the object. noise_seed: of the sensors. succeeded: the outcome of the classifiers, up to the window's
+    end, is not looked at; here whether every arm has reached the post-impact mode and is still in it.
+    """
+
+    time: Vector
+    position: NDArray[np.float64]
+    velocity: NDArray[np.float64]
+    ante_position: NDArray[np.float64]
+    ante_velocity: NDArray[np.float64]
+    post_position: NDArray[np.float64]
+    post_velocity: NDArray[np.float64]
+    feedback: NDArray[np.float64]
+    gamma: Matrix
+    normal_force: Matrix
+    rate_limited: Matrix
+    net: Matrix
+    detection_time: Vector
+    switch_time: Vector
+    contact_time: Vector
+    object_position: Matrix
+    object_velocity: Matrix
+    object_orientation: Matrix
+    noise_seed: int
+    succeeded: bool
+
+
+_KEPT = (
+    "position", "velocity", "ante_position", "ante_velocity", "post_position", "post_velocity", "gamma",
+    "normal_force",
+)  # fmt: skip
+
+
+def scene_content(case: SceneCase) -> str:
+    """Return a digest of the scene of a case, all that it extends included."""
+    return hashlib.sha256(load_scene(case.name).to_yaml().encode()).hexdigest()[:16]
+
+
+def direction(case: SceneCase) -> Vector:
+    """Return along what the feedback is taken (3,), frame A: the way of the motion, y of a push and z of a grab."""
+    return np.array([0.0, -1.0, 0.0] if case.scene == PUSH else [0.0, 0.0, 1.0])
+
+
+@dataclass(frozen=True)
+class PredictionCase:
+    """The scene of a case whose impact is predicted; content and changes as of a trial."""
+
+    case: SceneCase
+    content: str
+    changes: tuple[Override, ...] = ()
+
+
+def run_prediction(prediction: PredictionCase) -> Mapping[str, NDArray[Any]]:
+    """Return before () and after (3,) [m/s]: mean velocity of the arms with each of MODELS."""
+    scene = load_scene(prediction.case.name).with_overrides(dict(prediction.changes))
+    robots = scene_robots(scene)
+    approaches = {name: plan_approach(arm_scenario(scene, name), robots[name]) for name in scene.arms}
+    along = direction(prediction.case)
+    impacts = [predict_scene_impact(scene, robots, approaches, model) for model in MODELS]
+    after = [np.mean([arm.velocity @ along for arm in impact.arms.values()]) for impact in impacts]
+    before = np.mean([arm.velocity_before @ along for arm in impacts[0].arms.values()])
+    return {"before": before, "after": np.array(after)}
+
+
+@lru_cache(maxsize=2)
+def _plan(case: SceneCase, planned: TrialCase) -> TeamPlan:
+    return plan_scene(planned_scene(load_scene(case.name), planned))
+
+
+def run_trial(trial: TrialCase) -> Mapping[str, NDArray[Any]]:
+    """Simulate one trial up to the end of the window; the arrays are the attributes of `TrialSignals`."""
+    plan = _plan(trial.case, replace(trial, repetition=0, seed=None))
+    met = replace(plan, scene=met_scene(plan.scene, trial))
+    robots = real_robots({name: arm.robot for name, arm in plan.arms.items()}, trial)
+    scene = met.scene
+    end = scene.task.impact_time + AFTER + (_MARGIN + 1) * scene.control.period
+    course = run_scene(met, robots, end)
+    rates = np.array([robot.limits.torque_rate for robot in robots.values()])
+    return {name: np.asarray(value) for name, value in vars(_signals(scene, course, rates)).items()}
+
+
+def _signals(scene: SceneScenario, course: SceneCourse, torque_rates: Matrix) -> TrialSignals:
+    nominal, period = scene.task.impact_time, scene.control.period
+    kept = slice(course.at(nominal - BEFORE) - _MARGIN, None)
+    arms = list(course.arms.values())
+    switches = np.array([_switch_time(arm, course.time) for arm in arms])
+    feedback = np.array([_feedback(scene, course, arm, time) for arm, time in zip(arms, switches, strict=True)])
+    change = [np.abs(np.diff(arm.signals.torque, axis=0, prepend=np.nan)) / period for arm in arms]
+    limited = np.array(
+        [(one >= rate * (1.0 - 1e-6)).any(axis=1) for one, rate in zip(change, torque_rates, strict=True)]
+    )
+    box = next(iter(course.objects.values()))
+    return TrialSignals(
+        time=course.time[kept],
+        **{name: np.array([getattr(arm.signals, name)[kept] for arm in arms]) for name in _KEPT},
+        feedback=feedback[:, kept],
+        rate_limited=limited[:, kept],
+        net=np.array([net_feedback(course.time, one, nominal - BEFORE, nominal + AFTER) for one in feedback]),
+        detection_time=np.array([arm.detection_time for arm in arms]),
+        switch_time=switches,
+        contact_time=np.array([arm.first_contact_time for arm in arms]),
+        object_position=box.position[kept],
+        object_velocity=box.velocity[kept],
+        object_orientation=box.orientation[kept],
+        noise_seed=scene.simulation.seed,
+        succeeded=all(arm.signals.mode[-1] == Mode.POST for arm in arms),
+    )
+
+
+def _switch_time(arm: ArmCourse, time: Vector) -> float:
+    """Return when the arm left the ante-impact mode [s], by an impact of its own or of its partner; NaN if never."""
+    after = np.flatnonzero(arm.signals.mode == Mode.INTERIM)
+    return float(time[after[0]]) if after.size else np.nan
+
+
+def _feedback(scene: SceneScenario, course: SceneCourse, arm: ArmCourse, switch: float) -> Matrix:
+    """Return (28) over the whole run (N, 3) [m/s^2]."""
+    signals = arm.signals
+    return feedback_signal(
+        course.time,
+        Track(signals.position, signals.velocity),
+        Track(signals.ante_position, signals.ante_velocity),
+        Track(signals.post_position, signals.post_velocity),
+        stiffness=scene.control.gains.position,
+        impact_time=switch if np.isfinite(switch) else float(course.time[-1]) + 1.0,
+        interim_duration=scene.control.interim_duration,
+    )

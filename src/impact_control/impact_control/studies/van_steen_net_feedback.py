@@ -1,0 +1,138 @@
+"""Van Steen 2024, Tables II and III, Figs 6 to 9: impact maps judged by the net feedback that their references need.
+
+One arm pushes and two arms grab three objects in three cases each, with post-impact references of 80 to 120 % of the
+predicted velocity, five trials each: noise, joint friction, arms and objects that differ from what is expected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from impact_control.studies.study import Progress, Study, StudyData, StudyFigure, StudyResult
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from impact_control.studies.net_feedback.outcome import CaseResult, Experiment, Outcome
+    from impact_control.studies.net_feedback.plan import SceneCase
+
+QUICK_SCALES = (0.8, 1.0, 1.2)
+"""References of the quick version, and of the experiments without noise."""
+
+_NAME = "van_steen_net_feedback"
+_SHOWN = (("push", "catfood", 2), ("grab", "juice", 3))
+"""Cases of Figs 6 and 7, and of Figs 8 and 9."""
+
+_QUICK = (("push", "parcel", 1), ("grab", "parcel", 1))
+
+
+def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
+    from impact_control.studies.net_feedback.outcome import Outcome
+    from impact_control.studies.net_feedback.plan import ALL_CASES, GRAB, PUSH, SceneCase
+    from impact_control.studies.net_feedback.statements import ASSUMPTIONS, findings, verdict
+    from impact_control.studies.net_feedback.tables import (
+        course_table,
+        errors_table,
+        experiments_table,
+        targets_table,
+        window_table,
+    )
+
+    cases = tuple(SceneCase(*one) for one in _QUICK) if quick else ALL_CASES
+    results = _measure(cases, seed, quick, _part(progress, 0.0, 1.0 if quick else 0.8))
+    outcome = Outcome(results, [] if quick else _experiments(_part(progress, 0.8, 1.0)))
+    shown = [next((r for r in results if r.case == SceneCase(*one)), None) for one in _SHOWN]
+    figures = _figures([r or outcome.of(scene)[0] for r, scene in zip(shown, (PUSH, GRAB), strict=True)])
+    tables = [errors_table(outcome, PUSH), errors_table(outcome, GRAB), targets_table(outcome), course_table(outcome)]
+    tables += [window_table(outcome)] + ([experiments_table(outcome)] if outcome.experiments else [])
+    return StudyResult(
+        tables=tuple(tables),
+        figures=figures,
+        findings=findings(outcome),
+        verdict=verdict(outcome),
+        holds=outcome.holds,
+        assumptions=ASSUMPTIONS,
+        data=tuple(_data(result, seed) for result in results),
+    )
+
+
+def _measure(cases: tuple[SceneCase, ...], seed: int, quick: bool, progress: Progress) -> list[CaseResult]:
+    """Run the trials of the study."""
+    from impact_control.identification.net_feedback import REFERENCE_SCALES
+    from impact_control.studies.net_feedback.plan import REPETITIONS, trial_cases
+    from impact_control.studies.net_feedback.running import evaluate
+    from impact_control.studies.net_feedback.trial import scene_content
+
+    contents = {case: scene_content(case) for case in cases}
+    scales, repetitions = (QUICK_SCALES, 1) if quick else (REFERENCE_SCALES, REPETITIONS)
+    trials = trial_cases(cases, scales, repetitions, seed, contents)
+    return evaluate(trials, _NAME, 1 if quick else None, progress)
+
+
+def _experiments(progress: Progress) -> list[Experiment]:
+    """Run the experiments without noise."""
+    from impact_control.studies.net_feedback.experiments import run_experiments
+
+    return run_experiments(_NAME, QUICK_SCALES, progress)
+
+
+def _part(progress: Progress, begin: float, end: float) -> Progress:
+    return lambda done, text: progress(begin + (end - begin) * done, text)
+
+
+def _figures(shown: list[CaseResult]) -> tuple[StudyFigure, ...]:
+    """Return the pictures of a push and of a grab."""
+    from impact_control.studies.net_feedback.tables import case_name
+
+    figures = []
+    for result, (signals, fit) in zip(shown, ((6, 7), (8, 9)), strict=True):
+        what = f"{result.case.scene}, {case_name(result.case)}"
+        figures.append(
+            StudyFigure(
+                f"figure_{signals}",
+                f"As Fig. {signals}: {what}",
+                "Means of the trials with each reference, along the motion; dashed: the post-impact references.",
+                partial(_drawn, "draw_signals", result),
+            )
+        )
+        figures.append(
+            StudyFigure(
+                f"figure_{fit}",
+                f"As Fig. {fit}: {what}",
+                "Net feedback of each trial over the velocity with which its post-impact reference begins.",
+                partial(_drawn, "draw_fit", result),
+            )
+        )
+    return tuple(figures)
+
+
+def _drawn(name: str, result: CaseResult) -> Figure:
+    from impact_control.studies.net_feedback import drawing
+
+    draw: Callable[[CaseResult], Figure] = getattr(drawing, name)
+    return draw(result)
+
+
+def _data(result: CaseResult, seed: int) -> StudyData:
+    def write(path: Path) -> None:
+        from impact_control.studies.net_feedback.data import write_case
+
+        write_case(result, seed, path)
+
+    return StudyData(f"{result.case.name}.h5", write)
+
+
+STUDY = Study(
+    name=_NAME,
+    title="Impact maps of pushes and grabs, judged by the net feedback",
+    source="van Steen 2024, sections V and VI, Tables II and III, Figs 6 to 9",
+    shows=(
+        "One arm pushes and two arms grab three objects in three cases each, 25 noisy trials of each with references of "
+        "80 to 120 % of the predicted post-impact velocity. Where the net feedback would be 0 is the velocity that the "
+        "impact really left; predictions with B_theta, B_rho and no motors are held against it."
+    ),
+    run=_run,
+)
