@@ -6,13 +6,14 @@ Every other module here is a study: it defines `STUDY`. What a study needs besid
 
 from impact_control.studies.registry import available_studies, find_study
 from impact_control.studies.runner import run_study
-from impact_control.studies.study import Column, Finding, Mark, Study, StudyFigure, StudyResult, Table
+from impact_control.studies.study import Column, Finding, Mark, Study, StudyData, StudyFigure, StudyResult, Table
 
 __all__ = [
     "Column",
     "Finding",
     "Mark",
     "Study",
+    "StudyData",
     "StudyFigure",
     "StudyResult",
     "Table",

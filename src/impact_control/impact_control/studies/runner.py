@@ -14,9 +14,10 @@ def run_study(
 ) -> tuple[StudyResult, Path]:
     """Run a study and return its result and the path of its report.
 
-    Files go to `output`/`study.name`: report.html, a CSV file for each table, a PNG file for each figure, and the files
-    of data that it has; those of an earlier run are replaced. seed: at least 0. Raises InvalidInputError for a seed or a directory that cannot
-    be, before anything runs, ImpactControlError when it is interrupted (Ctrl-C), and what the study raises.
+    Files go to `output`/`study.name`: report.html, a CSV file for each table, a PNG file for each figure, and its
+    files of data; those of an earlier run are replaced. seed: at least 0. Raises InvalidInputError for a seed or a
+    directory that cannot be, before anything runs, ImpactControlError when it is interrupted (Ctrl-C), and what the
+    study raises.
     """
     # Late, so that listing the studies does not load the drawing library.
     from impact_control.studies.report import write_report

@@ -16,7 +16,7 @@ from impact_control.studies.study import Progress, Study, StudyData, StudyFigure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from impact_control.studies.net_feedback.outcome import CaseResult, Experiment, Outcome
+    from impact_control.studies.net_feedback.outcome import CaseResult, Experiment
     from impact_control.studies.net_feedback.plan import SceneCase
 
 QUICK_SCALES = (0.8, 1.0, 1.2)
@@ -130,9 +130,9 @@ STUDY = Study(
     title="Impact maps of pushes and grabs, judged by the net feedback",
     source="van Steen 2024, sections V and VI, Tables II and III, Figs 6 to 9",
     shows=(
-        "One arm pushes and two arms grab three objects in three cases each, 25 noisy trials of each with references of "
-        "80 to 120 % of the predicted post-impact velocity. Where the net feedback would be 0 is the velocity that the "
-        "impact really left; predictions with B_theta, B_rho and no motors are held against it."
+        "One arm pushes and two arms grab three objects in three cases each, 25 noisy trials of each with references "
+        "of 80 to 120 % of the predicted post-impact velocity. Where the net feedback would be 0 is the velocity that "
+        "the impact really left; predictions with B_theta, B_rho and no motors are held against it."
     ),
     run=_run,
 )

@@ -23,6 +23,7 @@ CHANGES: dict[str, tuple[Override, ...]] = {
     ),
     "orientation gain 10 1/s^2": (("control.gains.orientation", "10 1/s^2"),),
     "position gain 100 1/s^2": (("control.gains.position", "100 1/s^2"),),
+    "both of these gains": (("control.gains.orientation", "10 1/s^2"), ("control.gains.position", "100 1/s^2")),
     "interim mode of 10 ms": (("control.interim_duration", "10 ms"),),
     "interim mode of 200 ms": (("control.interim_duration", "200 ms"),),
 }

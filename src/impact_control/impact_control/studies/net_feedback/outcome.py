@@ -22,6 +22,12 @@ from impact_control.types import Matrix, Vector
 TARGET = {scene: errors[0] for scene, errors in ABSOLUTE_ERROR.items()}
 """[%] Mean absolute errors with B_theta that are asked for, those of the source."""
 
+SETTLED = 0.2
+"""[s] after T_nom, twice the interim mode: bounces are over."""
+
+WINDOW_ENDS = (SETTLED, 0.3, 0.4, 0.5, AFTER)
+"""[s] after T_nom."""
+
 
 @dataclass(frozen=True, eq=False)
 class CaseResult:
@@ -135,7 +141,3 @@ class Outcome:
     def holds(self) -> bool:
         """Return whether all that is asked for is so."""
         return self.meets(PUSH) and self.meets(GRAB) and self.reduced_motors_are_best
-
-
-WINDOW_ENDS = (0.2, 0.3, 0.4, 0.5, AFTER)
-"""[s] after T_nom."""

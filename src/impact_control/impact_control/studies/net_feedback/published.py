@@ -9,7 +9,7 @@ from impact_control.studies.net_feedback.plan import CASES, GRAB, OBJECTS, PUSH,
 
 @dataclass(frozen=True)
 class Row:
-    """One row: estimate [m/s]; errors [%] of the predictions with B_theta, B_rho, 0, positive for a prediction above it."""
+    """One row: estimate [m/s]; errors [%] of the predictions with B_theta, B_rho, 0, positive above it."""
 
     estimate: float
     errors: tuple[float, float, float]

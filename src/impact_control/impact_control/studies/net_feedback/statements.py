@@ -6,7 +6,7 @@ import numpy as np
 
 from impact_control.identification.net_feedback import AFTER, BEFORE
 from impact_control.studies.net_feedback import plan, published
-from impact_control.studies.net_feedback.outcome import TARGET, Outcome
+from impact_control.studies.net_feedback.outcome import SETTLED, TARGET, Outcome
 from impact_control.studies.net_feedback.plan import GRAB, PUSH
 from impact_control.studies.net_feedback.tables import SCENE_NAMES, case_name
 from impact_control.studies.study import Finding, Mark
@@ -36,6 +36,7 @@ def findings(outcome: Outcome) -> tuple[Finding, ...]:
         *(_order(outcome, scene) for scene in (PUSH, GRAB)),
         _scatter(outcome),
         _switch(outcome),
+        *(_growth(outcome, scene) for scene in (PUSH, GRAB)),
         *_experiments(outcome),
     )
 
@@ -86,12 +87,12 @@ def _order(outcome: Outcome, scene: str) -> Finding:
 def _scatter(outcome: Outcome) -> Finding:
     errors = [100.0 * r.estimate.standard_error / r.estimate.velocity for r in outcome.results]
     slopes = [r.estimate.slope for r in outcome.results]
-    lost = sum(not signals.succeeded for r in outcome.results for _, signals in r.trials)
+    lost = sum(not signals.followed for r in outcome.results for _, signals in r.trials)
     count = sum(len(r.trials) for r in outcome.results)
     return Finding(
-        f"The scatter of the trials makes the estimates uncertain by {min(errors):.2f} to {max(errors):.2f} % (standard "
-        f"error), the slopes are {min(slopes):.2f} to {max(slopes):.2f}; {lost} of {count} trials did not follow the "
-        "post-impact reference to the end of the window."
+        f"The scatter of the trials makes the estimates uncertain by {min(errors):.2f} to {max(errors):.2f} % "
+        f"(standard error), the slopes are {min(slopes):.2f} to {max(slopes):.2f}; {lost} of {count} trials did not "
+        "follow the post-impact reference to the end of the window."
     )
 
 
@@ -100,6 +101,15 @@ def _switch(outcome: Outcome) -> Finding:
     return Finding(
         f"Feedback before the switch, until the impact is detected, moves the estimates by {min(parts):+.1f} to "
         f"{max(parts):+.1f} % of them."
+    )
+
+
+def _growth(outcome: Outcome, scene: str) -> Finding:
+    early, late = (np.array([r.errors_until(end)[0] for r in outcome.of(scene)]) for end in (SETTLED, AFTER))
+    return Finding(
+        f"{SCENE_NAMES[scene].capitalize()}: in a window that ends {SETTLED:g} s after the nominal impact the average "
+        f"error with B_theta is {early.mean():+.2f} %, the absolute {np.abs(early).mean():.2f} %; what comes after, "
+        f"when nothing bounces any more, moves the average by {(late - early).mean():+.2f} points."
     )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from impact_control.identification.net_feedback import AFTER
 from impact_control.studies.net_feedback import published
-from impact_control.studies.net_feedback.outcome import TARGET, WINDOW_ENDS, CaseResult, Outcome
+from impact_control.studies.net_feedback.outcome import SETTLED, TARGET, WINDOW_ENDS, CaseResult, Outcome
 from impact_control.studies.net_feedback.plan import GRAB, PUSH, SceneCase
 from impact_control.studies.study import Cell, Column, Mark, Table, columns
 
@@ -128,7 +129,7 @@ def _course(result: CaseResult) -> tuple[Cell, ...]:
         1e3 * float(np.nanmean(contact)),
         1e3 * float(np.nanmean(delay)),
         float(limited),
-        sum(not one.succeeded for one in signals),
+        sum(not one.followed for one in signals),
     )
 
 
@@ -156,17 +157,25 @@ def window_table(outcome: Outcome) -> Table:
 def experiments_table(outcome: Outcome) -> Table:
     """What changes of one thing do to the error of the prediction with B_theta, without noise and errors."""
     cases = list(outcome.experiments[0].results) if outcome.experiments else []
+    rows: list[tuple[Cell, ...]] = []
+    for experiment in outcome.experiments:
+        row: list[Cell] = [experiment.name]
+        for case in cases:
+            result = experiment.results[case]
+            row += [float(result.errors_until(SETTLED)[0]), float(result.errors[0])]
+        rows.append(tuple(row))
     return Table(
         name="experiments",
         title="Error of the nominal prediction when one thing is changed, without noise and parameter errors",
         columns=(
             Column("change"),
-            *(Column(f"{case.scene},\n{case_name(case).lower()}", "%", 2) for case in cases),
+            *(
+                Column(f"{case.scene},\n{case_name(case).lower()},\nt_2 {end:g} s", "%", 2)
+                for case in cases
+                for end in (SETTLED, AFTER)
+            ),
         ),
-        rows=tuple(
-            (experiment.name, *(float(experiment.results[case].errors[0]) for case in cases))
-            for experiment in outcome.experiments
-        ),
+        rows=tuple(rows),
         note="One trial at each of three velocities of the reference: nothing in them is random.",
     )
 

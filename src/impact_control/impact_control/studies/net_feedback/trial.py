@@ -43,10 +43,10 @@ class TrialSignals:
     time (k,) [s] since the start of the task. position, velocity, ante_position, ante_velocity, post_position,
     post_velocity (a, k, 3) [m, m/s]: of E as measured, and the references. feedback (a, k, 3) [m/s^2]: (28).
     gamma (a, k): of the controller. normal_force (a, k) [N]. rate_limited (a, k): whether a torque rate was at its
-    limit. net (a, 3) [m/s]: (29). detection_time, switch_time, contact_time (a,) [s]: first impact detected by the arm,
-    end of its ante-impact mode, first contact; NaN without. object_position, object_velocity (k, 3), orientation (k, 4),
-    quaternion, of the object. noise_seed: of the sensors. succeeded: the outcome of the classifiers, up to the window's
-    end, is not looked at; here whether every arm has reached the post-impact mode and is still in it.
+    limit. net (a, 3) [m/s]: (29). detection_time, switch_time, contact_time (a,) [s]: first impact detected by the
+    arm, end of its ante-impact mode, first contact; NaN without. object_position, object_velocity (k, 3),
+    object_orientation (k, 4), quaternion. noise_seed: of the sensors. followed: whether every arm is in the
+    post-impact mode at the end of the window.
     """
 
     time: Vector
@@ -68,7 +68,7 @@ class TrialSignals:
     object_velocity: Matrix
     object_orientation: Matrix
     noise_seed: int
-    succeeded: bool
+    followed: bool
 
 
 _KEPT = (
@@ -105,7 +105,7 @@ def run_prediction(prediction: PredictionCase) -> Mapping[str, NDArray[Any]]:
     impacts = [predict_scene_impact(scene, robots, approaches, model) for model in MODELS]
     after = [np.mean([arm.velocity @ along for arm in impact.arms.values()]) for impact in impacts]
     before = np.mean([arm.velocity_before @ along for arm in impacts[0].arms.values()])
-    return {"before": before, "after": np.array(after)}
+    return {"before": np.asarray(before), "after": np.array(after)}
 
 
 @lru_cache(maxsize=2)
@@ -149,7 +149,7 @@ def _signals(scene: SceneScenario, course: SceneCourse, torque_rates: Matrix) ->
         object_velocity=box.velocity[kept],
         object_orientation=box.orientation[kept],
         noise_seed=scene.simulation.seed,
-        succeeded=all(arm.signals.mode[-1] == Mode.POST for arm in arms),
+        followed=all(arm.signals.mode[-1] == Mode.POST for arm in arms),
     )
 
 
