@@ -1,0 +1,232 @@
+"""Impact maps judged by net feedback: cases and errors, estimates from known motions, the quick study, its files."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from impact_control.identification.net_feedback import AFTER, BEFORE, REFERENCE_SCALES
+from impact_control.recording.trials import read_trials
+from impact_control.references import scene_robots
+from impact_control.scenario import load_scene
+from impact_control.studies import run_study, van_steen_net_feedback
+from impact_control.studies.net_feedback import outcome, plan, published, statements, tables, trial
+from impact_control.studies.net_feedback.outcome import CaseResult, Experiment, Outcome
+from impact_control.studies.net_feedback.plan import ALL_CASES, GRAB, PUSH, SceneCase, TrialCase, trial_cases
+from impact_control.studies.net_feedback.trial import TrialSignals, direction
+from impact_control.studies.study import Mark
+
+PERIOD = 1e-3
+NOMINAL = 0.5
+RATE = 20.0
+SHORT = 0.2
+
+
+def made_signals(case, missing, arms):
+    """Arms that a missing velocity [m/s] is given by a critically damped loop: the way to go is e = d t exp(-w t)."""
+    since = PERIOD * np.arange(-102, 603)
+    after = np.maximum(since, 0.0)
+    error = missing * after * np.exp(-RATE * after)
+    rate = missing * (1.0 - RATE * after) * np.exp(-RATE * after) * (since >= 0.0)
+    feedback = np.outer(RATE**2 * error + 2.0 * RATE * rate, direction(case))
+    blank = np.zeros((arms, since.size, 3))
+    window = (since >= -BEFORE) & (since < AFTER - 0.5 * PERIOD)
+    return TrialSignals(
+        time=NOMINAL + since,
+        **dict.fromkeys(
+            ("position", "velocity", "ante_position", "ante_velocity", "post_position", "post_velocity"), blank
+        ),
+        feedback=np.array([feedback] * arms),
+        gamma=blank[:, :, 0],
+        normal_force=blank[:, :, 0],
+        rate_limited=blank[:, :, 0],
+        net=np.array([PERIOD * feedback[window].sum(axis=0)] * arms),
+        detection_time=np.full(arms, NOMINAL),
+        switch_time=np.full(arms, NOMINAL),
+        contact_time=np.full(arms, NOMINAL),
+        object_position=blank[0],
+        object_velocity=blank[0],
+        object_orientation=np.zeros((since.size, 4)),
+        noise_seed=1,
+        followed=True,
+    )
+
+
+def made(case, left, predicted):
+    """A case in which the impact left a velocity [m/s] along the motion, whatever was predicted (3,) [m/s]."""
+    arms = 1 if case.scene == PUSH else 2
+    trials = [
+        (TrialCase(case, scale, 0, 0, ""), made_signals(case, scale * predicted[0] - left, arms))
+        for scale in REFERENCE_SCALES
+    ]
+    return CaseResult(case, 0.5, np.array(predicted), NOMINAL, trials)
+
+
+@pytest.mark.parametrize(
+    "case", [SceneCase(PUSH, "parcel", 1), SceneCase(GRAB, "juice", 3)], ids=lambda case: case.name
+)
+def test_the_velocity_that_an_impact_left_comes_back(case):
+    """The loop gives the arm what is missing, and nothing else: a line of slope 1 through that velocity.
+
+    Samples that hold add a_fb dt / 2 = w dt of what is missing: the feedback begins with 2 w times that.
+    """
+    result = made(case, 0.37, (0.40, 0.43, 0.35))
+    assert result.estimate.velocity == pytest.approx(0.37, rel=2e-3)
+    assert result.estimate.slope == pytest.approx(1.0 + RATE * PERIOD, abs=1e-3)
+    expected = 100.0 * (np.array([0.40, 0.43, 0.35]) / 0.37 - 1.0)
+    np.testing.assert_allclose(result.errors, expected, atol=0.2)
+    np.testing.assert_allclose(result.errors_until(AFTER), result.errors, atol=1e-6)
+    assert result.before_the_switch == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_constant_load_moves_the_estimate_in_proportion_to_the_window():
+    """A load that the feed-forward does not know adds its acceleration times the time, over the slope."""
+    case, load = SceneCase(PUSH, "parcel", 1), 0.05
+    clean = made(case, 0.37, (0.40, 0.43, 0.35))
+    trials = []
+    for one, signals in clean.trials:
+        pushed = signals.feedback + load * (signals.time >= NOMINAL)[:, None] * direction(case)
+        trials.append((one, TrialSignals(**{**vars(signals), "feedback": pushed})))
+    loaded = CaseResult(case, 0.5, clean.predicted, NOMINAL, trials)
+    for end in (0.3, AFTER):
+        moved = loaded.nets_between(-BEFORE, end) - clean.nets_between(-BEFORE, end)
+        np.testing.assert_allclose(moved, load * end, rtol=5e-3)
+        estimate = 0.40 / (1.0 + 0.01 * loaded.errors_until(end)[0])
+        assert estimate == pytest.approx(0.37 - load * end, rel=1e-2)
+
+
+def test_the_printed_rows_have_the_printed_averages():
+    for scene in plan.SCENES:
+        errors = np.array([row.errors for case, row in published.ROWS.items() if case.scene == scene])
+        assert errors.shape == (9, 3)
+        np.testing.assert_allclose(errors.mean(axis=0), published.MEAN_ERROR[scene], atol=0.011)
+        np.testing.assert_allclose(np.abs(errors).mean(axis=0), published.ABSOLUTE_ERROR[scene], atol=0.011)
+
+
+def test_all_trials_of_the_source_are_there():
+    every = trial_cases(ALL_CASES, REFERENCE_SCALES, plan.REPETITIONS, 3, dict.fromkeys(ALL_CASES, ""))
+    assert len(every) == len(set(every)) == 450
+    assert {one.case for one in every} == set(ALL_CASES) == set(published.ROWS)
+
+
+@pytest.mark.parametrize("scale", [0.8, 1.0, 1.2])
+def test_references_begin_with_a_part_of_the_predicted_velocity(scale):
+    scene = load_scene("push_juice_1")
+    planned = plan.planned_scene(scene, TrialCase(ALL_CASES[6], scale, 0, 1, ""))
+    assert planned.task.post.velocity_scale == scale
+    assert planned.reaction.on_unexpected_impact == "continue"
+
+
+def test_what_is_met_differs_within_its_errors_and_not_what_is_planned():
+    scene = load_scene("grab_catfood_1")
+    case = SceneCase(GRAB, "catfood", 1)
+    met = [plan.met_scene(scene, TrialCase(case, 1.0, k, 5, "")) for k in range(4)]
+    boxes = [one.actual_environment.objects["box"] for one in met]
+    expected = scene.expected_environment.objects["box"]
+    assert len({one.simulation.seed for one in met}) == len(met)
+    assert len({box.mass for box in boxes}) == len({box.friction for box in boxes}) == 1, "those of the case"
+    assert len({tuple(box.position) for box in boxes}) == len(boxes), "those of the trial"
+    for one, box in zip(met, boxes, strict=True):
+        assert 0.0 < abs(box.mass / expected.mass - 1.0) <= plan.MASS_ERROR
+        assert 0.0 < abs(box.friction / expected.friction - 1.0) <= plan.COULOMB_ERROR
+        assert 0.0 < np.abs(box.position - expected.position).max() <= plan.PLACE_ERROR
+        assert abs(box.yaw - expected.yaw) <= plan.YAW_ERROR
+        np.testing.assert_array_equal(one.expected_environment.objects["box"].position, expected.position)
+    exact = plan.met_scene(scene, TrialCase(case, 1.0, 0, None, ""))
+    assert exact.simulation.noise == 0.0
+    assert exact.actual_environment.objects["box"].mass == expected.mass
+
+
+def test_real_arms_differ_within_their_errors_and_are_the_same_in_a_case():
+    scene = load_scene("grab_parcel_1")
+    known = scene_robots(scene)
+    first, again, other = (
+        plan.real_robots(known, TrialCase(SceneCase(GRAB, "parcel", number), scale, 0, 5, ""))
+        for number, scale in ((1, 0.8), (1, 1.2), (2, 0.8))
+    )
+    for name, robot in known.items():
+        masses, same, others = (
+            np.array([inertia.mass for inertia in arms[name].pinocchio_model.inertias])[1:]
+            for arms in (first, again, other)
+        )
+        expected = np.array([inertia.mass for inertia in robot.pinocchio_model.inertias])[1:]
+        np.testing.assert_array_equal(masses, same)
+        assert not np.array_equal(masses, others)
+        assert (np.abs(masses / expected - 1.0) <= plan.LINK_ERROR).all()
+        assert np.ptp(masses / expected) > 0.0
+        real, drive = first[name].transmission, robot.transmission
+        factor = real.motor_inertia / drive.motor_inertia
+        np.testing.assert_allclose(real.reduced_motor_inertia / drive.reduced_motor_inertia, factor)
+        assert (np.abs(factor - 1.0) <= plan.MOTOR_ERROR).all()
+        friction = first[name].friction.amplitude / robot.friction.amplitude
+        assert (np.abs(friction - 1.0) <= plan.FRICTION_ERROR).all()
+    assert not np.array_equal(first["left"].friction.amplitude, first["right"].friction.amplitude), (
+        "each arm has errors of its own"
+    )
+
+
+def made_outcome(left):
+    """All cases with the same predictions, and an impact that left `left` [m/s]."""
+    results = [
+        made(case, left, (0.40, 0.44, 0.36)) for case in (SceneCase(PUSH, "juice", 1), SceneCase(GRAB, "juice", 1))
+    ]
+    return Outcome(results, [Experiment("as in the study", {one.case: one for one in results})] * 2)
+
+
+@pytest.mark.parametrize(("left", "meets", "best"), [(0.401, True, True), (0.365, False, False), (0.385, False, True)])
+def test_the_verdict_is_the_errors_and_their_order(left, meets, best):
+    found = made_outcome(left)
+    assert found.meets(PUSH) is meets
+    assert found.reduced_motors_are_best is best
+    assert found.holds is (meets and best)
+    targets = tables.targets_table(found)
+    assert targets.mark(0, 3) is (Mark.GOOD if meets else Mark.BAD)
+    assert targets.mark(2, 3) is (Mark.GOOD if best else Mark.BAD)
+    assert statements.findings(found)[0].mark is targets.mark(0, 3)
+    assert len(tables.experiments_table(found).rows) == 2
+
+
+def test_the_quick_study_runs_to_its_report_and_trial_data(monkeypatch, tmp_path):
+    """With a shorter window, that is all that differs: the contact is what takes time."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for module in (trial, outcome, tables, statements):
+        monkeypatch.setattr(module, "AFTER", SHORT)
+    monkeypatch.setattr(tables, "WINDOW_ENDS", (0.15, SHORT))
+    result, report = run_study(van_steen_net_feedback.STUDY, tmp_path, seed=1, quick=True)
+    assert report.is_file()
+    found = {table.name: table for table in result.tables}
+    assert list(found) == ["table_ii", "table_iii", "targets", "courses", "windows"]
+    for name in ("table_ii", "table_iii"):
+        assert [row[0] for row in found[name].rows] == ["Parcel: case 1", "Average error", "Absolute error"]
+        assert all(math.isfinite(cell) for cell in found[name].rows[0][1:])
+        assert (
+            found[name].rows[0][6]
+            == published.ROWS[SceneCase(PUSH if name == "table_ii" else GRAB, "parcel", 1)].errors[0]
+        )
+        assert abs(found[name].rows[0][5]) < 10.0, "the map is not far off"
+    assert len(found["windows"].rows) == 4
+    assert [row[-1] for row in found["courses"].rows] == [0, 0], "all trials follow their references"
+    assert sorted(path.stem for path in report.parent.glob("*.png")) == ["figure_6", "figure_7", "figure_8", "figure_9"]
+    for name, arms in (("push_parcel_1", 1), ("grab_parcel_1", 2)):
+        assert_whole_trial_data(report.parent / f"{name}.h5", name, arms)
+
+
+def assert_whole_trial_data(path, name, arms):
+    """The net feedback is in the file as a number, and comes out of the signals there."""
+    data = read_trials(path)
+    along = direction(SceneCase(*name.split("_")[:2], 1))
+    assert len(data.trials) == 3
+    assert data.seed == 1
+    assert f"name: {name}" in data.scenario
+    for one in data.trials:
+        sources = [source for key, source in one.sources.items() if key.startswith("arm_")]
+        assert len(sources) == arms
+        nominal = one.facts["nominal_time"].values
+        sums = []
+        for source in sources:
+            inside = (source.time > nominal - BEFORE - 1e-9) & (source.time < nominal + SHORT - 0.5 * PERIOD)
+            sums.append(PERIOD * (source.signals["feedback"].values[inside] @ along).sum())
+        assert np.mean(sums) == pytest.approx(one.facts["net_feedback"].values, abs=2e-4)
+        assert one.sources["object"].signals["orientation"].values.shape[1] == 4
