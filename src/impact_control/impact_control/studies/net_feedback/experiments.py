@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from impact_control.studies.net_feedback.outcome import Experiment
+from impact_control.studies.net_feedback.outcome import CaseResult, Experiment
 from impact_control.studies.net_feedback.plan import GRAB, PUSH, Override, SceneCase, TrialCase
 from impact_control.studies.net_feedback.running import evaluate
 from impact_control.studies.net_feedback.trial import scene_content
@@ -10,17 +10,21 @@ from impact_control.studies.study import Progress
 
 CASES = (SceneCase(PUSH, "catfood", 1), SceneCase(GRAB, "catfood", 1))
 
-_CONTACT = "actual_environment.objects.box.contact"
+_BOX = "actual_environment.objects.box"
+SLIPPING = "plate that slips on the object: friction 0.1 instead of 1.0"
+SMOOTH = "table of friction 0.1 instead of 0.3, known"
 
 CHANGES: dict[str, tuple[Override, ...]] = {
     "as in the study": (),
     "no joint friction": (("simulation.joint_friction", False), ("control.friction_compensation", 0.0)),
     "torque loop without filter": (("simulation.torque_filter", False),),
-    "cover that gives nothing back": (
-        (f"{_CONTACT}.exponent", 1.0),
-        (f"{_CONTACT}.stiffness", "2.45e5 N/m"),
-        (f"{_CONTACT}.damping", "3e7 N*s/m^2"),
+    "cover with nine times the damping": (
+        (f"{_BOX}.contact.exponent", 1.0),
+        (f"{_BOX}.contact.stiffness", "2.45e5 N/m"),
+        (f"{_BOX}.contact.damping", "3e7 N*s/m^2"),
     ),
+    SLIPPING: ((f"{_BOX}.friction", 0.1),),
+    SMOOTH: (("expected_environment.table.friction", 0.1), ("actual_environment.table.friction", 0.1)),
     "orientation gain 10 1/s^2": (("control.gains.orientation", "10 1/s^2"),),
     "position gain 100 1/s^2": (("control.gains.position", "100 1/s^2"),),
     "both of these gains": (("control.gains.orientation", "10 1/s^2"), ("control.gains.position", "100 1/s^2")),
@@ -29,14 +33,18 @@ CHANGES: dict[str, tuple[Override, ...]] = {
 }
 """By name; the first changes nothing."""
 
+PUSH_ONLY = (SLIPPING, SMOOTH)
+"""What slips cannot be held, and what is lifted does not rub."""
+
 
 def run_experiments(study: str, scales: tuple[float, ...], progress: Progress) -> list[Experiment]:
-    """Run all changes on a push and a grab."""
+    """Run all changes, each on a push and a grab or on the push alone."""
+    pairs = [(name, case) for name in CHANGES for case in CASES if case.scene == PUSH or name not in PUSH_ONLY]
     trials = [
-        TrialCase(case, scale, 0, None, scene_content(case), changes)
-        for changes in CHANGES.values()
-        for case in CASES
-        for scale in scales
+        TrialCase(case, scale, 0, None, scene_content(case), CHANGES[name]) for name, case in pairs for scale in scales
     ]
-    results = iter(evaluate(trials, study, None, progress))
-    return [Experiment(name, {case: next(results) for case in CASES}) for name in CHANGES]
+    results = evaluate(trials, study, None, progress)
+    found: dict[str, dict[SceneCase, CaseResult]] = {name: {} for name in CHANGES}
+    for (name, case), result in zip(pairs, results, strict=True):
+        found[name][case] = result
+    return [Experiment(name, by_case) for name, by_case in found.items()]

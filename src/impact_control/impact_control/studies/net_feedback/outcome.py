@@ -103,7 +103,7 @@ def along(case: SceneCase, vectors: Matrix) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """What one change does, without noise and errors: by case, the errors (3,) [%] and the part before the switch."""
+    """What one change does, without noise and parameter errors, by case; some changes are for a push only."""
 
     name: str
     results: Mapping[SceneCase, CaseResult]

@@ -6,6 +6,7 @@ import numpy as np
 
 from impact_control.identification.net_feedback import AFTER, BEFORE
 from impact_control.studies.net_feedback import plan, published
+from impact_control.studies.net_feedback.experiments import SLIPPING, SMOOTH
 from impact_control.studies.net_feedback.outcome import SETTLED, TARGET, Outcome
 from impact_control.studies.net_feedback.plan import GRAB, PUSH
 from impact_control.studies.net_feedback.tables import SCENE_NAMES, case_name
@@ -38,6 +39,7 @@ def findings(outcome: Outcome) -> tuple[Finding, ...]:
         _switch(outcome),
         *(_growth(outcome, scene) for scene in (PUSH, GRAB)),
         *_experiments(outcome),
+        *_load(outcome),
     )
 
 
@@ -121,7 +123,9 @@ def _experiments(outcome: Outcome) -> tuple[Finding, ...]:
     sentences = []
     for case, result in base.results.items():
         start = float(result.errors[0])
-        effects = {other.name: float(other.results[case].errors[0]) - start for other in others}
+        effects = {
+            other.name: float(other.results[case].errors[0]) - start for other in others if case in other.results
+        }
         ordered = sorted(effects.items(), key=lambda item: -abs(item[1]))[:3]
         text = ", ".join(f"{name} {effect:+.1f}" for name, effect in ordered)
         sentences.append(
@@ -131,3 +135,27 @@ def _experiments(outcome: Outcome) -> tuple[Finding, ...]:
             )
         )
     return tuple(sentences)
+
+
+def _load(outcome: Outcome) -> tuple[Finding, ...]:
+    """What the error of a push grows with after the impact."""
+    by_name = {experiment.name: experiment.results for experiment in outcome.experiments}
+    if SLIPPING not in by_name:
+        return ()
+    growth = {}
+    for name in (next(iter(by_name)), SLIPPING, SMOOTH):
+        result = next(result for case, result in by_name[name].items() if case.scene == PUSH)
+        growth[name] = float(result.errors_until(AFTER)[0] - result.errors_until(SETTLED)[0])
+    as_it_is, slipping, smooth = growth.values()
+    is_it = abs(slipping) < 0.5 * abs(as_it_is) and abs(smooth) < 0.5 * abs(as_it_is)
+    cause = (
+        "A plate that sticks to the object carries a part of the moment with which the table's friction tips it: a "
+        "load that the force fed forward does not have, and that feedback holds against for the rest of the window."
+        if is_it
+        else "So neither of them is the reason."
+    )
+    text = (
+        f"Push without noise, from {SETTLED:g} to {AFTER:g} s after the impact: the error grows by {as_it_is:+.1f} "
+        f"points; with a plate that slips by {slipping:+.1f}, on a table of a third of the friction by {smooth:+.1f}."
+    )
+    return (Finding(f"{text} {cause}"),)

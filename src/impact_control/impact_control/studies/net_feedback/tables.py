@@ -161,8 +161,8 @@ def experiments_table(outcome: Outcome) -> Table:
     for experiment in outcome.experiments:
         row: list[Cell] = [experiment.name]
         for case in cases:
-            result = experiment.results[case]
-            row += [float(result.errors_until(SETTLED)[0]), float(result.errors[0])]
+            result = experiment.results.get(case)
+            row += [None] * 2 if result is None else [float(result.errors_until(t)[0]) for t in (SETTLED, AFTER)]
         rows.append(tuple(row))
     return Table(
         name="experiments",
