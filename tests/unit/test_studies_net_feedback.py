@@ -198,18 +198,19 @@ def test_the_quick_study_runs_to_its_report_and_trial_data(monkeypatch, tmp_path
     assert report.is_file()
     found = {table.name: table for table in result.tables}
     assert list(found) == ["table_ii", "table_iii", "targets", "courses", "windows"]
-    for name in ("table_ii", "table_iii"):
-        assert [row[0] for row in found[name].rows] == ["Parcel: case 1", "Average error", "Absolute error"]
-        assert all(math.isfinite(cell) for cell in found[name].rows[0][1:])
-        assert (
-            found[name].rows[0][6]
-            == published.ROWS[SceneCase(PUSH if name == "table_ii" else GRAB, "parcel", 1)].errors[0]
-        )
-        assert abs(found[name].rows[0][5]) < 10.0, "the map is not far off"
+    shown = {"table_ii": SceneCase(PUSH, "catfood", 2), "table_iii": SceneCase(GRAB, "juice", 3)}
+    for name, case in shown.items():
+        first, *averages = found[name].rows
+        assert [first[0], *(row[0] for row in averages)] == [
+            tables.case_name(case), "Average error", "Absolute error"
+        ]  # fmt: skip
+        assert all(math.isfinite(cell) for cell in first[1:])
+        assert first[6] == published.ROWS[case].errors[0]
+        assert abs(first[5]) < 10.0, "the map is not far off"
     assert len(found["windows"].rows) == 4
     assert [row[-1] for row in found["courses"].rows] == [0, 0], "all trials follow their references"
     assert sorted(path.stem for path in report.parent.glob("*.png")) == ["figure_6", "figure_7", "figure_8", "figure_9"]
-    for name, arms in (("push_parcel_1", 1), ("grab_parcel_1", 2)):
+    for name, arms in (("push_catfood_2", 1), ("grab_juice_3", 2)):
         assert_whole_trial_data(report.parent / f"{name}.h5", name, arms)
 
 

@@ -24,9 +24,7 @@ QUICK_SCALES = (0.8, 1.0, 1.2)
 
 _NAME = "van_steen_net_feedback"
 _SHOWN = (("push", "catfood", 2), ("grab", "juice", 3))
-"""Cases of Figs 6 and 7, and of Figs 8 and 9."""
-
-_QUICK = (("push", "parcel", 1), ("grab", "parcel", 1))
+"""Cases of Figs 6 and 7, and of Figs 8 and 9; those of the quick version."""
 
 
 def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
@@ -41,11 +39,10 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
         window_table,
     )
 
-    cases = tuple(SceneCase(*one) for one in _QUICK) if quick else ALL_CASES
-    results = _measure(cases, seed, quick, _part(progress, 0.0, 1.0 if quick else 0.8))
+    shown = tuple(SceneCase(*one) for one in _SHOWN)
+    results = _measure(shown if quick else ALL_CASES, seed, quick, _part(progress, 0.0, 1.0 if quick else 0.8))
     outcome = Outcome(results, [] if quick else _experiments(_part(progress, 0.8, 1.0)))
-    shown = [next((r for r in results if r.case == SceneCase(*one)), None) for one in _SHOWN]
-    figures = _figures([r or outcome.of(scene)[0] for r, scene in zip(shown, (PUSH, GRAB), strict=True)])
+    figures = _figures([result for result in results if result.case in shown])
     tables = [errors_table(outcome, PUSH), errors_table(outcome, GRAB), targets_table(outcome), course_table(outcome)]
     tables += [window_table(outcome)] + ([experiments_table(outcome)] if outcome.experiments else [])
     return StudyResult(
