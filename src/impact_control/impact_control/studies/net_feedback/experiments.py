@@ -13,6 +13,7 @@ CASES = (SceneCase(PUSH, "catfood", 1), SceneCase(GRAB, "catfood", 1))
 _BOX = "actual_environment.objects.box"
 SLIPPING = "plate that slips on the object: friction 0.1 instead of 1.0"
 SMOOTH = "table of friction 0.1 instead of 0.3, known"
+_ROUGHER = "table friction 10 % above the known one"
 
 CHANGES: dict[str, tuple[Override, ...]] = {
     "as in the study": (),
@@ -25,6 +26,9 @@ CHANGES: dict[str, tuple[Override, ...]] = {
     ),
     SLIPPING: ((f"{_BOX}.friction", 0.1),),
     SMOOTH: (("expected_environment.table.friction", 0.1), ("actual_environment.table.friction", 0.1)),
+    _ROUGHER: (("actual_environment.table.friction", 0.33),),
+    "5 % of the joint friction not fed forward": (("control.friction_compensation", 0.95),),
+    "object 2 % heavier than known": ((f"{_BOX}.mass", "1.326 kg"),),
     "orientation gain 10 1/s^2": (("control.gains.orientation", "10 1/s^2"),),
     "position gain 100 1/s^2": (("control.gains.position", "100 1/s^2"),),
     "both of these gains": (("control.gains.orientation", "10 1/s^2"), ("control.gains.position", "100 1/s^2")),
@@ -33,7 +37,7 @@ CHANGES: dict[str, tuple[Override, ...]] = {
 }
 """By name; the first changes nothing."""
 
-PUSH_ONLY = (SLIPPING, SMOOTH)
+PUSH_ONLY = (SLIPPING, SMOOTH, _ROUGHER)
 """What slips cannot be held, and what is lifted does not rub."""
 
 

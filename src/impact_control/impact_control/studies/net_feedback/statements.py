@@ -38,6 +38,7 @@ def findings(outcome: Outcome) -> tuple[Finding, ...]:
         _scatter(outcome),
         _switch(outcome),
         *(_growth(outcome, scene) for scene in (PUSH, GRAB)),
+        _early(outcome),
         *_experiments(outcome),
         *_load(outcome),
     )
@@ -112,6 +113,15 @@ def _growth(outcome: Outcome, scene: str) -> Finding:
         f"{SCENE_NAMES[scene].capitalize()}: in a window that ends {SETTLED:g} s after the nominal impact the average "
         f"error with B_theta is {early.mean():+.2f} %, the absolute {np.abs(early).mean():.2f} %; what comes after, "
         f"when nothing bounces any more, moves the average by {(late - early).mean():+.2f} points."
+    )
+
+
+def _early(outcome: Outcome) -> Finding:
+    own = np.abs([result.errors_until(SETTLED) for result in outcome.results]).mean(axis=0)
+    best = ("B_theta", "B_rho", "B = 0")[int(np.argmin(own))]
+    return Finding(
+        f"With a window that ends {SETTLED:g} s after the nominal impact the mean absolute errors over all cases are "
+        f"{own[0]:.2f} % with B_theta, {own[1]:.2f} % with B_rho and {own[2]:.2f} % without motors: {best} is best."
     )
 
 
