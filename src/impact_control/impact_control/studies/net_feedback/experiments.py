@@ -11,6 +11,7 @@ from impact_control.studies.study import Progress
 CASES = (SceneCase(PUSH, "catfood", 1), SceneCase(GRAB, "catfood", 1))
 
 _BOX = "actual_environment.objects.box"
+DAMPED = "cover with nine times the damping"
 SLIPPING = "plate that slips on the object: friction 0.1 instead of 1.0"
 SMOOTH = "table of friction 0.1 instead of 0.3, known"
 _ROUGHER = "table friction 10 % above the known one"
@@ -19,7 +20,7 @@ CHANGES: dict[str, tuple[Override, ...]] = {
     "as in the study": (),
     "no joint friction": (("simulation.joint_friction", False), ("control.friction_compensation", 0.0)),
     "torque loop without filter": (("simulation.torque_filter", False),),
-    "cover with nine times the damping": (
+    DAMPED: (
         (f"{_BOX}.contact.exponent", 1.0),
         (f"{_BOX}.contact.stiffness", "2.45e5 N/m"),
         (f"{_BOX}.contact.damping", "3e7 N*s/m^2"),
