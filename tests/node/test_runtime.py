@@ -53,11 +53,15 @@ def policies_of(pid):
     return found[True], found[False]
 
 
-def test_what_sends_in_the_background_cannot_keep_the_loop_from_running(tmp_path, ordinary):
-    """Such a thread was seen to spin for minutes after a listener was killed."""
+@pytest.mark.parametrize("executable", ["bench_echo", "loop", "simulator"])
+def test_what_sends_in_the_background_cannot_keep_the_loop_from_running(executable, tmp_path, ordinary):
+    """Such a thread was seen to spin for minutes after a listener was killed.
+
+    Where all threads share one core and one priority, it does not even have its name when the node is made.
+    """
     with Peer(tmp_path) as peer:
-        peer.processes.start(NodeSpec("ping_pong", "bench_echo", Duty.LOOP))
-        pid = peer.processes.pid("ping_pong")
+        peer.processes.start(NodeSpec("watched", executable, Duty.LOOP))
+        pid = peer.processes.pid("watched")
         peer.until(lambda: set(policies_of(pid)[0]) == {os.SCHED_OTHER}, what="ordinary priority of the senders")
         _, others = policies_of(pid)
     # Those that carry samples and commands keep it, where it is permitted.

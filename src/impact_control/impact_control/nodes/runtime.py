@@ -8,6 +8,7 @@ import os
 import signal
 import struct
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -23,6 +24,9 @@ LOOP_PRIORITY = 40
 
 _SENDER = "dds.asyn"
 """Name of the threads with which Fast DDS sends in the background begins so."""
+
+_NAMING_TIME = 2.0
+"""[s] these threads may take to come up and call themselves so."""
 
 LOOP_CORES = slice(-1, None)
 ROBOT_CORES = slice(None, -1)
@@ -116,10 +120,23 @@ def tame_senders() -> None:
     Commands do not go through them. When a process that listens is killed, such a thread may spin until its peer is
     given up, and with real-time priority it would keep the loop itself, and the kernel, from running.
     """
+    end = time.monotonic() + _NAMING_TIME
+    while not (senders := _senders()) and time.monotonic() < end:
+        # A new thread of our priority on our core runs, and takes its name, only while this one sleeps.
+        time.sleep(0.005)
+    for sender in senders:
+        with contextlib.suppress(OSError):
+            os.sched_setscheduler(sender, os.SCHED_OTHER, os.sched_param(0))
+
+
+def _senders() -> list[int]:
+    """Return the threads of this process that send in the background."""
+    found = []
     for thread in Path("/proc/self/task").glob("*"):
         with contextlib.suppress(OSError):
             if (thread / "comm").read_text().startswith(_SENDER):
-                os.sched_setscheduler(int(thread.name), os.SCHED_OTHER, os.sched_param(0))
+                found.append(int(thread.name))
+    return found
 
 
 def still_heap() -> None:
