@@ -21,6 +21,9 @@ ANSWER_PATIENCE = 2.0
 START_PATIENCE = 180.0
 """[s] a node may take to start, or to change its state: its kernels may have to be compiled first."""
 
+ATTEMPTS = 2
+"""How often a transition is asked for when no answer comes and the state stays: request or answer may get lost."""
+
 TARGETS = {
     Transition.TRANSITION_CONFIGURE: State.PRIMARY_STATE_INACTIVE,
     Transition.TRANSITION_ACTIVATE: State.PRIMARY_STATE_ACTIVE,
@@ -87,22 +90,26 @@ class Caller:
         before = self.state(node)
         request = ChangeState.Request(transition=Transition(id=transition))
         end = time.monotonic() + START_PATIENCE
-        while True:
+        for _ in range(ATTEMPTS):
             try:
                 answer = self.call(ChangeState, f"{node}/change_state", request, ANSWER_PATIENCE)
                 return bool(answer.success)
             except NoAnswerError:
-                state = before
-                while time.monotonic() < end:
-                    try:
-                        state = self.state(node, ANSWER_PATIENCE)
-                        break
-                    except NoAnswerError:
-                        continue  # busy with the transition
-                if state == TARGETS[transition]:
-                    return True
-                if state != before or time.monotonic() > end:
-                    return False
+                state = self._state_when_free(node, end)
+            if state == TARGETS[transition]:
+                return True
+            if state != before:
+                return False
+        return False
+
+    def _state_when_free(self, node: str, end: float) -> int | None:
+        """Id of a node's state once it is no longer busy with a transition; None when `end` is past before."""
+        while time.monotonic() < end:
+            try:
+                return self.state(node, ANSWER_PATIENCE)
+            except NoAnswerError:
+                continue
+        return None
 
     def _client(self, kind: type, name: str) -> Any:
         client = self._clients.get((kind, name))
