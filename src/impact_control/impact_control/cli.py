@@ -60,7 +60,7 @@ def demo(
         try:
             if scene:
                 runs = run_scene(
-                    scenario, directory, lockstep=lockstep, seed=seed,
+                    scenario, directory, shape=shape, lockstep=lockstep, seed=seed,
                     stop_requested=stop, on_progress=line.progress, on_stage=line.stage,
                 )  # fmt: skip
             else:
@@ -151,11 +151,11 @@ def scenes(
         for name in available_scenes():
             typer.echo(f"{name:16s} {load_scene(name).description}")
         return
+    chosen = [load_scene(name) for name in names]
     if not check:
         typer.echo(HEADER)
     obstacles = 0
-    for name in names:
-        scene = load_scene(name)
+    for scene in chosen:
         findings = check_scene(scene)
         obstacles += len(findings)
         for finding in findings:

@@ -109,6 +109,7 @@ def run_scene(
     scene: str,
     directory: Path,
     *,
+    shape: Shape = Shape.COMPOSED,
     lockstep: bool = False,
     seed: int | None = None,
     stop_requested: Callable[[], bool] = lambda: False,
@@ -122,7 +123,7 @@ def run_scene(
     loaded = load_scene(scene).with_overrides({} if seed is None else {"simulation.seed": seed})
     isolate(directory / "log")
     bag = directory / "bag"
-    specs = describe_graph(scene, **parts_of(loaded), lockstep=lockstep, seed=seed)
+    specs = describe_graph(scene, **parts_of(loaded), shape=shape, lockstep=lockstep, seed=seed)
     with Session(specs, directory / "log", stop_requested=stop_requested) as session:
         on_stage("starting the nodes")
         session.start(bag, loaded.to_yaml())
