@@ -130,6 +130,8 @@ def run_scene(
         on_stage("planning")
         results = session.run_tasks(scene, timeout=TASK_PATIENCE, on_progress=on_progress)
         on_stage("stopping the nodes")
+        # Several loops and a simulator at real-time priority leave the recorder little of two cores.
+        session.pause(True)
         session.record(None)
     on_stage("writing the reports")
     return {

@@ -38,7 +38,7 @@ STANDSTILL_TIME = 0.35
 """[s] the robot side is left running without the controller, so that the arm comes to a damped rest."""
 
 
-PLANNING_TIME_NS = 5_000_000_000
+PLANNING_TIME_NS = 15_000_000_000
 """Between sending the goals to the arms of a scene and the sample at which they begin: each plans for itself."""
 
 
