@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,15 @@ def overlay(base: Node, top: Node) -> Node:
     for key, node in top.value.items():
         merged[key] = overlay(merged[key], node) if key in merged else node
     return Node(merged, top.origin)
+
+
+def document_text(document: Node) -> str:
+    """Return a document as YAML that loads to the same."""
+    stream = StringIO()
+    yaml = YAML(typ="safe", pure=True)
+    yaml.default_flow_style = False
+    yaml.dump(document.plain(), stream)
+    return stream.getvalue()
 
 
 def override_tree(overrides: Mapping[str, Any]) -> Node:

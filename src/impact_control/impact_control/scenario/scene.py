@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from io import StringIO
 from typing import Annotated, Any
 
 import numpy as np
-from ruamel.yaml import YAML
 
 from impact_control.robots import InertiaModel
 from impact_control.scenario.classification import Classification
 from impact_control.scenario.control import Control
 from impact_control.scenario.detection import Detection
-from impact_control.scenario.document import Node, overlay, override_tree
+from impact_control.scenario.document import Node, document_text, overlay, override_tree
 from impact_control.scenario.fields import Entry, NamedSections, Refusal, Section, Text
 from impact_control.scenario.reaction import Reaction
 from impact_control.scenario.robot_side import Simulation
@@ -114,11 +112,7 @@ class SceneScenario:
 
     def to_yaml(self) -> str:
         """Return the whole scene, inheritance and overrides resolved, as YAML that loads to the same."""
-        stream = StringIO()
-        yaml = YAML(typ="safe", pure=True)
-        yaml.default_flow_style = False
-        yaml.dump(self.document.plain(), stream)
-        return stream.getvalue()
+        return document_text(self.document)
 
 
 def scene_from_document(document: Node) -> SceneScenario:

@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from io import StringIO
 from typing import Annotated, Any
 
 import numpy as np
-from ruamel.yaml import YAML
 
 from impact_control.errors import ScenarioError
 from impact_control.robots import RobotDescription, load_robot
 from impact_control.scenario.classification import Classification
 from impact_control.scenario.control import CONTACT_COMPLETION, Control
 from impact_control.scenario.detection import Detection
-from impact_control.scenario.document import Node, overlay, override_tree
+from impact_control.scenario.document import Node, document_text, overlay, override_tree
 from impact_control.scenario.environment import ActualEnvironment, ExpectedEnvironment, Touch
 from impact_control.scenario.fields import (
     JOINTS,
@@ -129,11 +127,7 @@ class Scenario:
 
     def to_yaml(self) -> str:
         """Return the whole scenario, inheritance and overrides resolved, as YAML that loads to the same."""
-        stream = StringIO()
-        yaml = YAML(typ="safe", pure=True)
-        yaml.default_flow_style = False
-        yaml.dump(self.document.plain(), stream)
-        return stream.getvalue()
+        return document_text(self.document)
 
 
 def scenario_from_document(document: Node) -> Scenario:
