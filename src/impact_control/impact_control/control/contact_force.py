@@ -17,14 +17,11 @@ SLIDING_SPEED = 5e-3
 
 
 @compiled
-def _press(
-    magnitude: float, friction: float, normal: Vector, offset: Vector, sliding_velocity: Vector, jacobian: Matrix,
-    wrench: Vector, torque: Vector,
-) -> None:  # fmt: skip
-    speed = math.sqrt(sliding_velocity[0] ** 2 + sliding_velocity[1] ** 2 + sliding_velocity[2] ** 2)
-    along = friction * math.tanh(speed / SLIDING_SPEED) / speed if speed > 1e-9 else 0.0
-    for i in range(3):
-        wrench[i] = magnitude * (along * sliding_velocity[i] - normal[i])
+def act_at(offset: Vector, jacobian: Matrix, wrench: Vector, torque: Vector) -> None:
+    """Complete the wrench (6,), whose force stands in it, by its moment about E; write J^T f (n,) [Nm].
+
+    offset (3,) [m]: from the origin of E to where the force acts, axes of A.
+    """
     wrench[3] = offset[1] * wrench[2] - offset[2] * wrench[1]
     wrench[4] = offset[2] * wrench[0] - offset[0] * wrench[2]
     wrench[5] = offset[0] * wrench[1] - offset[1] * wrench[0]
@@ -32,6 +29,24 @@ def _press(
         torque[j] = 0.0
         for i in range(6):
             torque[j] += jacobian[i, j] * wrench[i]
+
+
+@compiled
+def sliding_share(friction: float, x: float, y: float, z: float) -> float:
+    """Return the factor on a velocity [m/s] that makes it the friction [N] of sliding with it; it fades in."""
+    speed = math.sqrt(x * x + y * y + z * z)
+    return friction * math.tanh(speed / SLIDING_SPEED) / speed if speed > 1e-9 else 0.0
+
+
+@compiled
+def _press(
+    magnitude: float, friction: float, normal: Vector, offset: Vector, sliding_velocity: Vector, jacobian: Matrix,
+    wrench: Vector, torque: Vector,
+) -> None:  # fmt: skip
+    along = sliding_share(friction, sliding_velocity[0], sliding_velocity[1], sliding_velocity[2])
+    for i in range(3):
+        wrench[i] = magnitude * (along * sliding_velocity[i] - normal[i])
+    act_at(offset, jacobian, wrench, torque)
 
 
 class DesiredForce(Protocol):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from impact_control.checks import freeze, require_not_negative
 from impact_control.compiled import compiled
-from impact_control.control.contact_force import SLIDING_SPEED
+from impact_control.control.contact_force import act_at, sliding_share
 from impact_control.references import ReferenceColumns
 from impact_control.types import Matrix, Vector
 
@@ -17,18 +16,10 @@ def _move(
     share: float, clamping: Vector, mass: float, support: Vector, drag: float, offset: Vector, wanted: Vector,
     jacobian: Matrix, wrench: Vector, torque: Vector,
 ) -> None:  # fmt: skip
-    x, y, z = wanted[3], wanted[4], wanted[5]
-    speed = math.sqrt(x * x + y * y + z * z)
-    along = drag * math.tanh(speed / SLIDING_SPEED) / speed if speed > 1e-9 else 0.0
+    along = sliding_share(drag, wanted[3], wanted[4], wanted[5])
     for i in range(3):
         wrench[i] = share * (clamping[i] + support[i] + mass * wanted[6 + i] + along * wanted[3 + i])
-    wrench[3] = offset[1] * wrench[2] - offset[2] * wrench[1]
-    wrench[4] = offset[2] * wrench[0] - offset[0] * wrench[2]
-    wrench[5] = offset[0] * wrench[1] - offset[1] * wrench[0]
-    for j in range(torque.shape[0]):
-        torque[j] = 0.0
-        for i in range(6):
-            torque[j] += jacobian[i, j] * wrench[i]
+    act_at(offset, jacobian, wrench, torque)
 
 
 @dataclass(frozen=True, eq=False)
