@@ -14,7 +14,8 @@ from impact_control.references.impact_map import (
     rigid_impact_map,
     simultaneous_impact,
 )
-from impact_control.references.impact_task import ImpactReference, build_reference
+from impact_control.references.impact_reference import ImpactReference
+from impact_control.references.impact_task import build_reference
 from impact_control.references.joint_space import UnreachableReferenceError, task_jacobian
 from impact_control.references.quintic import PiecewiseQuintic, ViaPoint
 from impact_control.references.scene_impact import ArmImpactPrediction, SceneImpact, predict_scene_impact

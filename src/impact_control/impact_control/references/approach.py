@@ -30,13 +30,15 @@ class Approach:
     Attributes:
         geometry: of the planned impact.
         initial_configuration: (n,) [rad] at which it starts, at rest.
-        table: the reference, from the start to the end of the task.
+        times: (N,) [s] from the start to the end of the task, at which references are sampled.
+        table: the reference at these times.
         impact_configuration: q(T_nom) (n,) [rad].
         ante_impact_velocity: dq^- (n,) [rad/s], Proper 2021 (3.18) extended by joint 1.
     """
 
     geometry: ImpactGeometry
     initial_configuration: Vector
+    times: Vector
     table: ReferenceTable
     impact_configuration: Vector
     ante_impact_velocity: Vector
@@ -60,6 +62,7 @@ def plan_approach(scenario: Scenario, robot: RobotDescription) -> Approach:
     return Approach(
         geometry=geometry,
         initial_configuration=start,
+        times=grid,
         table=reference_table(robot, grid, motion, places, joints),
         impact_configuration=joints.position[at_impact],
         ante_impact_velocity=joints.velocity[at_impact],

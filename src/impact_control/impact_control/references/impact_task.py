@@ -8,7 +8,6 @@ orientation until then.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,9 +15,9 @@ from impact_control.errors import InvalidInputError
 from impact_control.references.approach import plan_approach
 from impact_control.references.impact_geometry import ImpactGeometry
 from impact_control.references.impact_map import ImpactMap, rigid_impact_map
-from impact_control.references.joint_space import TaskMotion, joint_motion, task_jacobian
-from impact_control.references.planning import knots, reference_table, sample_times, through_impact
-from impact_control.references.table import ReferenceTable
+from impact_control.references.impact_reference import ImpactReference, reference_through_impact
+from impact_control.references.joint_space import TaskMotion, task_jacobian
+from impact_control.references.planning import through_impact
 from impact_control.robots import (
     Dynamics,
     RobotDescription,
@@ -29,32 +28,6 @@ from impact_control.types import Vector
 
 _LARGEST_NORMAL_VELOCITY = 1e-6
 """[m/s] a predicted post-impact velocity along the normal below this is rounding."""
-
-
-@dataclass(frozen=True, eq=False)
-class ImpactReference:
-    """Everything the controller and the classifier follow and expect.
-
-    Attributes:
-        ante, post: the references, both from the start to the end of the task, van Steen 2024 (11)-(14).
-        geometry: of the planned impact.
-        nominal_impact_time: T_nom [s].
-        initial_configuration: (n,) [rad] at which the task starts, at rest.
-        impact_configuration: q(T_nom) (n,) [rad] of both references.
-        ante_impact_velocity: dq^- (n,) [rad/s], Proper 2021 (3.18) extended by joint 1.
-        post_impact_velocity: dq^+ (n,) [rad/s], (3.17).
-        normal_impulse: predicted impulse along the normal [Ns].
-    """
-
-    ante: ReferenceTable
-    post: ReferenceTable
-    geometry: ImpactGeometry
-    nominal_impact_time: float
-    initial_configuration: Vector
-    impact_configuration: Vector
-    ante_impact_velocity: Vector
-    post_impact_velocity: Vector
-    normal_impulse: float
 
 
 def build_reference(scenario: Scenario, robot: RobotDescription, predict: ImpactMap | None = None) -> ImpactReference:
@@ -82,20 +55,13 @@ def build_reference(scenario: Scenario, robot: RobotDescription, predict: Impact
     dynamics.update(impact_configuration, after)
     _require_contacts_at_rest(geometry, dynamics, after)
     post_motion = _post_motion(scenario, geometry, task_jacobian(dynamics.jacobian) @ after)
-    nominal = task.impact.time
-    ends = {nominal + task.post.duration, nominal + task.post.settle_duration}
-    places = knots([nominal - task.post.lead, nominal, *sorted(ends)])
-    at_impact = int(np.searchsorted(places, nominal))
-    joints = joint_motion(dynamics, places, post_motion, geometry.orientation, impact_configuration, at_impact)
-    grid = sample_times(task.duration, scenario.control.period)
-    return ImpactReference(
-        ante=approach.table,
-        post=reference_table(robot, grid, post_motion, places, joints),
-        geometry=geometry,
-        nominal_impact_time=nominal,
-        initial_configuration=approach.initial_configuration,
-        impact_configuration=impact_configuration,
-        ante_impact_velocity=before,
+    return reference_through_impact(
+        robot,
+        approach,
+        post_motion,
+        nominal_impact_time=task.impact.time,
+        lead=task.post.lead,
+        durations=(task.post.duration, task.post.settle_duration),
         post_impact_velocity=after,
         normal_impulse=float(predicted.normal_impulse),
     )

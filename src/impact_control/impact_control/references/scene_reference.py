@@ -14,11 +14,11 @@ import numpy as np
 
 from impact_control.references.approach import Approach, plan_approach
 from impact_control.references.impact_geometry import rotation_from_roll_pitch_yaw
-from impact_control.references.impact_task import ImpactReference
-from impact_control.references.joint_space import TaskMotion, joint_motion
-from impact_control.references.planning import knots, reference_table, sample_times, through_impact
+from impact_control.references.impact_reference import ImpactReference, reference_through_impact
+from impact_control.references.joint_space import TaskMotion
+from impact_control.references.planning import through_impact
 from impact_control.references.scene_impact import ArmImpactPrediction, SceneImpact, predict_scene_impact
-from impact_control.robots import Dynamics, RobotDescription, load_robot, mounted_at
+from impact_control.robots import RobotDescription, load_robot, mounted_at
 from impact_control.scenario import SceneScenario, arm_scenario
 from impact_control.types import Vector
 
@@ -58,26 +58,16 @@ def build_scene_reference(scene: SceneScenario, robots: Mapping[str, RobotDescri
 def _arm_reference(
     scene: SceneScenario, name: str, robot: RobotDescription, approach: Approach, predicted: ArmImpactPrediction
 ) -> ImpactReference:
-    task, geometry = scene.task, approach.geometry
-    nominal, post = task.impact_time, task.post
-    motion = _post_motion(scene, scene.arms[name].posture, approach, predicted)
-    ends = {nominal + post.duration, nominal + post.settle_duration}
-    places = knots([nominal - post.lead, nominal, *sorted(ends)])
-    at_impact = int(np.searchsorted(places, nominal))
-    joints = joint_motion(
-        Dynamics(robot), places, motion, geometry.orientation, approach.impact_configuration, at_impact
-    )
-    grid = sample_times(task.duration, scene.control.period)
-    return ImpactReference(
-        ante=approach.table,
-        post=reference_table(robot, grid, motion, places, joints),
-        geometry=geometry,
-        nominal_impact_time=nominal,
-        initial_configuration=approach.initial_configuration,
-        impact_configuration=approach.impact_configuration,
-        ante_impact_velocity=approach.ante_impact_velocity,
+    post = scene.task.post
+    return reference_through_impact(
+        robot,
+        approach,
+        _post_motion(scene, scene.arms[name].posture, approach, predicted),
+        nominal_impact_time=scene.task.impact_time,
+        lead=post.lead,
+        durations=(post.duration, post.settle_duration),
         post_impact_velocity=predicted.joint_velocity,
-        normal_impulse=float(geometry.normal @ predicted.impulse),
+        normal_impulse=float(approach.geometry.normal @ predicted.impulse),
     )
 
 
