@@ -13,7 +13,6 @@ from impact_control.errors import ImpactControlError, InterruptedByUserError
 from impact_control.graph import Shape
 from impact_control.pipeline import Outcome
 from impact_control.scenario import (
-    Scenario,
     available_scenarios,
     available_scenes,
     describe_schema,
@@ -50,33 +49,24 @@ def demo(
     output: OutputOption = Path("runs"),
 ) -> None:
     """Run one impact with the simulated arm: nodes, bag, report."""
-    from impact_control.nodes.runs import new_run_directory, run_scenario, run_scene, stoppable
+    from impact_control.nodes.runs import new_run_directory, run, stoppable
 
-    loaded = load_any(scenario)
-    scene = not isinstance(loaded, Scenario)
-    directory = new_run_directory(output, loaded.name)
-    line = ProgressLine(loaded.name)
+    name = load_any(scenario).name
+    directory = new_run_directory(output, name)
+    line = ProgressLine(name)
     with stoppable() as stop:
         try:
-            if scene:
-                runs = run_scene(
-                    scenario, directory, shape=shape, lockstep=lockstep, seed=seed,
-                    stop_requested=stop, on_progress=line.progress, on_stage=line.stage,
-                )  # fmt: skip
-            else:
-                run = run_scenario(
-                    scenario, directory, shape=shape, lockstep=lockstep, seed=seed,
-                    stop_requested=stop, on_progress=line.progress, on_stage=line.stage,
-                )  # fmt: skip
-                runs = {"": run}
+            runs = run(
+                scenario, directory, shape=shape, lockstep=lockstep, seed=seed,
+                stop_requested=stop, on_progress=line.progress, on_stage=line.stage,
+            )  # fmt: skip
         finally:
             line.end()
-    for arm, run in runs.items():
-        _tell_run(arm, run)
-    if scene:
-        _tell_objects(directory / "bag")
+    for arm, done in runs.items():
+        _tell_run(arm, done)
+    _tell_objects(directory / "bag")
     typer.echo(f"Bag:    {directory / 'bag'}")
-    if any(run.result.outcome is Outcome.FAULT for run in runs.values()):
+    if any(done.result.outcome is Outcome.FAULT for done in runs.values()):
         raise typer.Exit(1)
 
 

@@ -10,12 +10,12 @@ from datetime import datetime
 from pathlib import Path
 from types import FrameType
 
-from impact_control.evaluation import evaluate, evaluate_arms, report
+from impact_control.evaluation import evaluate_arms, report
 from impact_control.graph import Shape, describe_graph
 from impact_control.nodes.environment import isolate
 from impact_control.nodes.session import Progress, Session, TaskResult
 from impact_control.recording.summary import RunSummary
-from impact_control.scenario import Scenario, load_scenario, load_scene, parts_of
+from impact_control.scenario import load_any, parts_of
 
 TASK_PATIENCE = 60.0
 """[s] of wall time beyond which a task is given up."""
@@ -75,38 +75,8 @@ def new_run_directory(parent: Path, scenario: str) -> Path:
     raise FileExistsError(f"{parent}: too many runs in one second")
 
 
-def run_scenario(
-    scenario: str,
-    directory: Path,
-    *,
-    shape: Shape = Shape.COMPOSED,
-    lockstep: bool = False,
-    seed: int | None = None,
-    stop_requested: Callable[[], bool] = lambda: False,
-    on_progress: Callable[[Progress], None] | None = None,
-    on_stage: Callable[[str], None] = lambda text: None,
-) -> Run:
-    """Run one scenario on a fresh graph with the simulated arm; bag, logs and report go into `directory`.
-
-    Raises ImpactControlError: a broken scenario, a node that dies, the user's stop.
-    """
-    loaded = resolved(scenario, seed)
-    isolate(directory / "log")
-    bag = directory / "bag"
-    specs = describe_graph(scenario, shape=shape, lockstep=lockstep, seed=seed)
-    with Session(specs, directory / "log", stop_requested=stop_requested) as session:
-        on_stage("starting the nodes")
-        session.start(bag, loaded.to_yaml())
-        on_stage("running")
-        result = session.run_task(scenario, timeout=TASK_PATIENCE, on_progress=on_progress)
-        on_stage("stopping the nodes")
-        session.record(None)
-    on_stage("writing the report")
-    return Run(directory, result, report(evaluate(bag), directory))
-
-
-def run_scene(
-    scene: str,
+def run(
+    name: str,
     directory: Path,
     *,
     shape: Shape = Shape.COMPOSED,
@@ -116,30 +86,28 @@ def run_scene(
     on_progress: Callable[[Progress], None] | None = None,
     on_stage: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Run]:
-    """Run a scene on a fresh graph with simulated arms and objects; the runs of the arms by name.
+    """Run a scenario or scene on a fresh graph with the simulator; the runs of the arms by name, "" without a scene.
 
-    Bag and logs go into `directory`, the report of an arm into a directory of its name there. Raises as `run_scenario`.
+    name: of the file, or its path. seed: of the sensor noise; None: the file's. Bag and logs go into `directory`, the
+    report of an arm into a directory of its name there.
+
+    Raises ImpactControlError: a broken scenario, a node that dies, the user's stop.
     """
-    loaded = load_scene(scene).with_overrides({} if seed is None else {"simulation.seed": seed})
+    scenario = load_any(name).with_overrides({} if seed is None else {"simulation.seed": seed})
     isolate(directory / "log")
     bag = directory / "bag"
-    specs = describe_graph(scene, **parts_of(loaded), shape=shape, lockstep=lockstep, seed=seed)
+    specs = describe_graph(name, **parts_of(scenario), shape=shape, lockstep=lockstep, seed=seed)
     with Session(specs, directory / "log", stop_requested=stop_requested) as session:
         on_stage("starting the nodes")
-        session.start(bag, loaded.to_yaml())
+        session.start(bag, scenario.to_yaml())
         on_stage("planning")
-        results = session.run_tasks(scene, timeout=TASK_PATIENCE, on_progress=on_progress)
+        results = session.run_tasks(name, timeout=TASK_PATIENCE, on_progress=on_progress)
         on_stage("stopping the nodes")
         # Several loops and a simulator at real-time priority leave the recorder little of two cores.
         session.pause(True)
         session.record(None)
-    on_stage("writing the reports")
+    on_stage("writing the report")
     return {
         arm: Run(directory / arm, results[arm], report(evaluation, directory / arm))
         for arm, evaluation in evaluate_arms(bag).items()
     }
-
-
-def resolved(scenario: str, seed: int | None) -> Scenario:
-    """Load a scenario as it will be simulated, with the seed that is used."""
-    return load_scenario(scenario).with_overrides({} if seed is None else {"simulation.seed": seed})
