@@ -84,10 +84,10 @@ def test_interfaces_exist():
 def test_qualities_of_service_are_those_of_the_publishers():
     published = {}
     names = {f"topics.{constant}": name for constant, name in constants(NODES / "topics.py").items()}
-    for file in ("loop.py", "simulator.py", "simulated_arm.py", "object_pose.py", "classifier.py"):
+    for file in NODES.glob("*.py"):
         name = r"(?:topics\.of_arm\(\w+, |f\"\{)?(topics\.\w+)(?:\)|\}/\{\w+\}\")?"
         calls = rf"(?:publish|create_publisher)\(\w+, {name}, (?:qos\.(\w+)|\d+)\)"
-        published |= {names[topic]: profile for topic, profile in re.findall(calls, (NODES / file).read_text())}
+        published |= {names[topic]: profile for topic, profile in re.findall(calls, file.read_text())}
     documented = {name: QUALITIES.get(quality, "") for name, _, quality, *_ in rows(DOCS / "topics.md", "Topics")}
     assert documented == published
 

@@ -82,7 +82,7 @@ def assert_limits_kept(record, robot):
 @pytest.mark.parametrize(("seed", "delay", "lost"), [(1, 1, 0.0), (2, 3, 0.0), (3, 2, 0.05)])
 def test_tabletop_is_expected(seed, delay, lost):
     record = run("tabletop", seed=seed, delay=delay, lost=lost)
-    assert record.pipeline.outcome is Outcome.SUCCEEDED, record.pipeline.classifier.reason
+    assert record.pipeline.outcome is Outcome.SUCCEEDED, record.pipeline.judge.classifier.reason
     assert record.modes == [Mode.ANTE, Mode.INTERIM, Mode.POST, Mode.STOPPED]
     assert 0.0 <= record.detection_delay <= 3e-3
     end = int(plan("tabletop")[0].task.duration / PERIOD)
@@ -105,16 +105,16 @@ def test_a_behaviour_that_the_next_impact_may_take_back_is_answered_when_it_stan
     for k in range(2000):
         sample = sensors.measure(plant)
         pipeline.tick(k * PERIOD, sample.position, sample.velocity, sample.torque)
-        if named is None and pipeline.post_impact is Verdict.UNEXPECTED:
+        if named is None and pipeline.judge.post_impact is Verdict.UNEXPECTED:
             named = k * PERIOD
-            assert not pipeline.classifier.settled
+            assert not pipeline.judge.classifier.settled
             assert pipeline.controller.mode is not Mode.STOPPED
         if pipeline.controller.mode is Mode.STOPPED:
             answered = k * PERIOD
             break
         gate.offer(pipeline.torque)
         plant.step(gate.select(plant.link_velocity, PERIOD))
-    last = pipeline.classifier.last_impact_time
+    last = pipeline.judge.classifier.last_impact_time
     assert named < last + scenario.classification.post_impact_time < answered
     assert answered < last + scenario.classification.post_impact_time + 3 * PERIOD
 
@@ -123,7 +123,7 @@ def test_a_behaviour_that_the_next_impact_may_take_back_is_answered_when_it_stan
 def test_tilted_table_is_an_expected_impact_with_unexpected_behaviour(seed):
     record = run("tabletop_tilted", seed=seed)
     assert record.pipeline.outcome is Outcome.POST_IMPACT_UNEXPECTED
-    assert record.pipeline.impact is Verdict.EXPECTED
+    assert record.pipeline.judge.impact is Verdict.EXPECTED
     assert record.modes[:2] == [Mode.ANTE, Mode.INTERIM]
     assert record.modes[-1] is Mode.STOPPED
     assert record.speed[-100:].max() < 0.02
@@ -154,7 +154,7 @@ def test_absent_table_is_no_impact(seed):
 def test_the_other_strategies_finish_the_task_inside_all_limits(strategy):
     record = run("tabletop", overrides=(("control.impact_strategy", strategy),))
     assert record.modes == [Mode.ANTE, Mode.POST, Mode.STOPPED]
-    assert record.pipeline.impact is Verdict.EXPECTED
+    assert record.pipeline.judge.impact is Verdict.EXPECTED
     assert_limits_kept(record, plan("tabletop")[1])
 
 
@@ -177,7 +177,7 @@ def test_an_impact_50_ms_off_is_unexpected_and_ends_at_rest(early, strategy):
 
 def test_in_joint_space_the_task_succeeds_too():
     record = run("tabletop", overrides=(("control.feedback", "joint_space"),))
-    assert record.pipeline.outcome is Outcome.SUCCEEDED, record.pipeline.classifier.reason
+    assert record.pipeline.outcome is Outcome.SUCCEEDED, record.pipeline.judge.classifier.reason
     assert record.modes == [Mode.ANTE, Mode.INTERIM, Mode.POST, Mode.STOPPED]
     assert_limits_kept(record, plan("tabletop")[1])
 
@@ -194,10 +194,10 @@ def test_an_approach_without_impact_ends_at_its_time_out():
 def test_four_contacts_are_closed_by_their_completion():
     """Of several touches, and only then begins the blending."""
     record = run("tabletop_plate", overrides=(("control.interim.until", "contact_completion"),))
-    assert record.pipeline.outcome is Outcome.SUCCEEDED, record.pipeline.classifier.reason
+    assert record.pipeline.outcome is Outcome.SUCCEEDED, record.pipeline.judge.classifier.reason
     assert record.modes == [Mode.ANTE, Mode.INTERIM, Mode.POST, Mode.STOPPED]
-    assert record.pipeline.completion.complete
-    assert record.pipeline.impacts > 1
+    assert record.pipeline.judge.completion.complete
+    assert record.pipeline.judge.impacts > 1
     state = record.pipeline.controller._state
     delay = state.closed_at - state.first_impact
     assert 5e-3 < delay < record.pipeline.scenario.control.interim.longest
@@ -264,7 +264,7 @@ def test_repeated_and_late_samples_change_nothing():
         pipeline.tick(time, q, np.full(7, 0.5), np.full(7, 50.0))
     np.testing.assert_array_equal(pipeline.torque, torque)
     assert pipeline.controller.mode is Mode.ANTE
-    assert pipeline.impacts == 0
+    assert pipeline.judge.impacts == 0
 
 
 def test_a_clock_that_was_set_back_is_a_fault_in_a_task():
@@ -288,7 +288,7 @@ def test_without_a_task_a_jump_of_the_clock_does_not_end_the_holding():
     acceleration = -0.01 * pipeline.scenario.control.gains.posture
     assert pipeline.controller.mode is Mode.IDLE
     assert (pipeline.controller.qp.acceleration < acceleration).all()
-    assert pipeline.impacts == 0
+    assert pipeline.judge.impacts == 0
 
 
 def test_cancel_stops_and_is_the_outcome():
@@ -318,8 +318,8 @@ def test_parts_that_run_elsewhere_give_the_same_course():
         if whole.impact_now:
             part.impact_detected(whole.detector.impact_time, sample.position)
         part.tick(k * PERIOD, sample.position, sample.velocity, sample.torque)
-        if whole.verdict_changed:
-            part.verdict(whole.impact, whole.post_impact)
+        if whole.judge.changed:
+            part.verdict(whole.judge.impact, whole.judge.post_impact)
         np.testing.assert_allclose(part.torque, whole.torque, atol=1e-9)
         gate.offer(whole.torque)
         plant.step(gate.select(plant.link_velocity, PERIOD))

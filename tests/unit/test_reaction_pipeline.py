@@ -180,7 +180,7 @@ def test_a_push_in_the_approach_is_reacted_to_inside_all_limits(reaction):
     }  # fmt: skip
     assert record.modes() == modes[reaction]
     expected = Outcome.SUCCEEDED if reaction == "admittance" else Outcome.IMPACT_UNEXPECTED
-    assert record.pipeline.outcome is expected, record.pipeline.classifier.reason
+    assert record.pipeline.outcome is expected, record.pipeline.judge.classifier.reason
 
 
 def test_pulled_back_the_arm_rests_at_the_distance_along_the_normal():
@@ -226,8 +226,8 @@ def test_the_way_back_into_the_task_has_no_peak_of_the_torque_rate():
 def test_after_resuming_the_impact_is_judged_as_if_nothing_had_happened():
     pipeline = pushed("admittance").pipeline
     assert pipeline.reaction.interruptions == 1
-    assert (pipeline.impact, pipeline.post_impact) == (Verdict.EXPECTED, Verdict.EXPECTED)
-    assert pipeline.impacts >= 1
+    assert (pipeline.judge.impact, pipeline.judge.post_impact) == (Verdict.EXPECTED, Verdict.EXPECTED)
+    assert pipeline.judge.impacts >= 1
 
 
 def test_on_a_hand_in_the_way_the_force_ends_with_pulling_back_and_yielding():

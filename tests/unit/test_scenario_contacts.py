@@ -86,7 +86,7 @@ def test_all_contacts_meet_the_table_at_once_and_share_the_force(name, apart):
     np.testing.assert_allclose(times, done.reference.nominal_impact_time, atol=5e-3)
     # What the oscillation of the pressed edge adds comes before full contact, and is part of the expected impact.
     assert times.min() <= done.detections[0] <= times.min() + 3e-3
-    assert done.pipeline.outcome is Outcome.SUCCEEDED, done.pipeline.classifier.reason
+    assert done.pipeline.outcome is Outcome.SUCCEEDED, done.pipeline.judge.classifier.reason
     wanted = done.scenario.task.post.force
     assert done.final_forces.sum() == pytest.approx(wanted, rel=0.1)
     np.testing.assert_allclose(done.final_forces, wanted / count, rtol=0.2)
@@ -111,8 +111,8 @@ def test_a_tilted_table_is_met_by_one_end_of_the_edge_after_the_other():
     assert done.final_forces.sum() == pytest.approx(done.scenario.task.post.force, rel=0.1)
     assert (done.final_forces > 5.0).all()
     assert min(abs(front - t) for t in done.detections) <= 3e-3
-    assert done.pipeline.outcome is Outcome.SUCCEEDED, done.pipeline.classifier.reason
-    assert done.pipeline.completion.contact_time > front
+    assert done.pipeline.outcome is Outcome.SUCCEEDED, done.pipeline.judge.classifier.reason
+    assert done.pipeline.judge.completion.contact_time > front
 
 
 def test_a_touch_is_seen_by_the_residual_and_delays_the_approach():

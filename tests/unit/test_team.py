@@ -61,10 +61,10 @@ def test_an_impact_of_one_arm_ends_the_ante_impact_mode_of_all(first):
     bench = Bench(patient=True).ticks(3)
     assert set(bench.modes.values()) == {Mode.ANTE}
     bench.tick(**{first: 60.0})
-    assert bench.team.pipelines[first].impacts == 1
+    assert bench.team.pipelines[first].judge.impacts == 1
     bench.tick()
     assert set(bench.modes.values()) == {Mode.INTERIM}
-    assert bench.team.pipelines[OTHER[first]].impacts == 0, "its own is still to come, and to be judged"
+    assert bench.team.pipelines[OTHER[first]].judge.impacts == 0, "its own is still to come, and to be judged"
 
 
 @pytest.mark.parametrize("first", ["left", "right"])

@@ -145,7 +145,7 @@ class ImpactTaskServer:
                 duration=pipeline.scenario.task.duration,
                 position_error=float(np.linalg.norm(controller.position_error)),
                 velocity_error=float(np.linalg.norm(controller.velocity_error)),
-                impacts=pipeline.impacts,
+                impacts=pipeline.judge.impacts,
             )
         )
 
@@ -270,7 +270,7 @@ class ImpactTaskServer:
             outcome, reason = Outcome.FAULT, "the node was deactivated"
         result = ExecuteImpactTask.Result(
             outcome=int(outcome),
-            impacts=pipeline.impacts,
+            impacts=pipeline.judge.impacts,
             duration=controller.task_time,
             final_position_error=float(np.linalg.norm(controller.position_error)),
             peak_torque_rate=controller.peak_torque_rate,

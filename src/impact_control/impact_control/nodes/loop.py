@@ -8,43 +8,26 @@ import sys
 import time
 
 import numpy as np
-from impact_msgs.msg import (
-    ControllerReference,
-    ControllerStatus,
-    ExternalTorque,
-    ImpactClassification,
-    ImpactEvent,
-)
+from impact_msgs.msg import ImpactClassification, ImpactEvent
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 
 from impact_control.assignment import assigned
 from impact_control.classification import Verdict
-from impact_control.control import RUNNING, Fault, Mode, ReferenceSpreadingController
+from impact_control.control import RUNNING, Fault, Mode
 from impact_control.errors import ImpactControlError
 from impact_control.nodes import qos, runtime, topics
-from impact_control.nodes.commands import CommandWriter
 from impact_control.nodes.diagnostics import LoopDiagnostics
 from impact_control.nodes.impact_task import ImpactTaskServer, PreparedTask
 from impact_control.nodes.joint_states import JointStateReader
+from impact_control.nodes.loop_output import ControlOutput, DetectionOutput
 from impact_control.nodes.messages import FirstOfEvent, nanoseconds, to_stamp
 from impact_control.nodes.partners import Partners
-from impact_control.nodes.writers import (
-    ClassificationWriter,
-    ExternalTorqueWriter,
-    ImpactEventWriter,
-    ReferenceWriter,
-    StatusWriter,
-)
+from impact_control.nodes.writers import ClassificationWriter
 from impact_control.parts import rate_threshold
 from impact_control.pipeline import Pipeline, warm_up
 from impact_control.scenario import Scenario
-
-STATUS_PERIOD = 10
-"""Samples between two messages of the status, unless mode or fault change. Every message that leaves the loop
-costs a wake-up elsewhere."""
 
 SWITCH_INTERVAL = 2e-4
 """[s] the thread that builds a reference may keep the interpreter before the loop gets its turn."""
@@ -109,7 +92,8 @@ class LoopNode(LifecycleNode):
             return TransitionCallbackReturn.FAILURE
         self._reader = JointStateReader(self._robot.joint_names)
         self._base: int | None = None
-        self._make_writers()
+        self._verdicts = ClassificationWriter(self._scenario, len(self._robot.joint_names))
+        self._is_new = FirstOfEvent()
         self._open(self._pipeline)
         parts = [part for part in ("detect", "classify", "control") if self.get_parameter(part).value]
         self.get_logger().info(f"ready to {', '.join(parts)} for {self._robot.name}, scenario {self._scenario.name}")
@@ -124,21 +108,20 @@ class LoopNode(LifecycleNode):
                 self.get_logger().error(f"nobody publishes {states.topic_name}: is the robot side running?")
                 return TransitionCallbackReturn.FAILURE
             time.sleep(0.01)
-        if self._controls and (rivals := self.count_publishers(self._command_publisher.topic_name) - 1) > 0:
-            self.get_logger().error(f"{rivals} other publisher(s) on {self._command_publisher.topic_name}: end them")
+        if self._control_output is not None and (rivals := self._control_output.rivals()) > 0:
+            self.get_logger().error(f"{rivals} other publisher(s) on {topics.COMMANDS}: end them")
             return TransitionCallbackReturn.FAILURE
         required(self._pipeline).reset()
-        self._events.reset()
+        for output in (self._detection_output, self._control_output):
+            if output is not None:
+                output.reset()
         self._base = None
         self._samples = 0
         self._missed = 0
         self._last_stamp = 0
         self._last_arrival = time.monotonic()
         self._told = (Mode.IDLE, Fault.NONE, 0)
-        self._published = (Mode.IDLE, Fault.NONE)
         self._patience = float(self.get_parameter("state_patience").value)
-        self._torque_heard = True
-        self._reference_heard = True
         self._active = True
         if self._controls:
             self._tasks.open()
@@ -181,11 +164,15 @@ class LoopNode(LifecycleNode):
         self._subscriptions_here = [subscribe(JointState, topics.JOINT_STATES, self._on_state, qos.STREAM, raw=True)]
         self._diagnostics = LoopDiagnostics(self, self._scenario.control.period)
         self._publishers_here.append(self._diagnostics.publisher)
-        if self._detects:
-            self._torque_publisher = publish(ExternalTorque, topics.EXTERNAL_TORQUE, qos.STREAM)
-            self._event_publisher = publish(ImpactEvent, topics.EVENTS, qos.EVENT)
-            self._publishers_here += [self._torque_publisher, self._event_publisher]
-        else:
+        names = self._robot.joint_names
+        self._detection_output = (
+            DetectionOutput(self, names, rate_threshold(self._scenario, len(names))) if self._detects else None
+        )
+        self._control_output = ControlOutput(self, names) if self._controls else None
+        for output in (self._detection_output, self._control_output):
+            if output is not None:
+                self._publishers_here += output.publishers
+        if not self._detects:
             self._subscriptions_here.append(subscribe(ImpactEvent, topics.EVENTS, self._on_event, qos.EVENT))
         if self._classifies:
             self._classification_publisher = publish(ImpactClassification, topics.CLASSIFICATION, qos.EVENT)
@@ -196,32 +183,13 @@ class LoopNode(LifecycleNode):
             )
         self._last_classification = ImpactClassification()
         if self._controls:
-            self._command_publisher = publish(Float64MultiArray, topics.COMMANDS, qos.COMMAND)
-            self._reference_publisher = publish(ControllerReference, topics.REFERENCE, qos.STREAM)
-            self._status_publisher = publish(ControllerStatus, topics.STATUS, qos.STREAM)
-            self._publishers_here += [
-                self._command_publisher,
-                self._reference_publisher,
-                self._status_publisher,
-            ]
             source, name = self._text("scenario"), self._text("arm")
             self._tasks = ImpactTaskServer(self, self, pipeline, self._robot, self._scenario, source, name)
-        names = [name for name in self._text("partners").split(",") if name]
-        self._partners = Partners(self, names, self._on_partner_impact, self._on_partner_stop)
+        partners = [name for name in self._text("partners").split(",") if name]
+        self._partners = Partners(self, partners, self._on_partner_impact, self._on_partner_stop)
         self._told_partner = ""
         self._slow_timer = self.create_timer(0.05, self._on_slow_timer)
         self._diagnostics_timer = self.create_timer(1.0, self._on_diagnostics)
-
-    def _make_writers(self) -> None:
-        names = self._robot.joint_names
-        n = len(names)
-        self._torques = ExternalTorqueWriter(names, rate_threshold(self._scenario, n))
-        self._commands = CommandWriter(n)
-        self._references = ReferenceWriter(names)
-        self._statuses = StatusWriter(n)
-        self._verdicts = ClassificationWriter(self._scenario, n)
-        self._events = ImpactEventWriter(names)
-        self._is_new = FirstOfEvent()
 
     # ------------------------------------------------------------------ the loop
 
@@ -239,15 +207,16 @@ class LoopNode(LifecycleNode):
             pipeline.tick((stamp - self._base) * 1e-9, reader.position, reader.velocity, reader.effort)
         else:
             pipeline.fail(reader.fault, reader.velocity)
-        if self._controls:
-            self._command_publisher.publish(self._commands.write(pipeline.torque))
+        control = self._control_output
+        if control is not None:
+            control.command(pipeline.torque)
         elapsed = time.perf_counter() - started
         self._count(stamp)
-        if self._detects:
-            self._publish_detection(pipeline)
-        if pipeline.controller is not None:
-            self._publish_control(pipeline.controller, elapsed)
-        if pipeline.verdict_changed and self._classifies:
+        if self._detection_output is not None:
+            self._detection_output.publish(pipeline, reader, self._base)
+        if control is not None and pipeline.controller is not None:
+            control.publish(pipeline.controller, reader, elapsed, self._samples, self._missed)
+        if pipeline.judge.changed and self._classifies:
             self._classification_publisher.publish(self.classification())
         self._diagnostics.sample(stamp, elapsed)
 
@@ -259,35 +228,6 @@ class LoopNode(LifecycleNode):
             if periods > 1:
                 self._missed += periods - 1
         self._last_stamp = stamp
-
-    def _publish_detection(self, pipeline: Pipeline) -> None:
-        detector, observer, reader = pipeline.detector, pipeline.observer, self._reader
-        if observer is None or detector is None or self._base is None:
-            return
-        if self._torque_heard:
-            self._torque_publisher.publish(self._torques.write(reader.time, observer))
-        if pipeline.impact_now:
-            impact_time = self._base + round(detector.impact_time * 1e9)
-            events = self._events.impact(
-                reader.stamp, impact_time, detector, observer, reader.position, reader.velocity
-            )
-        elif self._events.waiting:
-            events = self._events.settle(detector)
-        else:
-            return
-        for event in events:
-            self._event_publisher.publish(event)
-
-    def _publish_control(self, controller: ReferenceSpreadingController, elapsed: float) -> None:
-        stamp = self._reader.time
-        if self._reference_heard:
-            self._reference_publisher.publish(self._references.write(stamp, controller))
-        state = (controller.mode, controller.fault)
-        if self._samples % STATUS_PERIOD == 0 or state != self._published:
-            self._published = state
-            self._status_publisher.publish(
-                self._statuses.write(stamp, controller, elapsed, self._samples, self._missed)
-            )
 
     # ------------------------------------------------------------------ results of parts that run elsewhere
 
@@ -350,18 +290,19 @@ class LoopNode(LifecycleNode):
             )
         self._verdicts = task.writer
         self._last_classification = ImpactClassification()
-        self._references.start(task.plan.scenario, reference)
+        if self._control_output is not None:
+            self._control_output.references.start(task.plan.scenario, reference)
         pipeline.start(reference, task.plan.scenario, task.plan.force, hold=task.plan.hold, begin=begin)
-        if pipeline.classifier is not None:
+        if pipeline.judge.classifier is not None:
             self._classification_publisher.publish(self.classification())
         return ""
 
     def classification(self) -> ImpactClassification:
         """Return the verdicts of the last task, with the stamp of the last sample."""
         pipeline = required(self._pipeline)
-        if pipeline.classifier is None:
+        if pipeline.judge.classifier is None:
             return self._last_classification
-        message = self._verdicts.write(pipeline.classifier, pipeline.impacts)
+        message = self._verdicts.write(pipeline.judge.classifier, pipeline.judge.impacts)
         to_stamp(self._reader.stamp, message.header.stamp)
         return message
 
@@ -384,7 +325,7 @@ class LoopNode(LifecycleNode):
         controller = pipeline.controller
         if controller is None:
             return
-        self._tell(controller.mode, controller.fault, pipeline.impacts)
+        self._tell(controller.mode, controller.fault, pipeline.judge.impacts)
         self._tasks.advance()
 
     def _watch_arrival(self, pipeline: Pipeline) -> None:
@@ -408,15 +349,16 @@ class LoopNode(LifecycleNode):
             self.get_logger().info(f"mode {told_mode.name} -> {mode.name}")
         if fault is not told_fault and fault is not Fault.NONE:
             self.get_logger().error(f"fault {self.fault_reason()}: joints are damped; deactivate and activate to clear")
-            self._statuses.fault_reason = self.fault_reason()
+            if self._control_output is not None:
+                self._control_output.statuses.fault_reason = self.fault_reason()
         self._told = (mode, fault, impacts)
 
     def _on_diagnostics(self) -> None:
         if not self._active:
             return
-        # A message that nobody hears still costs the loop its making; new listeners are noticed here.
-        self._torque_heard = self._detects and self._torque_publisher.get_subscription_count() > 0
-        self._reference_heard = self._controls and self._reference_publisher.get_subscription_count() > 0
+        for output in (self._detection_output, self._control_output):
+            if output is not None:
+                output.look_for_listeners()
         self._diagnostics.publish(self._missed, self._samples)
 
 

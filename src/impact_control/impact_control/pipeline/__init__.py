@@ -1,0 +1,10 @@
+"""One tick: observe, detect, classify, decide the mode, solve, react.
+
+The same object runs inside the ROS 2 nodes, in a simulation without ROS, and over a recording.
+"""
+
+from impact_control.pipeline.outcome import Outcome
+from impact_control.pipeline.pipeline import Pipeline
+from impact_control.pipeline.rehearsal import warm_up
+
+__all__ = ["Outcome", "Pipeline", "warm_up"]

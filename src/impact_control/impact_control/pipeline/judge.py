@@ -1,0 +1,90 @@
+"""What is known of the impacts of a task: their number, the verdicts on them, and whether the contact is full."""
+
+from __future__ import annotations
+
+from impact_control.classification import ExternalForce, Verdict
+from impact_control.observation import MomentumObserver
+from impact_control.parts import classifier_parameters, make_classifier, make_completion
+from impact_control.references import ImpactReference
+from impact_control.robots import Dynamics, RobotDescription
+from impact_control.scenario import Scenario
+from impact_control.types import Vector
+
+
+class Judge:
+    """Classifier and contact completion of one arm, or the verdicts of a classifier that runs elsewhere.
+
+    Attributes: classifier, completion, None where they are not needed here; impacts, detected so far; impact and
+    post_impact, the verdicts; changed, whether they did with this sample.
+    """
+
+    def __init__(self, scenario: Scenario, robot: RobotDescription, *, classify: bool, complete: bool) -> None:
+        """classify: with a classifier. complete: with contact completion, where the scenario has one."""
+        self.classifier = make_classifier(scenario, len(robot.joint_names)) if classify else None
+        self.completion = make_completion(scenario, robot) if complete else None
+        self._external_force = ExternalForce(scenario.detection.observer_gain)
+        self.changed = False
+        self.forget()
+
+    def forget(self) -> None:
+        """Know of no impact."""
+        self.impacts = 0
+        self.impact = Verdict.UNKNOWN
+        self.post_impact = Verdict.NOT_STARTED
+
+    def start(self, scenario: Scenario, reference: ImpactReference) -> None:
+        """Judge a new task."""
+        if self.classifier is not None:
+            self.classifier.parameters = classifier_parameters(scenario)
+        self._await_impact(reference)
+
+    def start_anew(self, reference: ImpactReference) -> None:
+        """Forget the touches that interrupted the task: its own impact is still to come, at its time of the task."""
+        self._await_impact(reference)
+        self.changed = self.classifier is not None
+
+    def _await_impact(self, reference: ImpactReference) -> None:
+        self.forget()
+        if self.classifier is not None:
+            self.classifier.start(reference.nominal_impact_time, reference.impact_configuration)
+        if self.completion is not None:
+            self.completion.reset()
+
+    def impact_detected(self, seconds: float, position: Vector) -> bool:
+        """Take an impact at `seconds` of the task, position (n,) [rad]; tell whether its verdict may be answered."""
+        self.impacts += 1
+        classifier = self.classifier
+        if classifier is None or not classifier.impact_detected(seconds, position):
+            return False
+        self._take_verdicts()
+        return classifier.settled
+
+    def update(self, seconds: float, velocity: Vector, expected: Vector) -> bool:
+        """Take a sample, velocities (n,) [rad/s]; tell whether the verdicts may be answered.
+
+        Not as long as the next impact of many may take them back.
+        """
+        classifier = self.classifier
+        if classifier is None:
+            return False
+        if classifier.update(seconds, velocity, expected):
+            self._take_verdicts()
+        return classifier.settled
+
+    def contact_closes(self, seconds: float, dynamics: Dynamics, observer: MomentumObserver) -> bool:
+        """Tell in which sample all points of the end-effector have come to touch, Proper 2021 section 5.2."""
+        completion = self.completion
+        if completion is None or completion.complete or not self.impacts:
+            return False
+        force = self._external_force.update(dynamics.jacobian, observer.residual, observer.residual_rate)
+        if not completion.update(seconds, dynamics.rotation, dynamics.twist, force):
+            return False
+        if self.classifier is not None:
+            self.classifier.contact_completed(seconds)
+        return True
+
+    def _take_verdicts(self) -> None:
+        if self.classifier is not None:
+            self.impact = self.classifier.impact
+            self.post_impact = self.classifier.post_impact
+            self.changed = True

@@ -1,0 +1,33 @@
+"""How a task ended."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from impact_control.classification import Verdict
+from impact_control.pipeline.judge import Judge
+
+
+class Outcome(IntEnum):
+    """How a task ended; constants of impact_msgs/ExecuteImpactTask."""
+
+    SUCCEEDED = 0
+    IMPACT_UNEXPECTED = 1
+    POST_IMPACT_UNEXPECTED = 2
+    NO_IMPACT = 3
+    CANCELLED = 4
+    FAULT = 5
+    UNDECIDED = 6
+
+
+def outcome_of(judge: Judge) -> Outcome:
+    """Return how a task ended that was neither cancelled nor broken off by a fault."""
+    if judge.impacts == 0:
+        return Outcome.NO_IMPACT
+    if judge.impact is Verdict.UNEXPECTED:
+        return Outcome.IMPACT_UNEXPECTED
+    if judge.post_impact is Verdict.UNEXPECTED:
+        return Outcome.POST_IMPACT_UNEXPECTED
+    if judge.impact is Verdict.EXPECTED and judge.post_impact is Verdict.EXPECTED:
+        return Outcome.SUCCEEDED
+    return Outcome.UNDECIDED

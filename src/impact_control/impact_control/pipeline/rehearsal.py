@@ -1,0 +1,41 @@
+"""One walk through the loop before it counts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from impact_control.control import Fault
+from impact_control.pipeline.pipeline import Pipeline
+from impact_control.reaction import Step
+from impact_control.references import build_reference
+from impact_control.robots import RobotDescription
+from impact_control.scenario import Scenario
+
+
+def warm_up(scenario: Scenario, robot: RobotDescription) -> None:
+    """Walk once through every path of the loop, so that nothing is compiled or loaded in its first samples."""
+    patient = scenario.with_overrides(
+        {"reaction.on_unexpected_impact": "continue", "reaction.on_unexpected_post_impact": "continue"}
+    )
+    reference = build_reference(patient, robot)
+    pipeline = Pipeline(patient, robot)
+    pipeline.reset()
+    q = reference.initial_configuration
+    still = np.zeros_like(q)
+    period = patient.control.period
+    pipeline.tick(0.0, q, still, still)
+    pipeline.start(reference, patient)
+    # On the reference and far from it, where limits are active and the solver is asked.
+    places = (q, q + 0.05, q)
+    for k, place in enumerate(places, start=1):
+        pipeline.tick(k * period, place, still, still)
+    pipeline.impact_detected(3.5 * period, q)
+    for k, place in enumerate(places, start=4):
+        pipeline.tick(k * period, place, still, still)
+    for k, step in enumerate((Step.YIELD, Step.RESUME, Step.NONE, Step.NONE, Step.PULL_BACK, Step.STOP), start=7):
+        pipeline.obey(step)
+        pipeline.tick(k * period, q, still, still)
+    pipeline.cancel()
+    pipeline.tick(13.0 * period, q, still, still)
+    pipeline.fail(Fault.INTERNAL, still)
+    pipeline.tick(14.0 * period, q, still, still)
