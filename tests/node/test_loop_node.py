@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -138,7 +139,7 @@ def test_a_wrong_scenario_is_refused_at_configuration(tmp_path):
 
 def test_a_loop_without_a_robot_is_not_activated(tmp_path):
     with Peer(tmp_path, namespace="lonely") as peer:
-        peer.processes.start(SPEC)
+        peer.processes.start(replace(SPEC, parameters={**SPEC.parameters, "robot_patience": 0.5}))
         peer.caller.await_node(SPEC.name)
         assert peer.change(SPEC.name, Transition.TRANSITION_CONFIGURE)
         assert not peer.change(SPEC.name, Transition.TRANSITION_ACTIVATE)

@@ -35,9 +35,6 @@ SWITCH_INTERVAL = 2e-4
 START_TOLERANCE = 0.05
 """[rad] a joint may be from the start of a task."""
 
-ROBOT_PATIENCE = 10.0
-"""[s] the publisher of the joint states may take to be found."""
-
 
 class LoopNode(LifecycleNode):
     """Runs a `Pipeline` on every joint state. Parameters `detect`, `classify`, `control` choose its parts."""
@@ -56,6 +53,14 @@ class LoopNode(LifecycleNode):
                 description="seconds of wall time without a joint state after which a running task ends in a fault; "
                 "0: no limit, for lockstep",
                 floating_point_range=[FloatingPointRange(from_value=0.0, to_value=10.0)],
+            ),
+        )
+        self.declare_parameter(
+            "robot_patience",
+            10.0,
+            describe(
+                description="seconds that the publisher of the joint states may take to be found at activation",
+                floating_point_range=[FloatingPointRange(from_value=0.0, to_value=60.0)],
             ),
         )
         self.declare_parameter(
@@ -102,7 +107,7 @@ class LoopNode(LifecycleNode):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Start with cleared buffers, once a robot is there; a controller holds the pose of the first sample."""
         states = self._subscriptions_here[0]
-        end = time.monotonic() + ROBOT_PATIENCE
+        end = time.monotonic() + float(self.get_parameter("robot_patience").value)
         while states.get_publisher_count() == 0:
             if time.monotonic() > end:
                 self.get_logger().error(f"nobody publishes {states.topic_name}: is the robot side running?")
