@@ -13,6 +13,9 @@ settings.register_profile("same_examples", derandomize=True)
 settings.register_profile("new_examples", derandomize=False, print_blob=True)
 settings.load_profile("same_examples")
 
+DOMAINS = 101
+"""ROS domains that may be used on every system: 1 to 101."""
+
 
 def pytest_addoption(parser):
     """Add how often and how the scenarios are run."""
@@ -21,8 +24,13 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    """Keep this run apart from every other ROS graph on this machine."""
-    os.environ["ROS_DOMAIN_ID"] = str(random.SystemRandom().randrange(1, 101))
+    """Keep this run, and each of its workers, apart from every other ROS graph on this machine."""
+    worker = getattr(config, "workerinput", None)
+    if worker is None:
+        domain = random.SystemRandom().randrange(DOMAINS)
+    else:
+        domain = int(os.environ["ROS_DOMAIN_ID"]) + int(worker["workerid"].removeprefix("gw"))
+    os.environ["ROS_DOMAIN_ID"] = str(1 + domain % DOMAINS)
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from impact_control.nodes.latency import measure_latency
 
-pytestmark = pytest.mark.node
+pytestmark = pytest.mark.wall_clock
 
 
 def test_both_answer_most_samples():

@@ -9,6 +9,8 @@ from harness import Peer
 from impact_control.graph import Duty, NodeSpec
 from impact_control.nodes import runtime
 
+pytestmark = pytest.mark.wall_clock
+
 
 @pytest.fixture
 def ordinary():

@@ -8,10 +8,18 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from impact_control.graph import describe_graph
 from impact_control.nodes.session import Session
 from impact_control.pipeline import Outcome
 from impact_control.recording.series import read_bag
+
+pytestmark = pytest.mark.wall_clock
+
+
+ATTEMPTS = 3
+"""A machine that stands still for longer than `control.state_timeout` ends the task before the robot is silenced."""
 
 
 def test_a_silent_robot_ends_the_task_in_a_fault(tmp_path):
@@ -24,10 +32,15 @@ def test_a_silent_robot_ends_the_task_in_a_fault(tmp_path):
 
     with Session(describe_graph("tabletop", record=False), tmp_path) as session:
         session.start()
-        result = session.run_task("tabletop", on_progress=fall_silent)
-        assert time.monotonic() - silent_since[0] < 1.0
-    assert result.outcome is Outcome.FAULT
-    assert "STATE_STALE" in result.summary
+        for _ in range(ATTEMPTS):
+            result = session.run_task("tabletop", on_progress=fall_silent)
+            ended = time.monotonic()
+            assert result.outcome is Outcome.FAULT
+            assert "STATE_STALE" in result.summary
+            if silent_since:
+                break
+            session.restart_arm("tabletop")
+    assert ended - silent_since[0] < 1.0
     assert "no joint state for" in (tmp_path / "impact_loop.log").read_text()
 
 

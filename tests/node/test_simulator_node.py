@@ -14,6 +14,8 @@ from impact_control.graph import Duty, NodeSpec
 from impact_control.nodes import qos
 from impact_control.nodes.messages import nanoseconds
 
+pytestmark = pytest.mark.wall_clock
+
 SPEC = NodeSpec("simulator", "simulator", Duty.ROBOT, {"scenario": "tabletop", "seed": 4})
 
 
