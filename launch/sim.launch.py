@@ -47,6 +47,11 @@ def generate_launch_description() -> LaunchDescription:
                 "seed", default_value="", description="seed of the sensor noise; empty: the scenario's"
             ),
             DeclareLaunchArgument(
+                "real_time_factor",
+                default_value="",
+                description="simulated seconds to a second of the wall clock; empty: what the cores here carry",
+            ),
+            DeclareLaunchArgument(
                 "record",
                 default_value="",
                 description="new or empty directory for a bag; empty: nothing is recorded",
@@ -63,8 +68,14 @@ def graph_actions(context: LaunchContext) -> list:
     directory = value["record"]
     seed = int(value["seed"]) if value["seed"] else None
     scenario = load_any(value["scenario"]).with_overrides({} if seed is None else {"simulation.seed": seed})
+    factor = float(value["real_time_factor"]) if value["real_time_factor"] else None
     specs = describe_graph(
-        value["scenario"], **parts_of(scenario), shape=Shape(value["shape"]), seed=seed, record=bool(directory)
+        value["scenario"],
+        **parts_of(scenario),
+        shape=Shape(value["shape"]),
+        real_time_factor=factor,
+        seed=seed,
+        record=bool(directory),
     )
     recording = {"directory": directory, "scenario_yaml": scenario.to_yaml()}
     nodes = [

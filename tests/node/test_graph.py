@@ -80,6 +80,18 @@ def test_a_task_that_starts_elsewhere_is_not_begun(session):
     assert "not where the task starts" in result.summary
 
 
+def test_a_task_whose_begin_is_past_is_not_begun(session):
+    session.restart_arm("tabletop", 4)
+    before_any_sample = session.run_task("tabletop", begin=1)
+    assert before_any_sample.outcome is Outcome.FAULT
+    assert "no joint state has come yet" in before_any_sample.summary
+    session.pause(False)
+    session.watch(0.5)
+    late = session.run_task("tabletop", begin=1)
+    assert late.outcome is Outcome.FAULT
+    assert "let it begin later" in late.summary
+
+
 def test_a_cancelled_task_ends_at_rest(session):
     session.restart_arm("tabletop", 4)
     session.pause(False)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from harness import JOINTS, Peer
@@ -52,6 +55,18 @@ def test_samples_are_a_millisecond_apart_and_complete(peer):
     last = peer.states[-1]
     assert list(last.name) == JOINTS
     assert len(last.position) == len(last.velocity) == len(last.effort) == 7
+
+
+def test_time_passes_as_fast_as_its_factor_says(tmp_path):
+    with Peer(tmp_path, namespace="slow") as peer:
+        states = peer.listen(JointState, "joint_states", qos.STREAM)
+        peer.bring_up(replace(SPEC, parameters={**SPEC.parameters, "real_time_factor": 0.25}))
+        peer.until(lambda: len(states) > 10, what="joint states")
+        began, first = time.monotonic(), nanoseconds(states[-1].header.stamp)
+        peer.spin(1.0)
+        passed, simulated = time.monotonic() - began, 1e-9 * (nanoseconds(states[-1].header.stamp) - first)
+    # Time may be lost, never made up for.
+    assert 0.05 < simulated / passed < 0.26
 
 
 def test_rests_damped_without_commands(peer):

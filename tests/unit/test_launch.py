@@ -20,7 +20,14 @@ from impact_control.scenario import load_scenario, scenario_from_text
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "launch" / "sim.launch.py"
 PACKAGE = ROOT / "src" / "impact_control"
-DEFAULTS = {"scenario": "tabletop", "shape": "composed", "seed": "", "record": "", "namespace": ""}
+DEFAULTS = {
+    "scenario": "tabletop",
+    "shape": "composed",
+    "real_time_factor": "",
+    "seed": "",
+    "record": "",
+    "namespace": "",
+}
 ROS = {"launch", "launch_ros", "lifecycle_msgs"}
 CONFIGURE, ACTIVATE = 1, 3
 

@@ -303,6 +303,19 @@ def test_cancel_stops_and_is_the_outcome():
     assert pipeline.outcome is Outcome.CANCELLED
 
 
+def test_a_task_begins_with_the_first_sample_at_its_begin():
+    scenario, robot, reference = plan("tabletop")
+    pipeline = Pipeline(scenario, robot)
+    pipeline.reset()
+    pipeline.start(reference, scenario, begin=0.0105)
+    still = np.zeros(7)
+    for k in range(14):
+        pipeline.tick(k * PERIOD, reference.initial_configuration, still, still)
+        assert pipeline.armed == (k < 11)
+    assert pipeline.controller.start_time == pytest.approx(0.011)
+    assert pipeline.controller.task_time == pytest.approx(0.002)
+
+
 def test_parts_that_run_elsewhere_give_the_same_course():
     """Controller alone, fed with events and verdicts, against the whole."""
     scenario, robot, reference = plan("tabletop")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from impact_control.errors import ImpactControlError, InterruptedByUserError
-from impact_control.graph import Shape
+from impact_control.graph import Shape, sustainable_real_time_factor
 from impact_control.pipeline import Outcome
 from impact_control.scenario import (
     available_scenarios,
@@ -45,6 +45,10 @@ def demo(
     scenario: ScenarioArgument = "tabletop",
     shape: ShapeOption = Shape.COMPOSED,
     lockstep: Annotated[bool, typer.Option(help="The simulator waits for the command of each sample.")] = False,
+    real_time_factor: Annotated[
+        float | None,
+        typer.Option(min=0.01, max=10.0, help="Simulated seconds to one of the clock; default: what the cores carry."),
+    ] = None,
     seed: SeedOption = None,
     output: OutputOption = Path("runs"),
 ) -> None:
@@ -57,7 +61,7 @@ def demo(
     with stoppable() as stop:
         try:
             runs = run(
-                scenario, directory, shape=shape, lockstep=lockstep, seed=seed,
+                scenario, directory, shape=shape, lockstep=lockstep, real_time_factor=real_time_factor, seed=seed,
                 stop_requested=stop, on_progress=line.progress, on_stage=line.stage,
             )  # fmt: skip
         finally:
@@ -65,6 +69,8 @@ def demo(
     for arm, done in runs.items():
         _tell_run(arm, done)
     _tell_objects(directory / "bag")
+    if not lockstep and (factor := real_time_factor or sustainable_real_time_factor(len(runs))) != 1.0:
+        typer.echo(f"Clock:  ran at {factor:.3g} of real time (--real-time-factor)")
     typer.echo(f"Bag:    {directory / 'bag'}")
     if any(done.result.outcome is Outcome.FAULT for done in runs.values()):
         raise typer.Exit(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -59,6 +60,7 @@ def describe_graph(
     shape: Shape = Shape.COMPOSED,
     simulate: bool = True,
     lockstep: bool = False,
+    real_time_factor: float | None = None,
     seed: int | None = None,
     record: bool = True,
 ) -> tuple[NodeSpec, ...]:
@@ -67,8 +69,9 @@ def describe_graph(
     scenario: name or path. arms: of a scene, by name: each gets a namespace and a loop of its own, which hears of the
     others; the references of a scene come with their impact, so no predictor is needed. objects: of a scene, to
     record. simulate: with the embedded simulator as the robot side. lockstep: the simulator waits for the command of
-    each sample; it then starts paused. seed: of the sensor noise; None: the scenario's. record: with a recorder, which
-    needs its `directory` set before it is activated.
+    each sample; it then starts paused. real_time_factor: simulated seconds to a second of the wall clock; None: what
+    the cores here carry. seed: of the sensor noise; None: the scenario's. record: with a recorder, which needs its
+    `directory` set before it is activated.
     """
     if lockstep and not simulate:
         raise InvalidInputError("lockstep", lockstep, "False without the simulator: a robot does not wait")
@@ -85,6 +88,7 @@ def describe_graph(
     if simulate:
         parameters = {
             **common, "seed": -1 if seed is None else seed, "lockstep": lockstep, "start_paused": lockstep,
+            "real_time_factor": real_time_factor or sustainable_real_time_factor(max(1, len(arms))),
         }  # fmt: skip
         nodes.append(NodeSpec("simulator", "simulator", Duty.ROBOT, parameters))
     for arm in arms:
@@ -103,3 +107,8 @@ def describe_graph(
             NodeSpec("controller", "controller", Duty.LOOP, {**common, **patience}),
         ]
     return tuple(nodes)
+
+
+def sustainable_real_time_factor(loops: int) -> float:
+    """Return how fast the clock of a simulator may run that shares the cores here with `loops` at 1 kHz, at most 1."""
+    return min(1.0, len(os.sched_getaffinity(0)) / (loops + 1))

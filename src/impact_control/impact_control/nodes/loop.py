@@ -280,7 +280,9 @@ class LoopNode(LifecycleNode):
         """Start a task with the next sample, or at its begin. Returns why that is refused, else nothing."""
         pipeline = required(self._pipeline)
         reference, begin = task.plan.reference, -math.inf
-        if task.begin and self._base is not None:
+        if task.begin:
+            if self._base is None:
+                return "no joint state has come yet whose clock could tell when the task is to begin"
             begin = (task.begin - self._base) * 1e-9
             late = (self._reader.stamp - task.begin) * 1e-9
             if late > 0.0:

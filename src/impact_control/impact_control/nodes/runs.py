@@ -81,6 +81,7 @@ def run(
     *,
     shape: Shape = Shape.COMPOSED,
     lockstep: bool = False,
+    real_time_factor: float | None = None,
     seed: int | None = None,
     stop_requested: Callable[[], bool] = lambda: False,
     on_progress: Callable[[Progress], None] | None = None,
@@ -88,7 +89,7 @@ def run(
 ) -> dict[str, Run]:
     """Run a scenario or scene on a fresh graph with the simulator; the runs of the arms by name, "" without a scene.
 
-    name: of the file, or its path. seed: of the sensor noise; None: the file's. Bag and logs go into `directory`, the
+    name: of the file, or its path. real_time_factor, seed: see `describe_graph`. Bag and logs go into `directory`, the
     report of an arm into a directory of its name there.
 
     Raises ImpactControlError: a broken scenario, a node that dies, the user's stop.
@@ -96,7 +97,9 @@ def run(
     scenario = load_any(name).with_overrides({} if seed is None else {"simulation.seed": seed})
     isolate(directory / "log")
     bag = directory / "bag"
-    specs = describe_graph(name, **parts_of(scenario), shape=shape, lockstep=lockstep, seed=seed)
+    specs = describe_graph(
+        name, **parts_of(scenario), shape=shape, lockstep=lockstep, real_time_factor=real_time_factor, seed=seed
+    )
     with Session(specs, directory / "log", stop_requested=stop_requested) as session:
         on_stage("starting the nodes")
         session.start(bag, scenario.to_yaml())

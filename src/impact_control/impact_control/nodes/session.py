@@ -38,10 +38,6 @@ STANDSTILL_TIME = 0.35
 """[s] the robot side is left running without the controller, so that the arm comes to a damped rest."""
 
 
-PLANNING_TIME_NS = 15_000_000_000
-"""Between sending the goals to the arms of a scene and the sample at which they begin: each plans for itself."""
-
-
 class GraphError(ImpactControlError):
     """The graph could not be started, or a node of it died or did not answer."""
 
@@ -211,11 +207,13 @@ class Session:
         scenario: str = "",
         *,
         timeout: float = 60.0,
+        begin: int = 0,
         cancel_at: float = math.inf,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> TaskResult:
         """Run one impact task of one arm to its end; see `run_tasks`."""
-        (result,) = self.run_tasks(scenario, timeout=timeout, cancel_at=cancel_at, on_progress=on_progress).values()
+        results = self.run_tasks(scenario, timeout=timeout, begin=begin, cancel_at=cancel_at, on_progress=on_progress)
+        (result,) = results.values()
         return result
 
     def run_tasks(
@@ -223,21 +221,23 @@ class Session:
         scenario: str = "",
         *,
         timeout: float = 60.0,
+        begin: int = 0,
         cancel_at: float = math.inf,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> dict[str, TaskResult]:
         """Run the task of every arm to its end, all from the same sample on; results by name of the arm.
 
-        In lockstep the simulator is continued once all tasks are armed. on_progress is told of the first arm, and its
-        task is cancelled at cancel_at [s] of its time. Raises GraphError when a goal is refused, `NodeDiedError` when a
-        node dies meanwhile, and `InterruptedByUserError`.
+        begin: stamp of the joint states [ns] with which the tasks begin; 0: at once. In lockstep and with several
+        arms the simulator stands still until all tasks are armed. on_progress is told of the first arm, and its task is
+        cancelled at cancel_at [s] of its time. Raises GraphError when a goal is refused, `NodeDiedError` when a node
+        dies meanwhile, and `InterruptedByUserError`.
         """
-        together = len(self._actions) > 1 and not self._lockstep
-        begin = self._node.get_clock().now().nanoseconds + PLANNING_TIME_NS if together else 0
+        resumed = len(self._actions) == 1 and not self._lockstep
+        if not resumed:
+            self.pause(True)
         latest: dict[str, Any] = {}
         goals = {arm: self._send(arm, scenario, begin, latest) for arm in self._actions}
         results = {arm: goal.get_result_async() for arm, goal in goals.items()}
-        resumed = not self._lockstep
         deadline = time.monotonic() + timeout
         try:
             while not all(result.done() for result in results.values()):

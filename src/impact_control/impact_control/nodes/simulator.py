@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from rcl_interfaces.msg import ParameterDescriptor
+from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
 from rclpy.experimental import EventsExecutor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from std_srvs.srv import SetBool, Trigger
@@ -21,9 +21,6 @@ from impact_control.scenario import load_any
 from impact_control.simulation import build_world
 
 PERIOD_NS = 1_000_000
-LATE_NS = PERIOD_NS
-"""A period that starts later than this is late, and the clock is set anew from it: the time is lost, because
-samples sent in a burst to catch up would reach the loop as no robot sends them."""
 SERVICE_PERIOD = 10
 """Periods between two looks at services and parameters."""
 
@@ -43,9 +40,12 @@ LOCKSTEP_PATIENCE = 5.0
 class SimulatorNode(LifecycleNode):
     """Publishes joint_states at 1 kHz and applies effort_controller/commands, of each arm in its own namespace.
 
-    Real time by default; with `lockstep` each sample waits for the command computed from it. Without a fresh
-    command for longer than the scenario's limit the joints are damped, gravity stays compensated, and a
-    warning says so.
+    Real time by default, or `real_time_factor` of it: simulated seconds to a second of the wall clock; stamps are
+    simulated time. With `lockstep` each sample waits for the command computed from it. Without a fresh command for
+    longer than the scenario's limit the joints are damped, gravity stays compensated, and a warning says so.
+
+    A period that starts late by its own length sets the clock anew from there: the time is lost, because samples sent
+    in a burst to catch up would reach the loop as no robot sends them.
     """
 
     def __init__(self) -> None:
@@ -60,6 +60,14 @@ class SimulatorNode(LifecycleNode):
             "lockstep", False, ParameterDescriptor(description="wait for the command of each sample")
         )
         self.declare_parameter(
+            "real_time_factor",
+            1.0,
+            ParameterDescriptor(
+                description="simulated seconds to a second of the wall clock, without lockstep",
+                floating_point_range=[FloatingPointRange(from_value=0.01, to_value=10.0)],
+            ),
+        )
+        self.declare_parameter(
             "start_paused",
             False,
             ParameterDescriptor(description="send no sample before simulation/pause is called"),
@@ -72,6 +80,7 @@ class SimulatorNode(LifecycleNode):
         """Build the plant of the scenario."""
         self._inbox = Inbox(self)
         self._lockstep = bool(self.get_parameter("lockstep").value)
+        self._wall_period_ns = round(PERIOD_NS / float(self.get_parameter("real_time_factor").value))
         self._sides: dict[str, ArmSide] = {}
         self._objects: dict[str, ObjectPose] = {}
         try:
@@ -174,7 +183,7 @@ class SimulatorNode(LifecycleNode):
                 continue
             if self._cycles % SERVICE_PERIOD == 0:
                 executor.spin_once(timeout_sec=0.0)
-            self._deadline += PERIOD_NS
+            self._deadline += self._wall_period_ns
             left = self._deadline - time.monotonic_ns()
             if left > 0:
                 time.sleep(left * 1e-9)
@@ -215,7 +224,7 @@ class SimulatorNode(LifecycleNode):
     def _account(self) -> None:
         lag = time.monotonic_ns() - self._deadline
         self._worst_lag = max(self._worst_lag, lag)
-        if lag > LATE_NS:
+        if lag > self._wall_period_ns:
             self._late += 1
             self._lost_ns += lag
             self._deadline += lag
