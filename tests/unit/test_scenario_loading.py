@@ -43,6 +43,7 @@ EVERYTHING = TABLETOP.with_overrides(
         "detection.isolation": {"threshold": "1 Nm", "velocity_slope": "1 Nm*s/rad", "motion_slope": "0.1 Nm*s/rad"},
         "classification.method": "simultaneous",
         "classification.completion": {"window": 15, "largest_speed": "1 cm/s", "least_force": "5 N"},
+        "classification.held_force": {"after": "0.5 s", "window": "0.1 s", "limit": "3 N"},
     }
 )
 """With every section that may be none."""

@@ -24,6 +24,7 @@ ENDS = {
     "grab_missing": (Outcome.NO_IMPACT, Mode.STOPPED),
     "grab_early": (Outcome.IMPACT_UNEXPECTED, Mode.STOPPED),
     "grab_late": (Outcome.IMPACT_UNEXPECTED, Mode.STOPPED),
+    "grab_heavy": (Outcome.POST_IMPACT_UNEXPECTED, Mode.POST),
     "grab_slippery": (Outcome.POST_IMPACT_UNEXPECTED, Mode.STOPPED),
 }
 
@@ -47,6 +48,19 @@ def test_it_ends_at_rest_inside_the_limits_with_its_verdict(name):
     for arm in course.arms.values():
         assert arm.signals.mode[-1] == mode
         assert np.abs(arm.signals.joint_velocity[-50:]).max() < 0.02
+
+
+def test_a_grabbed_box_of_twice_the_mass_is_told_by_its_weight_and_held():
+    plan, course = run("grab_heavy")
+    found = plan.scene.actual_environment.objects["box"].mass
+    assert found == 2.0 * plan.scene.expected_environment.objects["box"].mass
+    for arm in course.arms.values():
+        assert (arm.impact, arm.post_impact) == (Verdict.EXPECTED, Verdict.UNEXPECTED)
+        assert "held force unexpected" in arm.reason
+        # Half of the 1.3 kg too much hang on each arm.
+        assert float(arm.reason.split(" N from")[0].split()[-1]) == pytest.approx(-1.3 * 9.81 / 2.0, abs=0.5)
+    height = course.objects["box"].position[:, 2]
+    assert height[-1] - height[0] == pytest.approx(0.15, abs=0.015)
 
 
 @pytest.mark.parametrize(("name", "early"), [("push_early", -0.05), ("push_late", 0.05), ("grab_late", 0.05)])

@@ -12,6 +12,8 @@ from impact_control.classification import (
     ClassifierParameters,
     CompletionParameters,
     ContactCompletion,
+    HeldForce,
+    HeldForceParameters,
     SimultaneousImpactClassifier,
     SingleImpactClassifier,
 )
@@ -64,6 +66,12 @@ def make_completion(scenario: Scenario, robot: RobotDescription) -> ContactCompl
         return None
     parameters = CompletionParameters(c.window, c.largest_speed, c.least_force)
     return ContactCompletion(robot.end_effector.contact_points, parameters)
+
+
+def make_held_force(scenario: Scenario) -> HeldForce | None:
+    """Return what judges the force that the arm feels after the impact; None when the scenario does not ask for it."""
+    c = scenario.classification.held_force
+    return None if c is None else HeldForce(HeldForceParameters(c.after, c.window, c.limit))
 
 
 def control_parameters(scenario: Scenario, robot: RobotDescription) -> ControlParameters:

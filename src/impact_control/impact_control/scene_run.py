@@ -150,14 +150,14 @@ def _course(times: Vector, log: _Log, team: Team, simulation: SceneSimulation) -
     arms = {}
     for name, pipeline in team.pipelines.items():
         columns = (np.array(values) for values in zip(*log.arms[name], strict=True))
-        classifier, controller = pipeline.judge.classifier, pipeline.controller
+        controller = pipeline.controller
         arms[name] = ArmCourse(
             signals=ArmSignals(*columns),
             detection_time=log.detections.get(name, np.nan),
             first_contact_time=simulation.arms[name].first_contact_time,
             impact=pipeline.judge.impact,
             post_impact=pipeline.judge.post_impact,
-            reason="" if classifier is None else classifier.reason,
+            reason=pipeline.judge.reason,
             outcome=pipeline.outcome,
             fault=Fault.NONE if controller is None else controller.fault,
         )

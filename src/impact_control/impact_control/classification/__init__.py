@@ -4,6 +4,7 @@ from impact_control.classification.classifier import Classifier, Verdict
 from impact_control.classification.contact_completion import CompletionParameters, ContactCompletion
 from impact_control.classification.envelope import SignalEnvelope
 from impact_control.classification.external_force import ExternalForce, external_force
+from impact_control.classification.held_force import HeldForce, HeldForceParameters
 from impact_control.classification.parameters import ClassifierParameters
 from impact_control.classification.recorded_impact import Judgement, RecordedImpact, judge
 from impact_control.classification.simultaneous_impact import SimultaneousImpactClassifier
@@ -19,6 +20,8 @@ __all__ = [
     "ContactCompletion",
     "ExternalForce",
     "GrayArea",
+    "HeldForce",
+    "HeldForceParameters",
     "Judgement",
     "RecordedImpact",
     "SearchGrid",

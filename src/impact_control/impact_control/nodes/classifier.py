@@ -90,9 +90,10 @@ class ClassifierNode(LifecycleNode):
         )
         n = len(robot.joint_names)
         self._reader = JointStateReader(robot.joint_names)
-        if self._scenario.classification.completion is not None:
-            allowed = "none where the classifier has a process of its own: it does not see the external torque"
-            raise InvalidInputError("classification.completion", "given", allowed)
+        for key in ("completion", "held_force"):
+            if getattr(self._scenario.classification, key) is not None:
+                allowed = "none where the classifier has a process of its own: it does not see the external torque"
+                raise InvalidInputError(f"classification.{key}", "given", allowed)
         self._classifier = make_classifier(self._scenario, n)
         self._writer = ClassificationWriter(self._scenario, n)
 

@@ -309,7 +309,11 @@ class LoopNode(LifecycleNode):
         pipeline = required(self._pipeline)
         if pipeline.judge.classifier is None:
             return self._last_classification
-        message = self._verdicts.write(pipeline.judge.classifier, pipeline.judge.impacts)
+        judge = pipeline.judge
+        message = self._verdicts.write(pipeline.judge.classifier, judge.impacts)
+        message.post_impact = int(judge.post_impact)
+        message.reason = judge.reason
+        message.decision_time = judge.decision_time
         to_stamp(self._reader.stamp, message.header.stamp)
         return message
 

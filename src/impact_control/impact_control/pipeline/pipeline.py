@@ -65,9 +65,10 @@ class Pipeline:
         self._signals = DetectionSignals(n)
         waits = control and scenario.control.interim.until == CONTACT_COMPLETION
         self.judge = Judge(scenario, robot, classify=classify, complete=classify or waits)
-        if self.judge.completion is not None and self.observer is None:
-            allowed = "a controller or detector in the process of the classifier"
-            raise InvalidInputError("classification.completion", "classifier alone", allowed)
+        for key in ("completion", "held_force"):
+            if getattr(self.judge, key) is not None and self.observer is None:
+                allowed = "a controller or detector in the process of the classifier"
+                raise InvalidInputError(f"classification.{key}", "classifier alone", allowed)
         self.controller = ReferenceSpreadingController(robot, control_parameters(scenario, robot)) if control else None
         self.reaction = CollisionReaction(reaction_parameters(scenario))
         self._maneuvers = Maneuvers(scenario)
@@ -134,7 +135,8 @@ class Pipeline:
         self._armed = (reference, contact_force(scenario, reference) if force is None else force)
 
     def _needs_observer(self, scenario: Scenario) -> bool:
-        return self.detector is not None or self.judge.completion is not None or may_yield(scenario)
+        asked = self.judge.completion is not None or self.judge.held_force is not None
+        return self.detector is not None or asked or may_yield(scenario)
 
     def cancel(self) -> None:
         """Stop the task: the arm decelerates and holds."""
@@ -241,6 +243,9 @@ class Pipeline:
             controller.contact_closed(controller.start_time + seconds)
         if self.judge.update(seconds, velocity, controller.expected.joint_velocity):
             self._react(controller)
+        if controller.mode is Mode.POST:
+            # Told only: to let go of what is carried would be worse than to carry it.
+            self.judge.feel(seconds, self.dynamics, observer, controller.force)
 
     def _end_task_if_due(self, time: float, velocity: Vector) -> None:
         controller = self.controller

@@ -35,6 +35,17 @@ class Completion:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class HeldForce:
+    """Whether what the arm presses on or carries pushes back as it should; told, and not reacted to."""
+
+    after: Annotated[float, Entry(Number("s", NOT_NEGATIVE), "time after the impact from which the mean is taken")]
+    window: Annotated[float, Entry(Number("s", POSITIVE), "time over which the mean is taken")]
+    limit: Annotated[
+        float, Entry(Number("N", POSITIVE), "largest mean of external force and force that is to be exerted, added up")
+    ]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Classification:
     """The classifier and its parameters, Proper 2021 sections 4.3 and 4.4."""
 
@@ -65,6 +76,14 @@ class Classification:
         Entry(
             Section(Completion, none_allowed=True),
             "simultaneous: judge the behaviour from full contact on, and not after every impact",
+            default="none",
+        ),
+    ]
+    held_force: Annotated[
+        HeldForce | None,
+        Entry(
+            Section(HeldForce, none_allowed=True),
+            "after an expected behaviour, judge the force with which the arm is pushed back",
             default="none",
         ),
     ]
