@@ -23,7 +23,7 @@ TINY = Sweep((90.0,), (0.3,), (-8.0, -2.0, 0.0, 2.0, 8.0), len(TILTS) + 1, len(T
 @functools.cache
 def point_of(end_effector, tilts, seed=3):
     point = SweepPoint(end_effector, 90.0, 0.3, tilts, seed)
-    return unpack(point, run_point(point))
+    return dict(unpack(point, run_point(point)))
 
 
 @pytest.mark.parametrize(("angle", "distance"), [(60.0, 0.2), (120.0, 0.4)])
@@ -79,7 +79,7 @@ def test_the_contact_of_the_sphere_is_told_whatever_the_tilt_it_slides_along(til
 
 
 def test_the_same_seed_gives_the_same_trial_and_another_another():
-    one, two = point_of(SPHERE, (0.0,), 3)[0.0], unpack(*_again())[0.0]
+    one, two = point_of(SPHERE, (0.0,), 3)[0.0], dict(unpack(*_again()))[0.0]
     assert np.array_equal(one.velocity, two.velocity)
     other = point_of(SPHERE, (0.0,), 4)[0.0]
     assert not np.array_equal(one.velocity[:20], other.velocity[:20])
@@ -88,6 +88,17 @@ def test_the_same_seed_gives_the_same_trial_and_another_another():
 def _again():
     point = SweepPoint(SPHERE, 90.0, 0.3, (0.0,), 3)
     return point, run_point(point)
+
+
+def test_a_tilt_that_stands_there_twice_is_tried_with_other_noise():
+    point = SweepPoint(SPHERE, 90.0, 0.3, (0.0, 2.0, 0.0), 3)
+    (_, first), (tilt, _), (_, again) = unpack(point, run_point(point))
+    assert tilt == 2.0
+    assert np.array_equal(first.velocity, point_of(SPHERE, (0.0,), 3)[0.0].velocity)
+    assert not np.any(first.velocity[:20] == again.velocity[:20])
+    # The same motion into the same surface: two samples differ by the width of the noise at most, and some.
+    assert np.abs(first.velocity[:20] - again.velocity[:20]).max() < 0.015
+    assert first.touches == pytest.approx(again.touches, abs=1e-4)
 
 
 def test_the_sweep_has_all_angles_and_places_and_spreads_all_tilts():
@@ -155,6 +166,36 @@ def test_every_point_that_is_tuned_on_has_all_kinds_of_acceptable_tilts():
                 assert min(abs(tilt - other) for other in point.tilts) <= 0.5
     judged = {(p.distance, tilt) for p in sweep.REPORTED.points(sweep.EDGE, 1) for tilt in p.tilts}
     assert {p.distance for p in sweep.TUNED.points(sweep.EDGE, 0)} == {distance for distance, _ in judged}
+
+
+@pytest.mark.parametrize(("least", "draws"), [(0, 1), (1, 1), (2, 1), (3, 2), (5, 3)])
+def test_every_acceptable_set_has_as_many_trials_as_asked_for(least, draws):
+    """Two points with 1, 3 and 4 acceptable tilts each: only the set {0} has less than five trials."""
+    tilts = (0.0, -1.0, 2.0, 4.0, 6.0)
+    points = Sweep((60.0, 90.0), (0.3,), tilts, len(TILTS) + 1, len(TILTS), least=least).points(SPHERE, 7)
+    plain = Sweep((60.0, 90.0), (0.3,), tilts, len(TILTS) + 1, len(TILTS)).points(SPHERE, 7)
+    for point, before in zip(points, plain, strict=True):
+        assert (point.angle, point.distance, point.seed) == (before.angle, before.distance, before.seed)
+        # What was there before comes first, so that its noise does not change.
+        assert point.tilts == before.tilts + (draws - 1) * (0.0,)
+
+
+def test_a_set_that_the_repetitions_of_a_smaller_one_fill_gets_no_more():
+    sweep_of = functools.partial(Sweep, (90.0,), (0.3,), (-2.0, 0.0, 3.0), len(TILTS) + 1, len(TILTS))
+    (point,) = sweep_of(least=4).points(SPHERE, 7)
+    assert point.tilts == (-2.0, 0.0, 3.0, 0.0, 0.0, 0.0)
+    (point,) = Sweep((90.0,), (0.3,), (-2.0, 1.0, 3.0), len(TILTS) + 1, len(TILTS), least=3).points(SPHERE, 7)
+    assert point.tilts == (-2.0, 1.0, 3.0, -2.0, 1.0)  # none of {0} to repeat
+
+
+def test_what_happens_in_one_of_a_hundred_trials_is_tuned_on():
+    assert 0.99**sweep.LEAST <= 0.05 < 0.99 ** (sweep.LEAST - 1)
+    for low, high in sweep.ACCEPTABLE:
+        for tool in (SPHERE, EDGE):
+            tilts = [tilt for point in sweep.TUNED.points(tool, 0) for tilt in point.tilts]
+            assert sum(low <= tilt <= high for tilt in tilts) >= sweep.LEAST
+    # Judged is each tilt once at a point: a repetition would count twice what one place does.
+    assert all(len(set(point.tilts)) == len(point.tilts) for point in REPORTED.points(EDGE, 1))
 
 
 def test_the_margins_are_kept_clear_of_the_noise_by_its_half_width():

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
     """Simulate, tune, judge. The noise of the trials tuned on has the seed 2 seed, that of the others 2 seed + 1."""
     from impact_control.classification import Algorithm
-    from impact_control.studies.classification.evaluation import EXPERIMENTS, NO_RESERVE, evaluate
+    from impact_control.studies.classification.evaluation import EXPERIMENTS, GRID, NO_RESERVE
+    from impact_control.studies.classification.judging import Judging, run_judgings
     from impact_control.studies.classification.statements import ASSUMPTIONS, completions, findings, verdict
     from impact_control.studies.classification.sweep import (
         EDGE,
@@ -36,18 +37,18 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
         tuning_table,
     )
 
-    tools = (SPHERE, EDGE)
-    training = [point for tool in tools for point in (QUICK_TUNED if quick else TUNED).points(tool, 2 * seed)]
-    others = [point for tool in tools for point in (QUICK_REPORTED if quick else REPORTED).points(tool, 2 * seed + 1)]
+    tools, tuned, reported = (SPHERE, EDGE), QUICK_TUNED if quick else TUNED, QUICK_REPORTED if quick else REPORTED
+    training = [point for tool in tools for point in tuned.points(tool, 2 * seed)]
+    others = [point for tool in tools for point in reported.points(tool, 2 * seed + 1)]
     trials = run_sweep([*training, *others], lambda done, text: progress(0.8 * done, text))
-    tuned_on = [trial for trial in trials if trial.point.seed == 2 * seed]
     reported_on = [trial for trial in trials if trial.point.seed != 2 * seed]
-    outcomes, unreserved = [], []
-    for i, experiment in enumerate(EXPERIMENTS):
-        progress(0.8 + 0.2 * i / len(EXPERIMENTS), f"Figure {experiment.figure}")
-        outcomes.append(evaluate(experiment, tuned_on, reported_on))
-        if experiment.end_effector == EDGE and experiment.algorithm is Algorithm.SIMULTANEOUS:
-            unreserved.append(evaluate(experiment, tuned_on, reported_on, NO_RESERVE))
+    printed = [e for e in EXPERIMENTS if e.end_effector == EDGE and e.algorithm is Algorithm.SIMULTANEOUS]
+    tunings = [(experiment, GRID) for experiment in EXPERIMENTS] + [(experiment, NO_RESERVE) for experiment in printed]
+    judged = run_judgings(
+        [Judging(*tuning, tuned, 2 * seed, reported, 2 * seed + 1) for tuning in tunings],
+        lambda done, text: progress(0.8 + 0.2 * done, f"tuning: {text}"),
+    )
+    outcomes, unreserved = judged[: len(EXPERIMENTS)], judged[len(EXPERIMENTS) :]
     told = completions(reported_on)
     holds, sentence = verdict(outcomes)
 

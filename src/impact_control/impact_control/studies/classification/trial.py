@@ -60,7 +60,7 @@ _TASK = list(PLANAR_TASK)
 class SweepPoint:
     """One approach angle [deg] and place of impact [m] with an end-effector, over tilts [deg] of the surface.
 
-    seed: of the noise; every tilt has its own.
+    seed: of the noise; every tilt has its own, and also every repetition of a tilt that stands there more than once.
     """
 
     end_effector: str
@@ -107,9 +107,9 @@ def run_point(point: SweepPoint) -> Mapping[str, NDArray[Any]]:
     return found
 
 
-def unpack(point: SweepPoint, arrays: Mapping[str, NDArray[Any]]) -> dict[float, ImpactTrial]:
-    """Return the trials of `run_point` by tilt [deg]."""
-    return {tilt: _unpacked(arrays, index) for index, tilt in enumerate(point.tilts)}
+def unpack(point: SweepPoint, arrays: Mapping[str, NDArray[Any]]) -> list[tuple[float, ImpactTrial]]:
+    """Return the trials of `run_point`, each with its tilt [deg], in the order of the tilts."""
+    return [(tilt, _unpacked(arrays, index)) for index, tilt in enumerate(point.tilts)]
 
 
 def _unpacked(arrays: Mapping[str, NDArray[Any]], index: int) -> ImpactTrial:
