@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from impact_control.detection import NO_LINK, LinkIsolation, step_response
+from impact_control.detection.isolation import WINDOWS
 from impact_control.detection.onset import onset_time
 from impact_control.errors import InvalidInputError
 
@@ -49,10 +50,11 @@ def test_the_outermost_joint_that_changes_in_any_window_is_the_link(link, seed, 
     react = np.zeros(JOINTS, dtype=bool)
     for window in windows:
         now = slice(event, event + window)
-        change = np.abs(residual[now].mean(axis=0) - residual[past].mean(axis=0))
-        moved = np.abs(velocity[now].mean(axis=0) - velocity[past].mean(axis=0))
+        change = residual[now].mean(axis=0) - residual[past].mean(axis=0)
+        moved = velocity[now].mean(axis=0) - velocity[past].mean(axis=0)
         motion = np.abs(velocity[past].mean(axis=0)).sum()
-        react |= change >= np.minimum(0.5 + slope * moved + drift * motion, ceiling)
+        friction = slope * np.where(np.sign(change) == -np.sign(moved), np.abs(moved), 0.0)
+        react |= np.abs(change) >= np.minimum(0.5 + friction + drift * motion, ceiling)
     expected = int(np.flatnonzero(react)[-1]) + 1 if react.any() else NO_LINK
     tuning = {"windows": windows, "lead": lead, "velocity_slope": slope, "motion_slope": drift, "ceiling": ceiling}
     assert isolated(residual, event, velocity, **tuning)[1] == expected
@@ -107,6 +109,25 @@ def test_what_friction_makes_of_a_joint_that_is_pushed_along_is_no_reaction():
     assert isolated(residual, 30, velocity, velocity_slope=0.8, ceiling=1.5)[1] == 3
 
 
+@pytest.mark.parametrize("direction", [-1.0, 1.0])
+def test_a_change_along_with_that_of_the_speed_is_no_friction(direction):
+    """Friction that grows with the speed holds against its change: what pushes the joint is another torque."""
+    velocity, residual = np.zeros((60, JOINTS)), np.zeros((60, JOINTS))
+    velocity[30:, 2] = 2.0 * direction
+    residual[30:, 2] = 1.0
+    assert isolated(residual, 30, velocity, velocity_slope=0.8)[1] == (3 if direction > 0.0 else NO_LINK)
+    assert isolated(-residual, 30, velocity, velocity_slope=0.8)[1] == (NO_LINK if direction > 0.0 else 3)
+
+
+def test_the_noise_of_one_sample_is_no_reaction_and_an_impulse_is():
+    """Both are 1 Nm in the sample of the event; the impulse fades with 1/K_O = 10 ms."""
+    spike, impulse = np.zeros((110, JOINTS)), np.zeros((110, JOINTS))
+    spike[30, 2] = 1.0
+    impulse[30:, 2] = np.exp(-0.1 * np.arange(80.0))
+    for residual, link in ((spike, NO_LINK), (impulse, 3)):
+        assert isolated(residual, 30, windows=WINDOWS)[1] == link
+
+
 def test_an_arm_that_moves_fast_is_looked_at_less_closely_than_a_slow_one():
     residual = np.zeros((60, JOINTS))
     residual[30:, 2] = 1.0
@@ -123,7 +144,7 @@ def test_an_arm_that_moves_fast_is_looked_at_less_closely_than_a_slow_one():
 def test_each_window_may_have_slopes_of_its_own():
     residual, velocity = np.zeros((60, JOINTS)), np.zeros((60, JOINTS))
     residual[30:, 3] = 1.0
-    velocity[30:] = 1.0
+    velocity[30:] = -1.0
     rows = np.full((3, JOINTS), 10.0)
     assert isolated(residual, 30, velocity, velocity_slope=rows)[1] == NO_LINK
     rows[2] = 0.1

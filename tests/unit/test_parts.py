@@ -41,8 +41,8 @@ def test_isolation_is_that_of_the_scenario_and_shows_of_a_friction_what_the_obse
         np.testing.assert_array_equal(settings["isolation_threshold"], np.ones(7))
         np.testing.assert_array_equal(settings["isolation_motion_slope"], np.full(7, 0.1))
         slope = settings["isolation_slope"]
-        # After 1 ms at K_O = 30 1/s the mean of 1 - exp(-30 t) is 30 / 2 thousandths, less 30^2 / 6 millionths.
-        assert slope[0] == pytest.approx(np.full(7, 2.0 * (15e-3 - 150e-6)), rel=1e-3)
+        # After 3 ms at K_O = 30 1/s the mean of 1 - exp(-30 t) is 90 / 2 thousandths, less 90^2 / 6 millionths.
+        assert slope[0] == pytest.approx(np.full(7, 2.0 * (45e-3 - 1350e-6)), rel=1e-3)
         assert np.all(np.diff(slope, axis=0) > 0.0) and np.all(slope < 2.0)
     make_detector(scenario, 7)
 

@@ -14,8 +14,9 @@ from impact_control.detection.detector import NO_LINK
 from impact_control.errors import InvalidInputError
 from impact_control.types import Matrix, Vector
 
-WINDOWS = (1, 3, 5, 10, 20, 30)
-"""Samples after an event over which means are taken: short ones for what is over at once, long ones for what grows."""
+WINDOWS = (3, 5, 10, 20, 30, 50, 70)
+"""Samples after an event over which means are taken: short ones for what is over soon, long ones for what grows. None
+of one sample: what an impulse leaves in the residual stays for some 1/K_O, the noise of the velocity does not."""
 
 
 BEFORE, LEAD = 20, 5
@@ -50,15 +51,19 @@ def _outermost(
     ceiling: Vector,
     inner: int,
 ) -> int:
-    """Return the outermost joint beyond `inner` that reacts, counted from 1; else inner. after, before: (2 n,)."""
+    """Return the outermost joint beyond `inner` that reacts, counted from 1; else inner.
+
+    after: sums (2 n,) of r and dq over `length` samples; before: means (2 n,).
+    """
     n = threshold.size
     motion = 0.0
     for i in range(n):
         motion += abs(before[n + i])
     for i in range(n - 1, max(inner, 0) - 1, -1):
-        change = abs(after[i] / length - before[i])
-        moved = abs(after[n + i] / length - before[n + i])
-        if change >= min(threshold[i] + velocity_slope[i] * moved + motion_slope[i] * motion, ceiling[i]):
+        change = after[i] / length - before[i]
+        moved = after[n + i] / length - before[n + i]
+        friction = velocity_slope[i] * abs(moved) if change * moved < 0.0 else 0.0
+        if abs(change) >= min(threshold[i] + friction + motion_slope[i] * motion, ceiling[i]):
             return i + 1
     return inner
 
@@ -87,9 +92,10 @@ class LinkIsolation:
 
     on, with numbers of its own for each window: the threshold is what noise makes of the change while the arm stands;
     the second term is what an unknown friction makes when the joint itself gets faster or slower, as when a contact
-    inside pushes it along, see `step_response` for how much of it the residual shows by then; the third is what errors
-    of the model make on the way since the mean before, while the arm moves. Neither goes on growing, and beyond the
-    ceiling no motion without contact gets. A slow arm is thus looked at as closely as its noise allows.
+    inside pushes it along, see `step_response` for how much of it the residual shows by then. A friction that grows
+    with the speed changes against it: where both changes have the same sign there is no such term. The third is what
+    errors of the model make on the way since the mean before, while the arm moves. Neither goes on growing, and beyond
+    the ceiling hardly any motion without contact gets. A slow arm is thus looked at as closely as its noise allows.
     It is no guarantee: without a lever about its joint a force leaves a link unseen.
 
     Attributes:

@@ -38,7 +38,7 @@ MOVED = 0.05
 LEAST = 1e-3
 """[Nm] below which no threshold of the isolation lies."""
 
-THRESHOLD_SHARE, SLOPE_SHARE, MOTION_SHARE = 0.99, 0.9, 0.99
+THRESHOLD_SHARE, SLOPE_SHARE, MOTION_SHARE, CEILING_SHARE = 0.95, 0.9, 0.99, 0.99
 """Shares of the instants without contact, see `bounds_of`."""
 
 CALIBRATION, TUNING, REPORT = 0, 1, 2
@@ -110,8 +110,8 @@ def bounds_of(moving: list[Trial], resting: list[Trial]) -> Bounds:
     The isolation: the thresholds hold for THRESHOLD_SHARE of the instants at rest, where there is noise only. Where a
     joint's speed has changed by more than MOVED, the changes over the longest window are in proportion to it or less in
     SLOPE_SHARE of the instants; the shorter ones show of a friction what the residual does, see `step_response`. What
-    is left of the changes is in proportion to the motion or less in MOTION_SHARE of the instants; the ceilings are the
-    largest changes.
+    is left of the changes, where they are against that of the speed less the friction, is in proportion to the motion
+    or less in MOTION_SHARE of the instants. Below the ceilings are CEILING_SHARE of the changes.
     """
     response = step_response(ISOLATION_GAIN, PERIOD)
 
@@ -119,10 +119,11 @@ def bounds_of(moving: list[Trial], resting: list[Trial]) -> Bounds:
         return tuple(float(f"{value:.4g}") for value in values.ravel())
 
     def isolation(noise: int) -> tuple[float, ...]:
-        at_rest = np.concatenate([change for r in resting for change in r[f"{noise} torque"]])
+        at_rest = np.abs(np.concatenate([change for r in resting for change in r[f"{noise} torque"]]))
         threshold = np.maximum(np.quantile(at_rest, THRESHOLD_SHARE, axis=0), LEAST)
         torque = np.concatenate([change for r in moving for change in r[f"{noise} torque"]])
         speed = np.concatenate([r[f"{noise} speed"] for r in moving for _ in r[f"{noise} torque"]])
+        torque, speed, opposed = np.abs(torque), np.abs(speed), torque * speed < 0.0
         motion = np.concatenate([r[f"{noise} motion"] for r in moving for _ in r[f"{noise} torque"]])
         friction = np.zeros(torque.shape[2])
         for joint in range(friction.size):
@@ -131,9 +132,10 @@ def bounds_of(moving: list[Trial], resting: list[Trial]) -> Bounds:
                 ratio = torque[moved, -1, joint] / speed[moved, -1, joint]
                 friction[joint] = np.quantile(ratio, SLOPE_SHARE) / response[-1, 0]
         own = friction * response
-        left = np.maximum(torque - threshold - own * speed, 0.0)
+        left = np.maximum(torque - threshold - np.where(opposed, own * speed, 0.0), 0.0)
         drift = np.quantile(left / motion[:, None, None], MOTION_SHARE, axis=0)
-        return rounded(np.stack((threshold, own, drift, np.maximum(threshold, torque.max(axis=0)))))
+        ceiling = np.maximum(threshold, np.quantile(torque, CEILING_SHARE, axis=0))
+        return rounded(np.stack((threshold, own, drift, ceiling)))
 
     return tuple(
         (

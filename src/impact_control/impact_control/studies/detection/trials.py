@@ -87,7 +87,7 @@ def _observations(arm: ArmSetting, record: Record) -> list[list[Observed]]:
 
 
 def mean_changes(values: Matrix) -> NDArray[np.float64]:
-    """Return |mean over each window from an event on less the mean before it| (k, w, n), as `LinkIsolation` has them.
+    """Return the mean over each window from an event on less the mean before it (k, w, n), as `LinkIsolation` has them.
 
     The events are every STRIDE-th sample from the first with a past on.
     """
@@ -96,7 +96,7 @@ def mean_changes(values: Matrix) -> NDArray[np.float64]:
     end = event - LEAD + 1
     before = (sums[end] - sums[end - BEFORE]) / BEFORE
     after = np.stack([(sums[event + w] - sums[event]) / w for w in WINDOWS], axis=1)
-    return np.asarray(np.abs(after - before[:, None, :]))
+    return np.asarray(after - before[:, None, :])
 
 
 def motions(velocity: Matrix) -> Vector:
