@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 from impact_control.robots import Dynamics, load_robot
 from impact_control.studies import find_study, trials
-from impact_control.studies.classification import evaluation, sweep
+from impact_control.studies.classification import evaluation, judging, sweep
 from impact_control.studies.classification.completion import completion_errors
 from impact_control.studies.classification.plan import measured_pose, plan_impact, tabulate
 from impact_control.studies.classification.sweep import EDGE, REPORTED, SPHERE, TILTS, Sweep
@@ -155,6 +156,32 @@ def test_the_study_runs_from_trials_to_verdict(monkeypatch, tmp_path):
     for figure in result.figures:
         assert figure.draw() is not None
     assert result.findings and "12" in result.verdict
+
+
+def test_what_is_judged_by_another_process_is_what_the_evaluation_says_and_is_kept(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    judging._trials.cache_clear()
+    grid = replace(evaluation.NO_RESERVE, window_lengths=(10,), decay_rates=(20.0, 80.0), post_impact_times=(0.1,))
+    experiments = evaluation.EXPERIMENTS[0], evaluation.EXPERIMENTS[7]
+    cases = [judging.Judging(experiment, grid, TINY, 6, TINY, 7) for experiment in experiments]
+    texts = []
+    outcomes = judging.run_judgings(cases, lambda done, text: texts.append(text), workers=1)
+    for outcome, experiment in zip(outcomes, experiments, strict=True):
+        sets = [
+            sweep.run_sweep(TINY.points(experiment.end_effector, seed), lambda done, text: None, workers=1)
+            for seed in (6, 7)
+        ]
+        expected = evaluation.evaluate(experiment, *sets, grid)
+        for name, value in vars(expected).items():
+            assert np.array_equal(getattr(outcome, name), value), name
+    # The sets, not only their sizes, are told apart: other noise gives other times.
+    swapped = judging.run_judgings([replace(cases[0], tuned_seed=7, judged_seed=6)], lambda done, text: None, workers=1)
+    assert not np.array_equal(swapped[0].decided_after, outcomes[0].decided_after)
+    texts.clear()
+    monkeypatch.setattr(judging, "evaluate", None)  # cannot be called
+    again = judging.run_judgings(cases, lambda done, text: texts.append(text), workers=1)
+    assert texts == ["2 of 2 trials found"]
+    assert all(one.parameters == two.parameters for one, two in zip(again, outcomes, strict=True))
 
 
 def test_every_point_that_is_tuned_on_has_all_kinds_of_acceptable_tilts():

@@ -10,7 +10,7 @@ import numpy as np
 from impact_control.classification import Algorithm, GrayArea
 from impact_control.studies.classification.completion import CompletionErrors, completion_errors
 from impact_control.studies.classification.evaluation import Outcome
-from impact_control.studies.classification.sweep import EDGE, SPHERE, SweptImpact
+from impact_control.studies.classification.sweep import EDGE, LEAST, SPHERE, SweptImpact
 from impact_control.studies.classification.tables import LARGEST_GRAY, reaches
 from impact_control.studies.classification.trial import LEAD
 from impact_control.studies.study import Finding, Mark
@@ -24,7 +24,9 @@ ASSUMPTIONS = (
     "observer, detector, completion, classifier and control.",
     "All approach angles and places of Table 4.1 are there, but at each only some of the tilts, others than at its "
     "neighbours; tuned on are all places and every third angle, half of the combinations. The quick version has 5 "
-    "angles and 4 places. Every point tuned on has the acceptable tilts in steps of a degree, and half a degree.",
+    "angles and 4 places. Every point tuned on has the acceptable tilts in steps of a degree, and half a degree; where "
+    f"an acceptable set has less than {LEAST} trials by that, they are repeated with other noise, but not in the quick "
+    "version.",
     "With contact completion zeta and epsilon are for the first touch, which a tilted edge makes early.",
     "Impacts are detected by (3.6) and (3.7), not with a fixed delay; the control leaves the interim phase when the "
     "contact is complete, or after 150 ms. The gain of the pose task is our choice.",

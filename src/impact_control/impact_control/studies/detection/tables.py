@@ -78,7 +78,7 @@ def methods_table(outcomes: Outcomes, extent: Extent, choice: Choice) -> Table:
         note=(
             "Bounds: scale times the largest score of contact-free motion at the same noise. A delay is that of the "
             "sample of detection after the first touch; a missed impact counts as later than all others, - is most "
-            "missed. Error: median of its magnitude. Link: of the detected impacts, at most 30 ms after detection, "
+            f"missed. Error: median of its magnitude. Link: of the detected impacts, {WINDOWS[-1]} ms after detection, "
             "from the residual with K_O = 100 for all detectors."
         ),
     )
