@@ -406,6 +406,13 @@ def good_case():
         ({}, {"jacobian": np.zeros((3, 3))}, "jacobian of contact 0"),
         ({}, {"friction": -0.1}, "friction of contact 0"),
         ({}, {"friction": math.nan}, "friction of contact 0"),
+        ({}, {"friction": "rough"}, "friction of contact 0"),
+        ({}, {"friction": 1j}, "friction of contact 0"),
+        ({}, {"friction": [0.1, 0.2]}, "friction of contact 0"),
+        ({}, {"restitution": "hard"}, "restitution of contact 0"),
+        ({}, {"normal": ["up", 0.0, 1.0]}, "normal of contact 0"),
+        ({}, {"jacobian": [[1.0], [0.0, 1.0], [1.0]]}, "jacobian of contact 0"),
+        ({"velocity": ["slow", 0.0, 0.0]}, {}, "velocity of a"),
         ({}, {"restitution": 1.1}, "restitution of contact 0"),
         ({}, {"restitution": -0.1}, "restitution of contact 0"),
         ({}, {"body": "b"}, "body of contact 0"),
@@ -423,6 +430,8 @@ def test_wrong_input_is_refused(body, contact, name):
             {"a": Body(**{**vars(bodies["a"]), **body})}, [Contact(**{**vars(contacts[0]), **contact})]
         )
     assert caught.value.name == name
+    given = {**body, **contact}.get(name.split()[0])
+    assert given is None or " of " not in name or caught.value.value is given
 
 
 def test_a_system_without_contacts_and_objects_without_mass_are_refused():

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from impact_control.checks import require_positive
+from impact_control.checks import require_between, require_not_negative, require_positive
 from impact_control.compiled import compiled
 from impact_control.dense import all_finite, couple, dot, factorise, is_symmetric
 from impact_control.errors import InvalidInputError
@@ -118,18 +118,22 @@ def assemble(bodies: Mapping[str, Body], contacts: Sequence[Contact]) -> Contact
     friction, restitution = np.empty(count), np.empty(count)
     for i, contact in enumerate(contacts):
         rows = slice(3 * i, 3 * i + 3)
-        part, width = _degrees_of(contact.body, i, degrees)
-        jacobian[rows, part] = _shaped("jacobian of contact", i, contact.jacobian, (3, width))
+        own = jacobian[rows, _degrees_of(contact.body, i, degrees)]
+        _write(own, "jacobian of contact", i, contact.jacobian)
         if contact.other is not None and contact.other_jacobian is not None:
             if contact.other == contact.body:
                 raise InvalidInputError(f"other of contact {i}", contact.other, "another body than the first")
-            part, width = _degrees_of(contact.other, i, degrees)
-            other = _shaped("other_jacobian of contact", i, contact.other_jacobian, (3, width))
-            np.negative(other, out=jacobian[rows, part])
+            other = jacobian[rows, _degrees_of(contact.other, i, degrees)]
+            _write(other, "other_jacobian of contact", i, contact.other_jacobian)
+            np.negative(other, out=other)
         elif contact.other is not None or contact.other_jacobian is not None:
             raise InvalidInputError(f"other of contact {i}", contact.other, "both or none of other and other_jacobian")
-        normals[i] = _shaped("normal of contact", i, contact.normal, (3,))
-        friction[i], restitution[i] = contact.friction, contact.restitution
+        _write(normals[i], "normal of contact", i, contact.normal)
+        try:
+            friction[i], restitution[i] = contact.friction, contact.restitution
+        except (TypeError, ValueError):
+            friction[i] = require_not_negative(f"friction of contact {i}", contact.friction)
+            restitution[i] = require_between(f"restitution of contact {i}", contact.restitution, 0.0, 1.0)
 
     axes = np.empty((count, 3, 3))
     wrong, kind = _turn_into_contact_frames(normals, friction, restitution, axes, jacobian)
@@ -152,25 +156,29 @@ def _joined(bodies: Mapping[str, Body]) -> tuple[dict[str, slice], Matrix, Vecto
     inertia, velocity = np.zeros((size, size)), np.empty(size)
     for name, body in bodies.items():
         part = degrees[name]
-        width = part.stop - part.start
-        velocity[part] = _shaped("velocity of", name, body.velocity, (width,))
-        inertia[part, part] = _shaped("inertia of", name, body.inertia, (width, width))
+        _write(velocity[part], "velocity of", name, body.velocity)
+        _write(inertia[part, part], "inertia of", name, body.inertia)
     return degrees, inertia, velocity
 
 
-def _degrees_of(body: str, contact: int, degrees: dict[str, slice]) -> tuple[slice, int]:
-    """Return where the degrees of freedom of a body lie, and how many there are."""
+def _degrees_of(body: str, contact: int, degrees: dict[str, slice]) -> slice:
+    """Return where the degrees of freedom of a body lie."""
     if body not in degrees:
         raise InvalidInputError(f"body of contact {contact}", body, f"one of {', '.join(degrees)}")
-    part = degrees[body]
-    return part, part.stop - part.start
+    return degrees[body]
 
 
-def _shaped(what: str, which: str | int, value: Matrix, shape: tuple[int, ...]) -> Matrix:
+def _write(target: Matrix, what: str, which: str | int, value: Matrix) -> None:
+    """Write numbers of the shape of `target` to it. Raises InvalidInputError."""
+    try:
+        if np.shape(value) == target.shape:
+            target[...] = value
+            return
+    except (TypeError, ValueError):
+        # No numbers, or rows of unequal length: refused below, as is another shape.
+        pass
     # The name is put together only when it is needed: this runs for every array of a system.
-    if np.shape(value) != shape:
-        raise InvalidInputError(f"{what} {which}", value, f"finite numbers of shape {shape}")
-    return value
+    raise InvalidInputError(f"{what} {which}", value, f"finite numbers of shape {target.shape}")
 
 
 @compiled
