@@ -13,8 +13,8 @@ from simulated_arms import HOMES, surface_below, velocity_for
 from impact_control.robots import Dynamics, contact_point_jacobian, lowest_points
 from impact_control.simulation import PlantOptions
 from impact_control.simulation.flexible_joint_rigid_contact import FlexibleJointRigidContactPlant as PlantB
+from impact_control.simulation.options import RigidContactOptions
 from impact_control.simulation.rigid_contact import RigidSurface
-from impact_control.simulation.rigid_contact_plant import RigidContactOptions
 from impact_control.simulation.rigid_joint_rigid_contact import RigidJointRigidContactPlant as PlantC
 
 FREE_JOINTS = RigidContactOptions(joints=PlantOptions(joint_friction=False))

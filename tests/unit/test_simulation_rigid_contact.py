@@ -190,6 +190,9 @@ def pressed(kind, tool, force, friction, samples=400):
         (PlantC, "plate"),
         (PlantC, "planar_edge"),
         (PlantC, "edge"),
+        (PlantB, "plate"),
+        (PlantB, "planar_edge"),
+        (PlantB, "edge"),
     ],
 )
 def test_held_against_the_surface_the_contacts_carry_the_commanded_force(kind, tool):
@@ -273,9 +276,9 @@ def test_bounces_get_smaller_and_end_after_the_time_of_the_geometric_series():
     assert plant.contact_modes == ("slip",) and plant.normal_force > 0.0
 
 
-@pytest.mark.parametrize("tool", ["edge", "planar_edge"])
+@pytest.mark.parametrize("tool", ["edge", "planar_edge", "plate"])
 @pytest.mark.parametrize("kind", INERTIA)
-def test_a_tilted_edge_rocks_and_comes_to_rest_on_both_points(kind, tool):
+def test_what_lands_tilted_rocks_and_comes_to_rest_on_all_points(kind, tool):
     robot = ROBOTS[tool]
     plane = rigid_surface(robot, tilt=0.003, friction=0.4, restitution=0.5)
     plant = rigid_plant(kind, robot, plane, linear=(0.0, 0.0, -0.1))

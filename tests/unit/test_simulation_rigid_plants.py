@@ -24,7 +24,7 @@ from simulated_arms import HOMES, undamped
 from impact_control.errors import InvalidInputError
 from impact_control.robots import InertiaModel, load_robot
 from impact_control.simulation import Backlash, FlexibleJointPlant, PlantOptions
-from impact_control.simulation.rigid_contact_plant import RigidContactOptions
+from impact_control.simulation.options import RigidContactOptions
 
 PLANAR = load_robot("planar_rrr")
 HOME = HOMES["planar_rrr"]

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from impact_control.robots import RobotDescription
 from impact_control.simulation.joint_kernel import BACKLASH
+from impact_control.simulation.options import RigidContactOptions
 from impact_control.simulation.rigid_contact import RigidSurface
-from impact_control.simulation.rigid_contact_plant import RigidContactOptions, RigidContactPlant
+from impact_control.simulation.rigid_contact_plant import RigidContactPlant
 from impact_control.simulation.springs import spring_torque
 from impact_control.types import Vector
 

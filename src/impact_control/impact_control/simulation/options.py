@@ -83,3 +83,22 @@ class PlantOptions:
     def __post_init__(self) -> None:
         for name in ("sample_period", "refresh_ticks", "largest_step", "step_safety"):
             require_positive(name, getattr(self, name))
+
+
+@dataclass(frozen=True, eq=False)
+class RigidContactOptions:
+    """What of a plant with rigid contact can be switched off or refined. Raises InvalidInputError.
+
+    joints: sample period and what acts in the joints, as in plant A; of its steps nothing is used here.
+    largest_step [s]: of the integration; None: what the plant documents.
+    rest_speed [m/s]: a point that leaves the surface slower after an impact stays on it.
+    """
+
+    joints: PlantOptions = field(default_factory=PlantOptions)
+    largest_step: float | None = None
+    rest_speed: float = 1e-4
+
+    def __post_init__(self) -> None:
+        if self.largest_step is not None:
+            require_positive("largest_step", self.largest_step)
+        require_positive("rest_speed", self.rest_speed)

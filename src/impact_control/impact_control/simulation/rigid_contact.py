@@ -107,6 +107,7 @@ class ContactWork(NamedTuple):
     rows: Indices
     damped: Vector
     rest: Vector
+    share: Vector
 
 
 def contact_geometry(surface: RigidSurface | None, tool: EndEffector) -> ContactGeometry:
@@ -138,7 +139,7 @@ def contact_state(count: int) -> ContactState:
 @compiled
 def work_length(count: int, joints: int) -> int:
     """Return how many numbers the workspace for `count` points and `joints` joints has, without the indices."""
-    return count * (6 * joints + 27 * count + 14)
+    return count * (6 * joints + 27 * count + 17)
 
 
 @compiled
@@ -168,6 +169,7 @@ def work_in(memory: Vector, count: int, joints: int) -> ContactWork:
         np.empty(size, dtype=np.int64),
         damped,
         rest[3 * size : 4 * size],
+        rest[4 * size : 5 * size],
     )
 
 

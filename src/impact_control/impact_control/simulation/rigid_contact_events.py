@@ -1,82 +1,141 @@
-"""What contact points do after an event: they open, close, start to slip or stop, without a jump of the velocity."""
+"""What closed points do where their motion is not smooth: they open, close, start to slip, stop, or jam.
+
+One step of Moreau's and Jean's time-stepping scheme decides that for all closed points at once, by the law of an
+impact with what the forces do in the step in the place of the approach: `impacts.contact_solver`. Accelerations
+alone could not: they need not have a solution (Painleve: friction presses a point in faster than its normal force
+holds it off), and of more points than are independent, which start and stop together but for rounding, each would be
+an event of its own, without end. Impulses always exist, also where they have to be finite, and time goes on.
+"""
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 
-from impact_control.impacts.contact_solver import contact_impulses
-from impact_control.simulation.rigid_contact import OPEN, SLIP, SMALLEST_SLIP, STICK, ContactState, Indices
-from impact_control.simulation.rigid_contact_system import JAMS, LEAVES, RELATIVE_ACCELERATION, STARTS, STOPS
+from impact_control.compiled import compiled, compiled_in_place
+from impact_control.dense import apply_affine
+from impact_control.impacts.contact_solver import ITERATIONS, RELATIVE_TOLERANCE, solve_contacts
+from impact_control.simulation.arm_drive import drive_links
+from impact_control.simulation.rigid_contact import (
+    OPEN,
+    SLIP,
+    SMALLEST_SLIP,
+    STICK,
+    ContactState,
+    locate_contacts,
+    update_closed,
+)
+from impact_control.simulation.rigid_contact_system import TOUCHING, RigidSystem, rigid_system, update_inertia
 from impact_control.types import Matrix, Vector
 
-STOPPED = 2e-6
-"""Speed [m/s] below which a point whose slip turns back has stopped. In a plane it is zero then, but for rounding;
-in three dimensions the slip turns ever faster before it stops, faster than the shortest step can follow."""
+SHORTEST_LENGTH = 1e-9
+"""[s] Shorter steps are not made: they would end where they start."""
+
+_RELATIVE_SPEED = 1e-8
 
 
+@compiled_in_place
 def open_point(contacts: ContactState, i: int) -> None:
     """Let point i go."""
     contacts.mode[i] = OPEN
-    contacts.force[3 * i : 3 * i + 3] = 0.0
+    for k in range(3):
+        contacts.force[3 * i + k] = 0.0
 
 
-def close_point(contacts: ContactState, i: int, slip: Vector, friction: float) -> None:
-    """Keep point i on the surface, along which it moves with slip (2,) [m/s]; friction mu [-]."""
-    speed = float(np.linalg.norm(slip))
-    contacts.mode[i] = STICK if speed <= SMALLEST_SLIP and friction > 0.0 else SLIP
-    contacts.direction[i] = slip / speed if speed > SMALLEST_SLIP else 0.0
-
-
-def change_modes(contacts: ContactState, delassus: Matrix, friction: float) -> None:
-    """Give the points at which something is due, but for those that touch, the mode they go on in.
-
-    delassus W (3 n_c, 3 n_c) [1/kg] of all points; friction mu [-]. Raises ContactSolverError.
+@compiled_in_place
+def close_point(contacts: ContactState, i: int, first: float, second: float, friction: float, still: float) -> None:
+    """Keep point i on the surface, along which it moves with (first, second) [m/s]: with friction mu [-] it sticks
+    below the speed `still` [m/s].
     """
-    event = contacts.event
-    loose = np.flatnonzero((event == STARTS) | ((contacts.mode == STICK) & (event == JAMS)))
-    if loose.size:
-        _start_slip(contacts, delassus, friction, loose)
-        return
-    for i in range(event.size):
-        if event[i] == LEAVES:
-            open_point(contacts, i)
-        elif event[i] == STOPS:
-            slip = contacts.velocity[3 * i + 1 : 3 * i + 3]
-            close_point(contacts, i, slip if np.linalg.norm(slip) > STOPPED else np.zeros(2), friction)
-        elif event[i] == JAMS:
-            # Painleve: friction presses the point in faster than the normal force can hold it off. It stops
-            # in no time: sticking takes out what is left of the slip.
-            contacts.mode[i] = STICK
+    speed = math.hypot(first, second)
+    moves = speed > still
+    contacts.mode[i] = SLIP if moves or friction == 0.0 else STICK
+    contacts.direction[i, 0] = first / speed if moves else 0.0
+    contacts.direction[i, 1] = second / speed if moves else 0.0
 
 
-def _start_slip(contacts: ContactState, delassus: Matrix, friction: float, loose: Indices) -> None:
-    """Let the points slip that cannot be held, in the direction in which Coulomb's law lets them accelerate.
+@compiled_in_place
+def _closing_time(system: RigidSystem) -> float:
+    """Return the time [s] until the next open point touches at its speed."""
+    contacts, time = system.contacts, math.inf
+    for i in range(contacts.mode.size):
+        speed = -contacts.velocity[3 * i]
+        if contacts.mode[i] == OPEN and contacts.gap[i] > TOUCHING and speed > 0.0:
+            time = min(time, contacts.gap[i] / speed)
+    return time
 
-    That is the contact law of an impact with accelerations in the place of velocities. Where it holds all points
-    after all, which can only be with more points than are independent, `loose` (indices) carry as much as they
-    can and leave the rest to the others.
+
+@compiled
+def step_over(
+    chain: tuple[Any, ...],
+    joints: tuple[Any, ...],
+    geometry: tuple[Any, ...],
+    contacts: tuple[Any, ...],
+    memory: Vector,
+    duration: float,
+    length: float,
+    clock: Vector,
+    arm: Matrix,
+) -> float:
+    """Move the arm by one step of at most `length` [s]; its end gives the closed points their modes.
+
+    Written: arm, contacts, clock. duration [s] of a step of the smooth motion, past whose end it does not go; others
+    as in `advance_smooth`. First order in its length. Only loses energy to the contacts. Returned: what is left of the
+    contact law, as part of the largest speed; it is to be at most RELATIVE_TOLERANCE.
     """
-    closed = np.flatnonzero(contacts.mode != OPEN)
-    rows = (3 * closed[:, None] + np.arange(3)).ravel()
-    W = delassus[np.ix_(rows, rows)]
-    force = contacts.force[rows]
-    free = contacts.acceleration[rows] - W @ force
-    sticks = contacts.mode[closed] == STICK
-    # What slips already keeps its friction.
-    moving = force * np.repeat(~sticks, 3)
-    moving[::3] = 0.0
-    free += W @ moving
-    acceleration = (free + W @ contact_impulses(W, free, friction * sticks)).reshape(-1, 3)
-    smallest = RELATIVE_ACCELERATION * max(1.0, float(np.abs(free).max()))
-    leaves = acceleration[:, 0] > smallest
-    moves = sticks & ~leaves & (np.linalg.norm(acceleration[:, 1:], axis=1) > smallest)
-    for i in closed[leaves]:
-        open_point(contacts, i)
-    for i, a in zip(closed[moves], acceleration[moves], strict=True):
-        contacts.mode[i] = SLIP
-        contacts.direction[i] = a[1:] / np.linalg.norm(a[1:])
-    if not np.any(moves | leaves):
-        for i in loose:
-            against = contacts.force[3 * i + 1 : 3 * i + 3]
-            contacts.mode[i] = SLIP
-            contacts.direction[i] = -against / max(float(np.linalg.norm(against)), 1e-300)
+    system = rigid_system(chain, joints, geometry, contacts, memory, arm.shape[1])
+    state, work, friction = system.contacts, system.work, system.geometry.plane[4]
+    system.known[0, 0] = math.nan
+    update_inertia(system, arm)
+    locate_contacts(system.geometry, system.terms, state.gap, state.velocity)
+    slope = system.slopes[:5]
+    drive_links(system.joints, system.terms, arm, slope)
+    count = 0
+    for i in range(state.mode.size):
+        if state.mode[i] != OPEN or state.gap[i] <= TOUCHING:
+            work.chosen[count] = i
+            count += 1
+    update_closed(system.geometry, system.terms, system.terms.mass_matrix, work, count)
+    length = max(min(length, duration - clock[1], _closing_time(system)), SHORTEST_LENGTH)
+    size, fastest = 3 * count, 0.0
+    free, impulse = np.empty(size), np.zeros(size)
+    for c in range(count):
+        for row in range(3 * c, 3 * c + 3):
+            pushed = work.bias[row]
+            for j in range(arm.shape[1]):
+                pushed += work.jacobian[row, j] * slope[1, j]
+            free[row] = state.velocity[3 * work.chosen[c] + row - 3 * c] + length * pushed
+            fastest = max(fastest, abs(free[row]))
+    delassus = work.delassus[:size, :size].copy()
+    residual = 0.0
+    if fastest > 0.0:
+        tolerance = RELATIVE_TOLERANCE * fastest
+        residual, _ = solve_contacts(delassus, free, np.full(count, friction), impulse, tolerance, ITERATIONS)
+        residual /= fastest
+    for j in range(arm.shape[1]):
+        arm[1, j] += length * slope[1, j]
+        for row in range(size):
+            arm[1, j] += work.response[row, j] * impulse[row]
+        arm[0, j] += length * arm[1, j]
+        if system.joints.flexible:
+            arm[3, j] += length * slope[3, j]
+            arm[2, j] += length * arm[3, j]
+            arm[4, j] += length * slope[4, j]
+    velocity = np.empty(size)
+    apply_affine(delassus, impulse, free, velocity)
+    still = max(SMALLEST_SLIP, _RELATIVE_SPEED * fastest)
+    for c in range(count):
+        i, a = work.chosen[c], 3 * c
+        if impulse[a] == 0.0 and velocity[a] > still:
+            open_point(state, i)
+        else:
+            close_point(state, i, velocity[a + 1], velocity[a + 2], friction, still)
+            for k in range(3):
+                state.force[3 * i + k] = impulse[a + k] / length
+    clock[1] += length
+    if clock[1] >= duration:
+        clock[0] += 1.0
+        clock[1] = 0.0
+    return residual

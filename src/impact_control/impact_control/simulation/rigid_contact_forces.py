@@ -20,19 +20,23 @@ SHORTEST_STEP = 1e-6
 """[s] To which the integration step is cut where friction turns the slip of a point quickly."""
 
 _RELATIVE_TOLERANCE = 1e-9
+"""Part of the largest force and acceleration, of at least 1 N and 1 m/s^2, that is rounding."""
+
 _PROXIMAL = 1e-9
 _PIVOTS = 6
+_SHARINGS = 3
+_SMALLEST_SHARE = 1e-3
 
 
 @compiled_in_place
 def _shortest_solution(matrix: Matrix, used: NDArray[np.bool_], sign: float, work: ContactWork) -> bool:
-    """Write the x of matrix x = sign * work.free to work.result, of a singular matrix the shortest one.
+    """Write the x of matrix x = sign * work.free to work.result, of a singular matrix the one with shortest x / share.
 
     Only the used rows and columns count; the other entries of x are zero.
 
     By three proximal steps, as in Pinocchio's constrained dynamics. Returned: whether there is a solution.
     """
-    rows, right, solution = work.rows, work.free, work.result
+    rows, right, solution, share = work.rows, work.free, work.result, work.share
     count, largest = 0, 0.0
     for row in range(used.size):
         solution[row] = 0.0
@@ -48,15 +52,16 @@ def _shortest_solution(matrix: Matrix, used: NDArray[np.bool_], sign: float, wor
     rest, damped = work.rest[:count], work.damped[: count * count].reshape((count, count))
     for _ in range(3):
         for r in range(count):
-            rest[r] = sign * right[rows[r]]
+            rest[r] = share[rows[r]] * sign * right[rows[r]]
             for c in range(count):
-                damped[r, c] = matrix[rows[r], rows[c]]
-                rest[r] -= damped[r, c] * solution[rows[c]]
+                entry = share[rows[r]] * matrix[rows[r], rows[c]]
+                damped[r, c] = entry * share[rows[c]]
+                rest[r] -= entry * solution[rows[c]]
             damped[r, r] += _PROXIMAL * largest
         if not solve_in_place(damped, rest):
             return False
         for r in range(count):
-            solution[rows[r]] += rest[r]
+            solution[rows[r]] += share[rows[r]] * rest[r]
     return True
 
 
@@ -92,6 +97,7 @@ def _set_up(contacts: ContactState, work: ContactWork, count: int, friction: flo
     """Write to work what `_pivot` reads: accelerations without forces, matrix with friction in it, first guess."""
     size = 3 * count
     for row in range(size):
+        work.share[row] = 1.0
         work.free[row] = work.bias[row]
         for j in range(joint_acceleration.size):
             work.free[row] += work.jacobian[row, j] * joint_acceleration[j]
@@ -117,13 +123,13 @@ def _pivot(contacts: ContactState, work: ContactWork, count: int) -> bool:
     """Find forces, in work.result, with which no closed point pulls and none goes in; write the accelerations."""
     size = 3 * count
     used, force, shaped = work.used[:size], work.result, work.shaped
-    fastest = 0.0
+    fastest = 1.0
     for row in range(size):
         fastest = max(fastest, abs(work.free[row]))
     for _ in range(_PIVOTS * count):
         if not _shortest_solution(shaped, used, -1.0, work):
             return False
-        strongest, change = 0.0, -1
+        strongest, change = 1.0, -1
         for c in range(count):
             strongest = max(strongest, force[3 * c])
         worst = -_RELATIVE_TOLERANCE * strongest
@@ -150,6 +156,34 @@ def _pivot(contacts: ContactState, work: ContactWork, count: int) -> bool:
 
 
 @compiled_in_place
+def is_outside(first: float, second: float, limit: float) -> bool:
+    """Return whether a force along the surface [N] is larger than friction may be, `limit` [N]."""
+    return math.hypot(first, second) > limit + _RELATIVE_TOLERANCE * max(limit, 1.0)
+
+
+@compiled_in_place
+def _share_friction(contacts: ContactState, work: ContactWork, count: int, friction: float) -> bool:
+    """Let points that stick share what holds them by their normal forces; return whether that changes anything.
+
+    It does where more than one sticks and the shortest forces are outside of the cone of one.
+    """
+    stuck, strongest, outside = 0, 0.0, False
+    for c in range(count):
+        if contacts.mode[work.chosen[c]] == STICK:
+            first, second, limit = work.result[3 * c + 1], work.result[3 * c + 2], friction * work.result[3 * c]
+            stuck += 1
+            strongest = max(strongest, work.result[3 * c])
+            outside = outside or is_outside(first, second, limit)
+    if stuck < 2 or not outside or strongest <= 0.0:
+        return False
+    for c in range(count):
+        if contacts.mode[work.chosen[c]] == STICK:
+            share = max(math.sqrt(max(work.result[3 * c] / strongest, 0.0)), _SMALLEST_SHARE)
+            work.share[3 * c + 1], work.share[3 * c + 2] = share, share
+    return True
+
+
+@compiled_in_place
 def contact_accelerations(
     contacts: ContactState, work: ContactWork, count: int, friction: float, joint_acceleration: Vector
 ) -> tuple[bool, float]:
@@ -165,10 +199,15 @@ def contact_accelerations(
     The normal forces are at least 0, those of points that would leave are 0, by pivoting: a point that pulls is let
     go, one that goes in is taken back. A point in STICK is held along the surface with whatever force that takes; the
     caller judges it. The friction of a point in SLIP is mu times the normal force against its velocity, which goes
-    into the column of the normal force. With more points than are independent, the shortest forces are taken.
+    into the column of the normal force. With more points than are independent, the shortest forces are taken, or, where
+    these ask for too much friction of a point, those shared by the normal forces.
     """
     _set_up(contacts, work, count, friction, joint_acceleration)
     solved = _pivot(contacts, work, count)
+    for _ in range(_SHARINGS):
+        if not solved or not _share_friction(contacts, work, count, friction):
+            break
+        solved = _pivot(contacts, work, count)
     force, rate = work.result, 0.0
     for c in range(count):
         i, a = work.chosen[c], 3 * c
@@ -200,6 +239,7 @@ def hold_contacts(contacts: ContactState, work: ContactWork, count: int, state: 
     used = work.used[: 3 * count]
     for c in range(count):
         for k in range(3):
+            work.share[3 * c + k] = 1.0
             used[3 * c + k] = k == 0 or contacts.mode[work.chosen[c]] == STICK
     for row in range(2):
         for c in range(count):

@@ -1,11 +1,13 @@
 """What plants B and C share: an arm that touches a rigid plane, event by event.
 
-Between events the motion is smooth and integrated with an error of fourth order; an event is located to rounding,
-and dealt with exactly: an impact by the contact law at velocity level, a contact that leaves, starts or stops to slip
-by another mode of that contact. Event-driven and not time-stepping, because the velocities after an impact then
-converge with the step as the smooth motion does, while a time-stepping scheme (Moreau) is of first order; and because
-an impact comes out as one map with a time and impulses, to be laid beside the maps of `impacts`. Unlike the bilateral
-constraint of Proper 2021 (2.59), (2.60), a contact force never pulls, and a point leaves when it would.
+Between events the motion is smooth and integrated with an error of fourth order; an event is located to rounding. A
+contact that leaves opens; an impact obeys the contact law at velocity level. Where a point starts or stops to slip, or
+friction jams it, one short step of a time-stepping scheme (Moreau, Jean) decides for all closed points at once, see
+`rigid_contact_events`. Event-driven, because the velocities after an impact then converge with the step as the smooth
+motion does, while a time-stepping scheme is of first order; and because an impact comes out as one map with a time and
+impulses, to be laid beside the maps of `impacts`. Not throughout, because edges and plates have more points than are
+independent, and their accelerations alone do not say which sticks. Unlike the bilateral constraint of Proper 2021
+(2.59), (2.60), a contact force never pulls, and a point leaves when it would.
 
 Restitution would let bounces pile up, infinitely many in finite time, and so would an edge that rocks from one end to
 the other. So a point that leaves the surface slower than `rest_speed` after an impact stays on it: what is left of
@@ -16,21 +18,23 @@ at an acceleration a its depth is at most a h^2 / 8.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from impact_control.checks import finite_array, require_positive
+from impact_control.checks import finite_array
 from impact_control.errors import ImpactControlError, InvalidInputError
+from impact_control.impacts.contact_solver import ITERATIONS, ContactSolverError
 from impact_control.impacts.multi_contact import impact_impulses
 from impact_control.robots import RobotDescription
 from impact_control.simulation.arm_drive import COMMAND, Joints
 from impact_control.simulation.chain_dynamics import chain_terms, serial_chain, update_chain
 from impact_control.simulation.joint_kernel import BACKLASH
-from impact_control.simulation.options import PlantOptions
+from impact_control.simulation.options import RigidContactOptions
 from impact_control.simulation.rigid_contact import (
     OPEN,
     SLIP,
+    SMALLEST_SLIP,
     STICK,
     Indices,
     RigidSurface,
@@ -38,15 +42,32 @@ from impact_control.simulation.rigid_contact import (
     contact_state,
     locate_contacts,
 )
-from impact_control.simulation.rigid_contact_events import change_modes, close_point, open_point
+from impact_control.simulation.rigid_contact_events import close_point, open_point, step_over
 from impact_control.simulation.rigid_contact_kernel import advance_smooth
-from impact_control.simulation.rigid_contact_system import TOUCHES, TOUCHING, contact_problem, memory_length
+from impact_control.simulation.rigid_contact_system import (
+    LEAVES,
+    NO_EVENT,
+    TOUCHES,
+    TOUCHING,
+    contact_problem,
+    memory_length,
+)
 from impact_control.simulation.scene_arrays import joint_parameters
 from impact_control.simulation.springs import holding_twist
 from impact_control.types import Matrix, Vector
 
 MOST_EVENTS = 2000
 """Events in one sample after which the simulation gives up."""
+
+
+PATIENCE = 20
+"""Events in one sample after which each is followed by a time step, so that time goes on whatever happens."""
+
+FIRST_LENGTH, DOUBLINGS = 1e-7, 8
+"""A time step at an event is 0.2 us long [s], twice as long for each event of the sample before it, up to 26 us."""
+
+LARGEST_RESIDUAL = 1e-6
+"""Of the contact law in a time step, as part of the largest speed; asked for is a thousandth of it."""
 
 
 class SimulationStalledError(ImpactControlError):
@@ -60,25 +81,6 @@ class SimulationStalledError(ImpactControlError):
     def __init__(self, time: float, events: int) -> None:
         self.time, self.events = time, events
         super().__init__(f"the simulation stalls at {time:.9g} s: {events} contact events in one sample")
-
-
-@dataclass(frozen=True, eq=False)
-class RigidContactOptions:
-    """What can be switched off or refined. Raises InvalidInputError.
-
-    joints: sample period and what acts in the joints, as in plant A; of its steps nothing is used here.
-    largest_step [s]: of the integration; None: what the plant documents.
-    rest_speed [m/s]: a point that leaves the surface slower after an impact stays on it.
-    """
-
-    joints: PlantOptions = field(default_factory=PlantOptions)
-    largest_step: float | None = None
-    rest_speed: float = 1e-4
-
-    def __post_init__(self) -> None:
-        if self.largest_step is not None:
-            require_positive("largest_step", self.largest_step)
-        require_positive("rest_speed", self.rest_speed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,8 +197,16 @@ class RigidContactPlant:
     @property
     def contact_force(self) -> Vector:
         """Sum of the forces of the surface on the robot (3,) [N], frame A, at the end of the period; a new array."""
-        force: Vector = self._contacts.force.reshape(-1, 3).sum(axis=0) @ self._geometry.axes
-        return force
+        return np.asarray(self.contact_forces.sum(axis=0))
+
+    @property
+    def contact_forces(self) -> Matrix:
+        """Force of the surface on the robot at each contact point (n_c, 3) [N], frame A, at the end of the period; new.
+
+        Of more points than can be independent one way to share the load.
+        """
+        forces: Matrix = self._contacts.force.reshape(-1, 3) @ self._geometry.axes
+        return forces
 
     @property
     def normal_forces(self) -> Vector:
@@ -236,12 +246,27 @@ class RigidContactPlant:
             events += 1
             if events > MOST_EVENTS:
                 raise SimulationStalledError(self._now(), events)
-            if np.any(self._contacts.event == TOUCHES):
-                self._touch(np.flatnonzero((self._contacts.mode != OPEN) | (self._contacts.gap <= TOUCHING)))
-            else:
-                _, delassus = contact_problem(*self._system, self._arm)
-                change_modes(self._contacts, delassus, self._geometry.plane[4])
+            if not self._settle() or events > PATIENCE:
+                self._step_over(FIRST_LENGTH * 2.0 ** min(events, DOUBLINGS))
         self.time += self._period
+
+    def _settle(self) -> bool:
+        """Deal with points that touch, or else with those that leave; return whether nothing else is due."""
+        event = self._contacts.event
+        if np.any(event == TOUCHES):
+            self._touch(np.flatnonzero((self._contacts.mode != OPEN) | (self._contacts.gap <= TOUCHING)))
+            return True
+        if np.any((event != LEAVES) & (event != NO_EVENT)):
+            return False
+        for i in np.flatnonzero(event == LEAVES).tolist():
+            open_point(self._contacts, i)
+        return True
+
+    def _step_over(self, length: float) -> None:
+        """Let one time step of at most `length` [s] tell what the closed points do. Raises ContactSolverError."""
+        residual = step_over(*self._system, self._period / self._steps, length, self._clock, self._arm)
+        if not residual <= LARGEST_RESIDUAL:
+            raise ContactSolverError(residual, LARGEST_RESIDUAL, ITERATIONS, self._contacts.force)
 
     def _now(self) -> float:
         """Return the time of an event within the sample [s]."""
@@ -268,8 +293,8 @@ class RigidContactPlant:
             work = float(impulse @ (velocity + 0.5 * delassus @ impulse))
             self.impacts.append(Impact(self._now(), impulses, before, self._arm[1].copy(), work))
             velocity += delassus @ impulse
-        for i, (away, *slip) in zip(near, velocity.reshape(-1, 3), strict=True):
+        for i, (away, first, second) in zip(near.tolist(), velocity.reshape(-1, 3).tolist(), strict=True):
             if away > self.options.rest_speed:
                 open_point(self._contacts, i)
             else:
-                close_point(self._contacts, i, np.array(slip), surface.friction)
+                close_point(self._contacts, i, first, second, surface.friction, SMALLEST_SLIP)

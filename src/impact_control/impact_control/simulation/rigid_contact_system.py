@@ -24,7 +24,7 @@ from impact_control.simulation.rigid_contact import (
     work_in,
     work_length,
 )
-from impact_control.simulation.rigid_contact_forces import contact_accelerations, hold_contacts
+from impact_control.simulation.rigid_contact_forces import contact_accelerations, hold_contacts, is_outside
 from impact_control.types import Matrix, Vector
 
 NO_EVENT, TOUCHES, LEAVES, STARTS, STOPS, JAMS = 0, 1, 2, 3, 4, 5
@@ -40,7 +40,6 @@ RELATIVE_ACCELERATION = 1e-7
 """Part of the largest acceleration of a joint, at least of 1 rad/s^2, above which a contact counts as accelerating."""
 
 _SMALLEST_REVERSAL = 1e-12
-_RELATIVE_FORCE = 1e-9
 
 
 class RigidSystem(NamedTuple):
@@ -99,7 +98,7 @@ def rigid_system(
 
 
 @compiled_in_place
-def _update_inertia(system: RigidSystem, arm: Matrix) -> None:
+def update_inertia(system: RigidSystem, arm: Matrix) -> None:
     """Write the rigid-body terms at the state of the arm; the mass matrix as factor, with what moves with the links."""
     terms, added = system.terms, system.joints.added_inertia
     update_chain(system.chain, arm[0], arm[1], terms)
@@ -115,9 +114,9 @@ def _closed_event(contacts: ContactState, i: int, friction: float, smallest: flo
     if contacts.acceleration[a] > smallest:
         return LEAVES
     if contacts.mode[i] == STICK:
-        pull = math.hypot(contacts.force[a + 1], contacts.force[a + 2])
+        pulled = is_outside(contacts.force[a + 1], contacts.force[a + 2], friction * contacts.force[a])
         speeds_up = math.hypot(contacts.acceleration[a + 1], contacts.acceleration[a + 2]) > smallest
-        if pull > (1.0 + _RELATIVE_FORCE) * friction * contacts.force[a] or speeds_up:
+        if pulled or speeds_up:
             return STARTS
     elif friction > 0.0:
         first, second = contacts.direction[i, 0], contacts.direction[i, 1]
@@ -152,7 +151,7 @@ def locate(system: RigidSystem, arm: Matrix, hold: bool) -> None:
     hold: take the drift of the closed contacts out of the state, in place; the terms then count as known there.
     """
     contacts, work = system.contacts, system.work
-    _update_inertia(system, arm)
+    update_inertia(system, arm)
     locate_contacts(system.geometry, system.terms, contacts.gap, contacts.velocity)
     closed = _choose_closed(contacts, work)
     if closed > 0:
@@ -221,7 +220,7 @@ def contact_problem(
     """
     system = rigid_system(chain, joints, geometry, contacts, memory, arm.shape[1])
     system.known[0, 0] = math.nan
-    _update_inertia(system, arm)
+    update_inertia(system, arm)
     count = system.contacts.mode.size
     for i in range(count):
         system.work.chosen[i] = i

@@ -11,9 +11,9 @@ import numpy as np
 
 from impact_control.errors import InvalidInputError
 from impact_control.robots import RobotDescription
-from impact_control.simulation.options import PlantOptions
+from impact_control.simulation.options import PlantOptions, RigidContactOptions
 from impact_control.simulation.rigid_contact import RigidSurface
-from impact_control.simulation.rigid_contact_plant import RigidContactOptions, RigidContactPlant
+from impact_control.simulation.rigid_contact_plant import RigidContactPlant
 from impact_control.types import Vector
 
 LARGEST_STEP = 1e-3

@@ -12,8 +12,8 @@ from impact_control.errors import ImpactControlError
 from impact_control.robots import Dynamics, InertiaModel, RobotDescription
 from impact_control.robots.inverse_kinematics import solve
 from impact_control.simulation import FlexibleJointPlant, PlantOptions, Surface
+from impact_control.simulation.options import RigidContactOptions
 from impact_control.simulation.rigid_contact import RigidSurface
-from impact_control.simulation.rigid_contact_plant import RigidContactOptions
 from impact_control.simulation.rigid_joint_rigid_contact import RigidJointRigidContactPlant
 from impact_control.studies.planar_impact.approach import StraightApproach, TaskController
 from impact_control.types import Matrix, Vector

@@ -17,8 +17,9 @@ from impact_control.robots import RobotDescription, load_robot
 from impact_control.robots.inverse_kinematics import solve
 from impact_control.simulation import FlexibleJointPlant, PlantOptions, Surface
 from impact_control.simulation.flexible_joint_rigid_contact import FlexibleJointRigidContactPlant
+from impact_control.simulation.options import RigidContactOptions
 from impact_control.simulation.rigid_contact import RigidSurface
-from impact_control.simulation.rigid_contact_plant import Impact, RigidContactOptions
+from impact_control.simulation.rigid_contact_plant import Impact
 from impact_control.simulation.rigid_joint_rigid_contact import RigidJointRigidContactPlant
 from impact_control.studies.three_plants.course import ELBOW_UP, STIFFNESS, Course, tilted_surface
 from impact_control.studies.trials import from_arrays
