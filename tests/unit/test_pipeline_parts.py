@@ -1,0 +1,87 @@
+"""The small parts of the pipeline: when a stopped arm is at rest, which samples can be used."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from impact_control.control import Fault
+from impact_control.pipeline.rest import LONGEST_SETTLE_TIME, REST_SPEED, REST_TIME, SETTLE_TIME, Rest
+from impact_control.pipeline.samples import LIMIT_TOLERANCE, SampleCheck
+from impact_control.robots import load_robot
+
+PERIOD = 1e-3
+STILL = np.zeros(7)
+
+
+def end(moving_until):
+    """When a task ends whose arm moves one joint, just fast enough, until a time after its stop [s]."""
+    rest = Rest()
+    time = start = 0.3
+    while not rest.reached(time, np.eye(7)[4] * -REST_SPEED if time - start < moving_until else STILL):
+        time += PERIOD
+    return time - start
+
+
+@pytest.mark.parametrize(
+    ("moving_until", "expected"),
+    [
+        (0.0, SETTLE_TIME),
+        (SETTLE_TIME - 2.0 * REST_TIME, SETTLE_TIME),
+        (SETTLE_TIME, SETTLE_TIME + REST_TIME),
+        (1.0, 1.0 + REST_TIME),
+        (10.0, LONGEST_SETTLE_TIME),
+    ],
+)
+def test_a_stopped_task_ends_once_every_joint_has_stood_for_a_while(moving_until, expected):
+    assert end(moving_until) == pytest.approx(expected, abs=2.0 * PERIOD)
+
+
+def test_after_a_reset_the_time_begins_anew():
+    rest = Rest()
+    assert not rest.reached(0.0, STILL)
+    assert rest.reached(SETTLE_TIME, STILL)
+    rest.reset()
+    assert not rest.reached(SETTLE_TIME, STILL)
+    assert not rest.reached(2.0 * SETTLE_TIME - PERIOD, STILL)
+    assert rest.reached(2.0 * SETTLE_TIME, STILL)
+
+
+@pytest.fixture
+def check():
+    check = SampleCheck(load_robot(), timeout=0.02)
+    assert check.fault(1.0, STILL, STILL, STILL, in_task=False) in (Fault.NONE, Fault.STATE_OUT_OF_LIMITS)
+    return check
+
+
+INSIDE = 0.5 * (load_robot().limits.position_lower + load_robot().limits.position_upper)
+
+
+@pytest.mark.parametrize(
+    ("after", "fault"), [(0.0199, Fault.NONE), (0.0201, Fault.STATE_STALE), (-3.0, Fault.STATE_STALE)]
+)
+def test_a_gap_counts_in_a_task_only(check, after, fault):
+    assert check.fault(1.0 + after, INSIDE, STILL, STILL, in_task=True) is fault
+    assert check.fault(9.0 + after, INSIDE, STILL, STILL, in_task=False) is Fault.NONE
+
+
+@pytest.mark.parametrize(("after", "repeated"), [(0.0, True), (-0.0199, True), (-0.021, False), (0.001, False)])
+def test_what_comes_again_or_late_is_told_from_a_clock_that_was_set_back(check, after, repeated):
+    assert check.repeated(1.0 + after) is repeated
+
+
+@pytest.mark.parametrize("joint", range(7))
+@pytest.mark.parametrize("side", ["position_lower", "position_upper"])
+def test_a_position_that_cannot_be_the_arms_is_a_fault(check, joint, side):
+    outwards = 1.0 if side == "position_upper" else -1.0
+    position = INSIDE.copy()
+    for beyond, fault in ((0.99, Fault.NONE), (1.01, Fault.STATE_OUT_OF_LIMITS)):
+        position[joint] = getattr(load_robot().limits, side)[joint] + outwards * beyond * LIMIT_TOLERANCE
+        assert check.fault(1.0, position, STILL, STILL, in_task=False) is fault
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_what_is_not_a_number_is_a_fault(check, which):
+    sample = [INSIDE.copy(), STILL.copy(), STILL.copy()]
+    sample[which][3] = np.nan
+    assert check.fault(1.001, *sample, in_task=False) is Fault.STATE_NOT_FINITE
