@@ -32,9 +32,8 @@ demo: setup ## run one impact task with the simulated arm and report on it (SCEN
 
 .PHONY: test
 test: lint ## lint, check types, run all tests
-	@$(RUN)python -m pytest tests/unit --numprocesses auto --dist loadfile
-	@$(RUN)python -m pytest tests/node tests/scenario -m 'not wall_clock' --numprocesses auto --dist loadfile
-	@$(RUN)python -m pytest tests/node tests/scenario -m wall_clock
+	@$(RUN)python -m pytest tests/scenario tests/node tests/unit -m 'not wall_clock' --numprocesses auto --dist loadfile
+	@$(RUN)python -m pytest tests/node -m wall_clock
 
 .PHONY: fuzz
 fuzz: $(STAMPS)/test ## run the unit tests on new random examples
