@@ -92,7 +92,29 @@ def walked(checked, threshold, classifier=None):
     observer = MomentumObserver(GAIN, transmission.damping / transmission.stiffness)
     settings_ = {"threshold": threshold, "refractory_time": REFRACTORY}
     detector = make_detector("residual_rate", settings_, len(threshold))
-    return replay_samples(checked, robot(), observer, detector, classifier=classifier)
+    follower = None if classifier is None else AtRest(classifier)
+    return replay_samples(checked, robot(), observer, detector, follower=follower)
+
+
+class AtRest:
+    """Lets a classifier follow an arm that was to be at rest."""
+
+    def __init__(self, classifier):
+        self.classifier = classifier
+
+    @property
+    def impact(self):
+        return self.classifier.impact
+
+    @property
+    def post_impact(self):
+        return self.classifier.post_impact
+
+    def impact_detected(self, time, position):
+        self.classifier.impact_detected(time, position)
+
+    def update(self, time, velocity, dynamics, observer):
+        self.classifier.update(time, velocity, np.zeros(7))
 
 
 def started_classifier():

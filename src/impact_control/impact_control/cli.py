@@ -119,6 +119,37 @@ def report_again(
 
 
 @app.command()
+def replay(
+    file: Annotated[Path, typer.Argument(help="Bag (MCAP or sqlite3), trials in HDF5, or log in columns.")],
+    scenario: Annotated[
+        str | None, typer.Option("--scenario", "-s", help="With whose tuning; default: the recorded one.")
+    ] = None,
+    columns: Annotated[
+        Path | None, typer.Option(help="YAML file that names the columns of a log; default: those of libfranka.")
+    ] = None,
+    trial: Annotated[int, typer.Option(min=0, help="Which trial of an HDF5 file.")] = 0,
+    task_start: Annotated[
+        float | None,
+        typer.Option(help="Seconds since the first sample at which the task began, where no reference is recorded."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also write a report with figures there.")
+    ] = None,
+) -> None:
+    """Detect, classify and predict again over a recording, and compare with what was recorded."""
+    from impact_control.recording.log_columns import load_log_columns
+    from impact_control.recording.table import summary_text
+    from impact_control.replay import replay_file, summarise_replay, write_replay_report
+
+    chosen = None if columns is None else load_log_columns(columns)
+    for arm, run in replay_file(file, scenario=scenario, columns=chosen, trial=trial, task_start=task_start).items():
+        typer.echo(summary_text(summarise_replay(run), color=sys.stdout.isatty()), nl=False)
+        if output is not None:
+            write_replay_report(run, output / arm)
+            typer.echo(f"Report: {output / arm / 'replay.html'}")
+
+
+@app.command()
 def scenarios(
     schema: Annotated[bool, typer.Option(help="Describe every entry of a scenario file instead.")] = False,
 ) -> None:

@@ -59,5 +59,21 @@ class ScenarioError(ImpactControlError, ValueError):
         self.allowed = allowed
 
 
+class RecordingError(ImpactControlError):
+    """A recording, or the file that says how to read it, cannot be used.
+
+    Attributes:
+        file: path of the file.
+        found: what is wrong with it, in words.
+        allowed: what is allowed, in words.
+    """
+
+    def __init__(self, file: str, found: str, allowed: str) -> None:
+        super().__init__(f"{file}: {found}; allowed: {allowed}")
+        self.file = file
+        self.found = found
+        self.allowed = allowed
+
+
 class MissingDependencyError(ImpactControlError, ImportError):
     """An optional package is needed for what was asked. The message says how to install it."""

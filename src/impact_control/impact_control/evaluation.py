@@ -15,7 +15,7 @@ from impact_control.recording.analysis import RunAnalysis, analyse
 from impact_control.recording.commands import CommandLimits
 from impact_control.recording.comparison import PostImpactComparison
 from impact_control.recording.figures.run_data import Envelope
-from impact_control.recording.joints import measured_joints
+from impact_control.recording.joints import MeasuredJoints, measured_joints
 from impact_control.recording.report import write_report
 from impact_control.recording.series import Recording, read_bag
 from impact_control.recording.summary import RunSummary
@@ -118,22 +118,32 @@ def compare_predictions(
     impact = analysis.impact_time
     if impact is None or analysis.gross_post_velocity is None or analysis.ante_velocity is None:
         return None
+    predictions = predicted_velocities(measured_joints(recording, Topics()), impact, scenario, robot)
+    return PostImpactComparison.from_radians(
+        analysis.joint_names, analysis.ante_velocity, analysis.gross_post_velocity, predictions
+    )
+
+
+def predicted_velocities(
+    joints: MeasuredJoints, impact: float, scenario: Scenario, robot: RobotDescription
+) -> dict[str, Vector]:
+    """Return the predictions of `compare_predictions` (n,) [rad/s] by name of the inertia model.
+
+    impact: its time [s], later than the first sample. Raises InvalidInputError where the end-effector does not move
+    into the surface.
+    """
     surface = scenario.actual_environment.surface or scenario.expected_environment.surface
-    joints = measured_joints(recording, Topics())
     before = int(np.flatnonzero(joints.time < impact)[-1])
     dynamics = Dynamics(robot)
     dynamics.update(joints.position[before], joints.velocity[before])
     tool = robot.end_effector
     offsets = lowest_points(tool.contact_points, tool.radius, dynamics.rotation, surface.normal)
-    predictions = {
+    return {
         name: rigid_impact_map(robot, model)(
             joints.position[before], joints.velocity[before], offsets, surface.normal, surface.friction
         ).velocity
         for model, name in INERTIA_NAMES.items()
     }
-    return PostImpactComparison.from_radians(
-        analysis.joint_names, analysis.ante_velocity, analysis.gross_post_velocity, predictions
-    )
 
 
 def envelope_of(recording: Recording, scenario: Scenario) -> Envelope | None:

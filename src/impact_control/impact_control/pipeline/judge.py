@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import math
+from typing import Protocol
 
 from impact_control.classification import ExternalForce, Verdict
 from impact_control.observation import MomentumObserver
 from impact_control.parts import classifier_parameters, make_classifier, make_completion, make_held_force
-from impact_control.references import ImpactReference
 from impact_control.robots import Dynamics, RobotDescription
 from impact_control.scenario import Scenario
 from impact_control.types import Vector
+
+
+class PlannedImpact(Protocol):
+    """The impact that is awaited: an `ImpactReference`, or what a recording says of one."""
+
+    @property
+    def nominal_impact_time(self) -> float:
+        """Task time of the impact [s]."""
+
+    @property
+    def impact_configuration(self) -> Vector:
+        """Configuration there (n,) [rad]."""
 
 
 class Judge:
@@ -35,18 +47,18 @@ class Judge:
         self.impact = Verdict.UNKNOWN
         self.post_impact = Verdict.NOT_STARTED
 
-    def start(self, scenario: Scenario, reference: ImpactReference) -> None:
+    def start(self, scenario: Scenario, reference: PlannedImpact) -> None:
         """Judge a new task."""
         if self.classifier is not None:
             self.classifier.parameters = classifier_parameters(scenario)
         self._await_impact(reference)
 
-    def start_anew(self, reference: ImpactReference) -> None:
+    def start_anew(self, reference: PlannedImpact) -> None:
         """Forget the touches that interrupted the task: its own impact is still to come, at its time of the task."""
         self._await_impact(reference)
         self.changed = self.classifier is not None
 
-    def _await_impact(self, reference: ImpactReference) -> None:
+    def _await_impact(self, reference: PlannedImpact) -> None:
         self.forget()
         if self.classifier is not None:
             self.classifier.start(reference.nominal_impact_time, reference.impact_configuration)

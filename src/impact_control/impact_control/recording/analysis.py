@@ -31,7 +31,7 @@ from impact_control.recording.decisions import (
 from impact_control.recording.joints import MeasuredJoints, measured_joints
 from impact_control.recording.series import Recording
 from impact_control.recording.timing import Timing, loop_timing
-from impact_control.recording.topics import METADATA_NAME, Topics, series_if_recorded
+from impact_control.recording.topics import Topics, scenario_name, series_if_recorded
 from impact_control.types import Vector
 
 
@@ -124,7 +124,7 @@ def analyse(recording: Recording, *, limits: CommandLimits | None = None, topics
     fault = last_fault(recording, topics)
     torque, torque_rate = commanded_peaks(recording, topics)
     return RunAnalysis(
-        scenario=_scenario_name(recording, topics),
+        scenario=scenario_name(recording, topics),
         duration=measured.duration,
         joint_names=measured.names,
         outcome=outcome_of(fault, detections.size > 0, verdict),
@@ -159,12 +159,6 @@ def _impact_time(contact: float | None, detections: Vector) -> float | None:
     if contact is not None:
         return contact
     return float(detections[0]) if detections.size else None
-
-
-def _scenario_name(recording: Recording, topics: Topics) -> str:
-    reference = series_if_recorded(recording, topics.reference)
-    names = [name for name in reference["scenario"] if name] if reference is not None else []
-    return names[-1] if names else recording.metadata.get(METADATA_NAME, {}).get("name", "")
 
 
 def _final_position_error(recording: Recording, topics: Topics) -> float | None:

@@ -12,7 +12,8 @@ from impact_control.recording.figures.run_data import Envelope, RunData
 from impact_control.recording.page import document, figure_section, png
 from impact_control.recording.series import Recording, read_bag
 from impact_control.recording.style import styled
-from impact_control.recording.summary import Grid, Mark, RunSummary, summarise
+from impact_control.recording.summary import RunSummary, summarise
+from impact_control.recording.summary_page import summary_section
 from impact_control.recording.topics import METADATA_NAME, Topics
 
 REPORT_FILE = "report.html"
@@ -72,34 +73,9 @@ def _page(summary: RunSummary, recording: Recording, sections: list[str]) -> str
         [
             f"<h1>{escape(summary.title)}</h1>",
             f'<p class="origin">{escape(origin)}</p>',
-            f'<p class="verdict {"good" if summary.good else "bad"}">{escape(summary.verdict)}</p>',
-            _facts(summary),
-            *(_grid(grid) for grid in summary.grids),
+            summary_section(summary),
             *sections,
             source,
         ]
     )
     return document(summary.title, body)
-
-
-def _facts(summary: RunSummary) -> str:
-    lines = []
-    for row in summary.rows:
-        mark = "" if row.mark is Mark.PLAIN else f' class="{row.mark.value}"'
-        lines.append(f"<tr><th>{escape(row.label)}</th><td{mark}>{escape(row.value)}</td></tr>")
-    return '<table class="facts">\n' + "\n".join(lines) + "\n</table>"
-
-
-def _grid(grid: Grid) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in grid.header)
-    lines = []
-    for i, (label, *cells) in enumerate(grid.rows):
-        texts = (
-            f"<td>{f'<b>{escape(cell)}</b>' if (i, j) in grid.bold else escape(cell)}</td>"
-            for j, cell in enumerate(cells, 1)
-        )
-        lines.append(f"<tr><th>{escape(label)}</th>{''.join(texts)}</tr>")
-    return (
-        f'<table class="grid">\n<caption>{escape(grid.title)}</caption>\n'
-        f"<thead><tr>{head}</tr></thead>\n<tbody>\n" + "\n".join(lines) + "\n</tbody>\n</table>"
-    )

@@ -43,8 +43,8 @@ class Series(dict[str, Any]):
 
 
 @dataclass
-class _Topic:
-    """Messages of one topic as they were recorded."""
+class RecordedTopic:
+    """Messages of one topic as they were recorded: serialised, with the times [ns] at which they were received."""
 
     type_name: str
     types: Mapping[str, MessageType]
@@ -53,10 +53,12 @@ class _Topic:
 
     @cached_property
     def columns(self) -> dict[str, Any]:
+        """Columns by dotted field name, see `decode`."""
         return dict(decode(self.payloads, self.types, short_name(self.type_name)))
 
     @property
     def root(self) -> MessageType:
+        """The type of its messages."""
         return self.types[short_name(self.type_name)]
 
 
@@ -72,7 +74,7 @@ class Recording:
     """
 
     def __init__(
-        self, directory: Path, topics: Mapping[str, _Topic], metadata: Mapping[str, Mapping[str, str]]
+        self, directory: Path, topics: Mapping[str, RecordedTopic], metadata: Mapping[str, Mapping[str, str]]
     ) -> None:
         """Take over what `read_bag` found."""
         self.directory = directory
@@ -152,7 +154,7 @@ class Recording:
         first = min((min(entry.log_times) for entry in recorded.values()), default=0)
         return first, first
 
-    def _to_series(self, topic: _Topic) -> Series:
+    def _to_series(self, topic: RecordedTopic) -> Series:
         stamp_zero, log_zero = self._zero
         series = Series(log_time=_seconds(np.array(topic.log_times, dtype=np.int64) - log_zero))
         for name, column in topic.columns.items():
@@ -183,11 +185,11 @@ def read_bag(directory: Path | str) -> Recording:
         InvalidInputError: no MCAP file is there.
     """
     path = Path(directory)
-    topics: dict[str, _Topic] = {}
+    topics: dict[str, RecordedTopic] = {}
     metadata: dict[str, Mapping[str, str]] = {}
     for file in [path] if path.is_file() else storage_files(path):
         schemas: dict[int, Schema] = {}
-        channels: dict[int, _Topic] = {}
+        channels: dict[int, RecordedTopic] = {}
         for record in whole_records(file):
             if isinstance(record, Message):
                 if (topic := channels.get(record.channel_id)) is not None:
@@ -204,8 +206,8 @@ def read_bag(directory: Path | str) -> Recording:
     return Recording(path, topics, metadata)
 
 
-def _topic(schema: Schema) -> _Topic:
-    return _Topic(schema.name, parse_definition(schema.name, schema.data.decode()))
+def _topic(schema: Schema) -> RecordedTopic:
+    return RecordedTopic(schema.name, parse_definition(schema.name, schema.data.decode()))
 
 
 def _is_decodable(channel: Channel, schema: Schema) -> bool:
@@ -214,7 +216,7 @@ def _is_decodable(channel: Channel, schema: Schema) -> bool:
     return channel.message_encoding == MessageEncoding.CDR and schema.encoding == SchemaEncoding.ROS2 and is_message
 
 
-def _first_stamp(topic: _Topic) -> int | None:
+def _first_stamp(topic: RecordedTopic) -> int | None:
     """[ns] header stamp of the first message, None if it has no header."""
     if not any(entry.name == "header" and entry.type == "std_msgs/Header" for entry in topic.root.fields):
         return None

@@ -79,7 +79,7 @@ def summarise(analysis: RunAnalysis, comparison: PostImpactComparison | None = N
         *_limit_rows(analysis),
         *_timing_rows(analysis.timing),
     ]
-    grids = [*_torque_grid(analysis), *_prediction_grids(comparison)]
+    grids = [*_torque_grid(analysis), *prediction_grids(comparison)]
     sentence, good = _conclusion(analysis)
     return RunSummary(analysis.scenario or "Recording", tuple(rows), tuple(grids), sentence, good)
 
@@ -173,7 +173,8 @@ def _torque_grid(analysis: RunAnalysis) -> list[Grid]:
     return [Grid("Commanded torque, without gravity [Nm]", header, tuple(lines))]
 
 
-def _prediction_grids(comparison: PostImpactComparison | None) -> list[Grid]:
+def prediction_grids(comparison: PostImpactComparison | None) -> list[Grid]:
+    """Return velocities across the impact and errors of the predictions as tables; none without a comparison."""
     if comparison is None:
         return []
     header = ("", *short_joint_names(comparison.joint_names))

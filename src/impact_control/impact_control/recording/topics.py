@@ -27,3 +27,10 @@ class Topics:
 def series_if_recorded(recording: Recording, topic: str) -> Series | None:
     """Columns of a topic, None where it was not recorded. Raises InvalidInputError when several have this end."""
     return recording.series(topic) if topic in recording else None
+
+
+def scenario_name(recording: Recording, topics: Topics) -> str:
+    """Return the name of the scenario of the last task, "" where it was not recorded."""
+    reference = series_if_recorded(recording, topics.reference)
+    names = [name for name in reference["scenario"] if name] if reference is not None else []
+    return names[-1] if names else recording.metadata.get(METADATA_NAME, {}).get("name", "")

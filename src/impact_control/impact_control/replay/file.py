@@ -1,0 +1,186 @@
+"""Replay a file: find its scenario, run the parts over the samples of each arm, predict the impact."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from impact_control.errors import InvalidInputError, RecordingError, ScenarioError
+from impact_control.evaluation import predicted_velocities
+from impact_control.identification import ante_impact_velocity, gross_post_impact_velocity
+from impact_control.parts import make_detector, make_observer, rate_threshold
+from impact_control.recording.comparison import PostImpactComparison
+from impact_control.recording.defects import CheckedSamples
+from impact_control.recording.joints import MeasuredJoints
+from impact_control.recording.log_columns import LogColumns
+from impact_control.recording.opening import open_recording
+from impact_control.recording.recorded_run import RecordedFile, RecordedReference, RecordedRun
+from impact_control.references import build_reference, scene_robots
+from impact_control.replay.samples import Replay, replay_samples
+from impact_control.replay.task import TaskFollower, planned_reference
+from impact_control.robots import RobotDescription, load_robot
+from impact_control.scenario import Scenario, SceneScenario, any_from_text, arm_scenario, load_any
+from impact_control.types import Vector
+
+_JOINTS = 7
+"""Of an arm whose scenario is not known yet."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReplayedRun:
+    """The replay of an arm beside its recording.
+
+    scenario: with whose tuning. judged: whether there was a reference to judge by; reason: what the classifier decided
+    last, in words. threshold (n,) [Nm/s] of the residual's rate, NaN where the detector has none. seconds: of the clock
+    that observer, detector and classifier took. comparison: predicted and observed velocity after the impact, None
+    without one. notes: what could not be read or used, in words.
+    """
+
+    file: RecordedFile
+    arm: str
+    run: RecordedRun
+    scenario: Scenario
+    samples: CheckedSamples
+    replay: Replay
+    judged: bool
+    reason: str
+    threshold: Vector
+    seconds: float
+    comparison: PostImpactComparison | None
+    notes: tuple[str, ...]
+
+    @property
+    def duration(self) -> float:
+        """[s] between the first and the last sample that was used."""
+        return float(self.replay.time[-1] - self.replay.time[0])
+
+    @property
+    def speed(self) -> float:
+        """How many times faster than real time it ran."""
+        return self.duration / self.seconds
+
+
+def replay_file(
+    path: Path,
+    *,
+    scenario: str | None = None,
+    columns: LogColumns | None = None,
+    trial: int = 0,
+    task_start: float | None = None,
+) -> dict[str, ReplayedRun]:
+    """Replay a recording, see `open_recording`; the runs of the arms of a scene by name, "" for the only arm.
+
+    Args:
+        path: of the file or directory.
+        scenario: name or path of that with whose tuning to replay; None: the recorded one.
+        columns: of a log; None: those of libfranka.
+        trial: number of the one that is meant, of a file with several.
+        task_start: [s] since the first sample at which the task began, for the verdicts on a recording without the
+            reference of the controller; None: then there are none.
+
+    Raises:
+        RecordingError: nothing to replay in it, or its scenario is not known.
+        ScenarioError: a broken scenario.
+    """
+    chosen = None if scenario is None else load_any(scenario)
+    joints = len(_robot(chosen).joint_names) if isinstance(chosen, Scenario) else _JOINTS
+    file = open_recording(path, columns=columns, trial=trial, joints=joints)
+    chosen = chosen or _recorded_scenario(file)
+    if isinstance(chosen, Scenario):
+        return {"": _replay(file, "", chosen, _robot(chosen), task_start)}
+    robots = scene_robots(chosen)
+    return {arm: _replay(file, arm, arm_scenario(chosen, arm), robots[arm], None) for arm in chosen.arms}
+
+
+def _recorded_scenario(file: RecordedFile) -> Scenario | SceneScenario:
+    if file.scenario:
+        return any_from_text(file.scenario, str(file.path))
+    if file.scenario_name:
+        try:
+            return load_any(file.scenario_name)
+        except ScenarioError as error:
+            found = f"recorded with scenario {file.scenario_name!r}, which is not known here"
+            raise RecordingError(str(file.path), found, "--scenario with the path of its file") from error
+    found = "it does not say of which scenario it is"
+    raise RecordingError(str(file.path), found, "--scenario with the name of one, or the path of its file")
+
+
+def _robot(scenario: Scenario) -> RobotDescription:
+    return load_robot(scenario.robot.model, scenario.robot.end_effector, scenario.robot.motor_inertia)
+
+
+def _replay(
+    file: RecordedFile, arm: str, scenario: Scenario, robot: RobotDescription, task_start: float | None
+) -> ReplayedRun:
+    run = file.arm(arm)
+    if not len(run.time):
+        raise RecordingError(str(file.path), "no joint samples in it", "one or more")
+    samples = run.checked(robot.joint_names, scenario.control.period)
+    if not samples.usable.any():
+        defects = "; ".join(samples.in_words())
+        allowed = f"whole samples of {', '.join(robot.joint_names)}"
+        raise RecordingError(str(file.path), f"no sample can be used: {defects}", allowed)
+    notes = [*file.notes, *run.notes]
+    reference = _reference(run, samples, scenario, robot, task_start, notes)
+    follower = None if reference is None else TaskFollower(scenario, robot, reference)
+    observer, detector = make_observer(scenario, robot), make_detector(scenario, len(robot.joint_names))
+    if scenario.detection.torque_error is not None:
+        notes.append("the detector on the torque error sees nothing: it needs the command of each sample")
+    begin = time.perf_counter()
+    replay = replay_samples(samples, robot, observer, detector, follower=follower)
+    seconds = time.perf_counter() - begin
+    return ReplayedRun(
+        file=file,
+        arm=arm,
+        run=run,
+        scenario=scenario,
+        samples=samples,
+        replay=replay,
+        judged=follower is not None,
+        reason="" if follower is None else follower.reason,
+        threshold=rate_threshold(scenario, len(robot.joint_names)),
+        seconds=seconds,
+        comparison=None if arm else _comparison(run, samples, replay, scenario, robot),
+        notes=tuple(notes),
+    )
+
+
+def _reference(
+    run: RecordedRun,
+    samples: CheckedSamples,
+    scenario: Scenario,
+    robot: RobotDescription,
+    task_start: float | None,
+    notes: list[str],
+) -> RecordedReference | None:
+    """Return what was followed: as recorded, or as planned; None when neither is known."""
+    if run.reference is not None:
+        ordered = run.reference.of_joints(robot.joint_names)
+        if ordered is None:
+            notes.append("the reference of the controller is of other joints and is left out")
+        else:
+            return ordered
+    if task_start is None:
+        notes.append("no verdicts: the reference of the controller is not in it, nor was the start of the task given")
+        return None
+    return planned_reference(build_reference(scenario, robot), task_start, samples.time[samples.usable])
+
+
+def _comparison(
+    run: RecordedRun, samples: CheckedSamples, replay: Replay, scenario: Scenario, robot: RobotDescription
+) -> PostImpactComparison | None:
+    """Predict the first impact; None without one, near the ends of the recording, and where nothing moved in."""
+    impacts = replay.impacts
+    impact = run.contact_time if run.contact_time is not None else impacts[0].impact_time if impacts else None
+    if impact is None:
+        return None
+    used = samples.usable
+    joints = MeasuredJoints(samples.names, samples.time[used], samples.position[used], samples.velocity[used])
+    try:
+        ante = ante_impact_velocity(joints.time, joints.velocity, impact)
+        post = gross_post_impact_velocity(joints.time, joints.position, impact)
+        predictions = predicted_velocities(joints, impact, scenario, robot)
+    except InvalidInputError:
+        return None
+    return PostImpactComparison.from_radians(joints.names, ante, post, predictions)
