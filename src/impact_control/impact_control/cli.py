@@ -233,6 +233,24 @@ def bench(
     run_bench(seconds, output, typer.echo)
 
 
+@app.command()
+def doctor(
+    robot_ip: Annotated[str | None, typer.Option(help="Address of the robot, to see whether it answers.")] = None,
+) -> None:
+    """Look at machine, real-time permissions, network, packages, robot side, and say what to change."""
+    from impact_control.doctor import Level, examine, worst
+
+    colors = {Level.OK: typer.colors.GREEN, Level.WARN: typer.colors.YELLOW, Level.FAIL: typer.colors.RED}
+    findings = []
+    for finding in examine(robot_ip):
+        findings.append(finding)
+        line = str(finding)
+        name = len(finding.level.name)
+        typer.echo(typer.style(line[:name], fg=colors[finding.level]) + line[name:])
+    if worst(findings) is Level.FAIL:
+        raise typer.Exit(1)
+
+
 class ProgressLine:
     """One line that is written over on a terminal; a line a stage elsewhere."""
 
