@@ -247,7 +247,7 @@ class Session:
                     resumed = True
                 first = latest.get(next(iter(results)))
                 if on_progress is not None and first is not None:
-                    on_progress(_progress(first))
+                    on_progress(progress_of(first))
                 if first is not None and first.task_time >= cancel_at:
                     self._await(next(iter(goals.values())).cancel_goal_async(), CALL_PATIENCE, "the cancellation")
                     cancel_at = math.inf
@@ -258,7 +258,7 @@ class Session:
                 if not results[arm].done():
                     self._executor_cancel(goal)
             raise
-        return {arm: _task_result(result.result()) for arm, result in results.items()}
+        return {arm: task_result(result.result()) for arm, result in results.items()}
 
     def _send(self, arm: str, scenario: str, begin: int, latest: dict[str, Any]) -> Any:
         """Send a goal to an arm; its feedback goes into `latest`. begin: stamp [ns], 0: at once."""
@@ -339,7 +339,8 @@ class Session:
         return f"{said} (log: {file})"
 
 
-def _progress(feedback: Any) -> Progress:
+def progress_of(feedback: Any) -> Progress:
+    """Return what a feedback of ExecuteImpactTask says."""
     return Progress(
         mode=Mode(feedback.mode),
         task_time=feedback.task_time,
@@ -349,7 +350,8 @@ def _progress(feedback: Any) -> Progress:
     )
 
 
-def _task_result(answer: Any) -> TaskResult:
+def task_result(answer: Any) -> TaskResult:
+    """Return what the answer of ExecuteImpactTask says."""
     result = answer.result
     outcome = Outcome(result.outcome)
     if answer.status == GoalStatus.STATUS_UNKNOWN:

@@ -73,12 +73,16 @@ def _reference(recording: Recording, topics: Topics, notes: list[str]) -> Record
     if len(joints) != 1 or not all(isinstance(series[name], np.ndarray) and series[name].ndim == 2 for name in names):
         notes.append(f"{topics.reference} changes its layout and is left out")
         return None
+    configuration, ante, post, force = (series[name] for name in names)
     return RecordedReference(
-        series["stamp"],
-        series["mode"],
-        series["task_time"],
-        series["nominal_impact_time"],
-        *(series[name] for name in names),
+        time=series["stamp"],
+        mode=series["mode"],
+        task_time=series["task_time"],
+        nominal_impact_time=series["nominal_impact_time"],
+        impact_configuration=configuration,
+        ante_velocity=ante,
+        post_velocity=post,
+        force=force,
         names=joints.pop(),
     )
 

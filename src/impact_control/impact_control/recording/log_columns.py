@@ -85,7 +85,7 @@ def _column(path: Path, key: str, entry: Any) -> Column:
     allowed = "column or columns, unit" + ("" if key == "time" else ", first")
     if not isinstance(entry, Mapping) or not set(entry) <= {"column", "columns", "unit", "first"}:
         raise RecordingError(str(path), f"{key} = {entry!r}", allowed)
-    unit = entry.get("unit")
+    unit = str(entry.get("unit"))
     if unit not in UNITS[key]:
         raise RecordingError(str(path), f"{key}.unit = {unit!r}", f"one of {', '.join(UNITS[key])}")
     first = entry.get("first", 1)

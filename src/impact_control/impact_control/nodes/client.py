@@ -1,0 +1,246 @@
+"""A running graph from a few lines of Python: run a scenario, wait for a verdict, ask the predictor."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import rclpy
+from impact_msgs.action import ExecuteImpactTask
+from impact_msgs.msg import ImpactClassification
+from impact_msgs.srv import PredictPostImpact
+from rclpy.action import ActionClient
+from rclpy.experimental import EventsExecutor
+from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
+
+from impact_control.checks import finite_array
+from impact_control.classification import Verdict
+from impact_control.nodes import qos, topics
+from impact_control.nodes.calls import CALL_PATIENCE, Caller
+from impact_control.nodes.messages import set_xyz, xyz
+from impact_control.nodes.session import GraphError, Progress, TaskResult, progress_of, task_result
+from impact_control.robots import InertiaModel
+from impact_control.types import Vector
+
+RUN_PATIENCE = 120.0
+"""[s] of the wall clock a task may take."""
+
+QUIET_TIME = 0.1
+"""[s] without a further message after which the last verdict is the newest: late joiners get those before it first."""
+
+
+@dataclass(frozen=True)
+class ImpactVerdict:
+    """What the classifier said last about an impact, see impact_msgs/ImpactClassification.
+
+    scenario: that was judged. impact: on time and place; post_impact: on the behaviour after it; reason in words.
+    impact_time [s] of the task and its error time_error [s], configuration_error [rad]; NaN before an impact.
+    """
+
+    scenario: str
+    impact: Verdict
+    post_impact: Verdict
+    reason: str
+    impact_time: float
+    time_error: float
+    configuration_error: float
+
+    @property
+    def decided(self) -> bool:
+        """Whether both verdicts stand."""
+        return self.post_impact in (Verdict.EXPECTED, Verdict.UNEXPECTED)
+
+    def __str__(self) -> str:
+        """Say it in a line."""
+        impact, post = (verdict.name.lower().replace("_", " ") for verdict in (self.impact, self.post_impact))
+        return f"{self.scenario}: impact {impact}, behaviour after it {post}: {self.reason}"
+
+
+@dataclass(frozen=True, eq=False)
+class PredictedImpact:
+    """Answer of the predictor, Rey Arias 2024 (16).
+
+    joint_velocity (n,) [rad/s] after the impact, in the order of joint_names; normal_impulse [Ns]; impulse on the robot
+    (3,) [Ns], contact velocities before and after it (3,) [m/s], world axes.
+    """
+
+    joint_names: tuple[str, ...]
+    joint_velocity: Vector
+    normal_impulse: float
+    impulse: Vector
+    contact_velocity_before: Vector
+    contact_velocity_after: Vector
+
+
+class ImpactClient:
+    """A client of one arm. Use as a context manager: leaving it leaves the graph as it is.
+
+    The graph has to run in the same ROS domain. Every method waits, and raises GraphError, or NoAnswerError when
+    nobody answers in time.
+    """
+
+    def __init__(self, namespace: str = "", *, patience: float = CALL_PATIENCE) -> None:
+        """Join the graph. namespace: of the arm. patience: seconds that nodes may take to be found and to answer."""
+        self._patience = patience
+        self._context = rclpy.Context()
+        rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
+        self._node = rclpy.create_node(
+            f"impact_client_{os.getpid()}_{id(self) % 100_000}",
+            context=self._context,
+            namespace=namespace,
+            start_parameter_services=False,
+        )
+        self._executor = EventsExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._caller = Caller(self._node, self._spin)
+        self._action = ActionClient(self._node, ExecuteImpactTask, topics.EXECUTE)
+        self._verdict: ImpactVerdict | None = None
+        self._heard = -math.inf
+        self._node.create_subscription(ImpactClassification, topics.CLASSIFICATION, self._on_verdict, qos.EVENT)
+
+    def __enter__(self) -> ImpactClient:
+        """Return the client."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave the graph."""
+        self.close()
+
+    def close(self) -> None:
+        """Leave the graph. Idempotent."""
+        if self._context.ok():
+            self._executor.remove_node(self._node)
+            self._node.destroy_node()
+            self._executor.shutdown()
+            self._context.try_shutdown()
+
+    # ------------------------------------------------------------------ what it does
+
+    def run(
+        self,
+        scenario: str = "",
+        *,
+        timeout: float = RUN_PATIENCE,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> TaskResult:
+        """Run the task of a scenario to its end, and say how it ended. A task that is given up is cancelled.
+
+        scenario: name, or path on the machine of the controller; "" for the one it was started with. timeout: [s].
+        on_progress: is told how far the task is. Raises GraphError when the controller refuses it.
+        """
+        self._caller.wait(self._action.server_is_ready, self._patience, f"action {topics.EXECUTE}")
+
+        def tell(message: Any) -> None:
+            if on_progress is not None:
+                on_progress(progress_of(message.feedback))
+
+        goal = self._await(
+            self._action.send_goal_async(ExecuteImpactTask.Goal(scenario=scenario), feedback_callback=tell),
+            self._patience,
+            "the answer to the goal",
+        )
+        if not goal.accepted:
+            raise GraphError(
+                f"the controller refused scenario {scenario!r}: it runs a task, is in a fault, or does not know the "
+                "scenario for its robot; its log says which"
+            )
+        try:
+            return task_result(self._await(goal.get_result_async(), timeout, "the end of the task"))
+        except BaseException:
+            self._await(goal.cancel_goal_async(), self._patience, "the cancellation")
+            raise
+
+    def wait_for_verdict(self, timeout: float = RUN_PATIENCE) -> ImpactVerdict:
+        """Return the verdict on the present task, or on the last one if none runs, once it is decided.
+
+        Raises NoAnswerError when there is none within `timeout` [s]: without an impact nothing is decided.
+        """
+        self._caller.wait(self._has_decided, timeout, "a decided verdict")
+        verdict = self._verdict
+        if verdict is None:
+            raise GraphError("no verdict came")
+        return verdict
+
+    @property
+    def verdict(self) -> ImpactVerdict | None:
+        """The last verdict that came while one of the methods waited, decided or not; None before the first."""
+        return self._verdict
+
+    def predict(
+        self,
+        position: Vector,
+        velocity: Vector,
+        normal: Vector,
+        *,
+        contact_offset: Vector | None = None,
+        friction: float = 0.0,
+        inertia_model: InertiaModel = InertiaModel.REDUCED_MOTORS,
+        frame: str = "",
+    ) -> PredictedImpact:
+        """Ask for the joint velocity after an inelastic impact.
+
+        Args:
+            position, velocity: (n,) [rad, rad/s] before the impact.
+            normal: (3,) unit normal of the surface, towards the robot, world axes.
+            contact_offset: (3,) [m] contact point from the origin of the frame, world axes; None for the origin.
+            friction: Coulomb coefficient, at least 0.
+            inertia_model: see `InertiaModel`.
+            frame: of the robot model; "" for the end-effector.
+
+        Raises:
+            GraphError: refused, with the reason.
+            InvalidInputError: arrays of other sizes.
+        """
+        request = PredictPostImpact.Request(
+            frame=frame, friction=float(friction), inertia_model=int(inertia_model),
+            joint_position=np.asarray(position, dtype=float).tolist(),
+            joint_velocity=np.asarray(velocity, dtype=float).tolist(),
+        )  # fmt: skip
+        set_xyz(request.normal, finite_array("normal", normal, (3,)))
+        offset = np.zeros(3) if contact_offset is None else contact_offset
+        set_xyz(request.contact_offset, finite_array("contact_offset", offset, (3,)))
+        answer = self._caller.call(PredictPostImpact, topics.PREDICT, request, self._patience)
+        if not answer.success:
+            raise GraphError(f"the predictor refused: {answer.reason}")
+        return PredictedImpact(
+            tuple(answer.joint_names),
+            np.array(answer.joint_velocity),
+            answer.normal_impulse,
+            xyz(answer.impulse),
+            xyz(answer.contact_velocity_before),
+            xyz(answer.contact_velocity_after),
+        )
+
+    # ------------------------------------------------------------------ waiting
+
+    def _has_decided(self) -> bool:
+        decided = self._verdict is not None and self._verdict.decided
+        return decided and time.monotonic() - self._heard >= QUIET_TIME
+
+    def _on_verdict(self, message: ImpactClassification) -> None:
+        self._heard = time.monotonic()
+        self._verdict = ImpactVerdict(
+            message.scenario,
+            Verdict(message.impact),
+            Verdict(message.post_impact),
+            message.reason,
+            message.impact_time,
+            message.time_error,
+            message.configuration_error,
+        )
+
+    def _spin(self, timeout: float) -> None:
+        self._executor.spin_once(timeout_sec=timeout)
+
+    def _await(self, future: Future, patience: float, what: str) -> Any:
+        self._caller.wait(future.done, patience, what)
+        return future.result()
