@@ -214,6 +214,14 @@ def test_a_reference_of_other_joints_judges_nothing(tmp_path, monkeypatch):
     assert not found.judged and any("other joints" in note for note in found.notes)
 
 
+def test_a_reference_that_is_none_is_refused_with_the_file(tmp_path, monkeypatch):
+    run = recorded_course("tabletop").run
+    broken = dataclasses.replace(run.reference, nominal_impact_time=np.full(run.time.size, np.nan))
+    with pytest.raises(RecordingError, match="nan") as caught:
+        replayed(tmp_path, dataclasses.replace(run, reference=broken), "tabletop", monkeypatch)
+    assert str(tmp_path) in str(caught.value)
+
+
 def test_a_scenario_that_is_not_known_here_has_to_be_given(tmp_path, monkeypatch):
     file = RecordedFile(
         tmp_path / "run", "test", "", "nowhere", (), only_arm(tmp_path, recorded_course("tabletop").run)

@@ -87,10 +87,13 @@ def replay_file(
     joints = len(_robot(chosen).joint_names) if isinstance(chosen, Scenario) else _JOINTS
     file = open_recording(path, columns=columns, trial=trial, joints=joints)
     chosen = chosen or _recorded_scenario(file)
-    if isinstance(chosen, Scenario):
-        return {"": _replay(file, "", chosen, _robot(chosen), task_start)}
-    robots = scene_robots(chosen)
-    return {arm: _replay(file, arm, arm_scenario(chosen, arm), robots[arm], None) for arm in chosen.arms}
+    try:
+        if isinstance(chosen, Scenario):
+            return {"": _replay(file, "", chosen, _robot(chosen), task_start)}
+        robots = scene_robots(chosen)
+        return {arm: _replay(file, arm, arm_scenario(chosen, arm), robots[arm], None) for arm in chosen.arms}
+    except InvalidInputError as error:
+        raise RecordingError(str(path), str(error), f"a recording of scenario {chosen.name}") from error
 
 
 def _recorded_scenario(file: RecordedFile) -> Scenario | SceneScenario:
