@@ -16,7 +16,7 @@ from impact_msgs.action import ExecuteImpactTask
 from impact_msgs.msg import ImpactClassification
 from impact_msgs.srv import PredictPostImpact
 from rclpy.action import ActionClient
-from rclpy.experimental import EventsExecutor
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
@@ -97,7 +97,8 @@ class ImpactClient:
             namespace=namespace,
             start_parameter_services=False,
         )
-        self._executor = EventsExecutor(context=self._context)
+        # The events executor wants a standard error with a file number, which a notebook has not.
+        self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
         self._caller = Caller(self._node, self._spin)
         self._action = ActionClient(self._node, ExecuteImpactTask, topics.EXECUTE)
