@@ -12,6 +12,7 @@ import typer
 from impact_control.errors import ImpactControlError, InterruptedByUserError
 from impact_control.graph import Shape, sustainable_real_time_factor
 from impact_control.pipeline import Outcome
+from impact_control.progress_line import ProgressLine
 from impact_control.scenario import (
     available_scenarios,
     available_scenes,
@@ -22,7 +23,6 @@ from impact_control.scenario import (
 
 if TYPE_CHECKING:
     from impact_control.nodes.runs import Run
-    from impact_control.nodes.session import Progress
 
 app = typer.Typer(
     help="Impact-aware control of Franka arms: run scenarios, read their recordings.",
@@ -249,52 +249,6 @@ def doctor(
         typer.echo(typer.style(line[:name], fg=colors[finding.level]) + line[name:])
     if worst(findings) is Level.FAIL:
         raise typer.Exit(1)
-
-
-class ProgressLine:
-    """One line that is written over on a terminal; a line a stage elsewhere."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._live = sys.stderr.isatty()
-        self._mode = ""
-
-    def stage(self, text: str) -> None:
-        """Say what is being done."""
-        self._write(f"{self._name}: {text} ...", final=not self._live)
-
-    def progress(self, progress: Progress) -> None:
-        """Show how far the task is."""
-        mode = progress.mode.name.lower()
-        if self._live:
-            done = progress.task_time / max(progress.duration, 1e-9)
-            self._write(
-                f"{self._name}: [{_bar(done)}] {progress.task_time:5.2f} / {progress.duration:.2f} s  {mode:8s} "
-                f"error {progress.position_error * 1e3:5.1f} mm  impacts {progress.impacts}",
-                final=False,
-            )
-        elif mode != self._mode:
-            self._write(f"{self._name}: {progress.task_time:5.2f} s  {mode}", final=True)
-        self._mode = mode
-
-    def part(self, done: float, text: str) -> None:
-        """Show which part of the work, 0 to 1, is done, and what is being done; on a terminal only."""
-        self._write(f"{self._name}: [{_bar(done)}] {text}", final=False)
-
-    def end(self) -> None:
-        """Leave the line."""
-        if self._live:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-
-    def _write(self, text: str, *, final: bool) -> None:
-        sys.stderr.write(f"\r\x1b[K{text}" if self._live else f"{text}\n" if final else "")
-        sys.stderr.flush()
-
-
-def _bar(done: float) -> str:
-    filled = round(24 * min(1.0, done))
-    return "#" * filled + "." * (24 - filled)
 
 
 def main() -> None:
