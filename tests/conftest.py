@@ -19,9 +19,7 @@ DOMAINS = 101
 
 def pytest_addoption(parser):
     """Add how often and how the scenarios are run."""
-    parser.addoption(
-        "--runs", type=int, default=1, help="runs of each tabletop scenario over DDS, each with a seed"
-    )
+    parser.addoption("--runs", type=int, default=1, help="runs of each tabletop scenario over DDS, each with a seed")
     parser.addoption("--real-time", action="store_true", help="run the scenarios by the wall clock, not in lockstep")
 
 
