@@ -55,6 +55,29 @@ def test_limits_are_those_franka_publishes():
     np.testing.assert_array_equal(limits.torque_rate, [1000.0] * 7)
 
 
+def test_the_fr3_has_its_own_limits_and_inertias_on_the_kinematics_of_the_panda():
+    # Robot and interface specifications, Limits for Franka Research 3.
+    fr3, limits = load_robot("fr3"), load_robot("fr3").limits
+    assert fr3.joint_names == tuple(f"fr3_joint{i}" for i in range(1, 8))
+    np.testing.assert_array_equal(limits.position_lower, [-2.7437, -1.7837, -2.9007, -3.0421, -2.8065, 0.5445, -3.0159])
+    np.testing.assert_array_equal(limits.position_upper, [2.7437, 1.7837, 2.9007, -0.1518, 2.8065, 4.5169, 3.0159])
+    np.testing.assert_array_equal(limits.velocity, [2.62] * 4 + [5.26, 4.18, 5.26])
+    np.testing.assert_array_equal(limits.torque, [87.0] * 4 + [12.0] * 3)
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        q = rng.uniform(limits.position_lower, limits.position_upper)
+        contacts = []
+        for robot in (fr3, ROBOT):
+            data = robot.pinocchio_model.createData()
+            pin.framesForwardKinematics(robot.pinocchio_model, data, q)
+            contacts.append(data.oMf[robot.contact_frame_id])
+        assert contacts[0].isApprox(contacts[1], 1e-12)
+    for inertia in list(fr3.pinocchio_model.inertias)[1:]:
+        moments = np.linalg.eigvalsh(inertia.inertia)
+        # Of a body: positive, and none above the sum of the others.
+        assert moments[0] > 0.0 and moments[2] <= moments[0] + moments[1]
+
+
 def test_published_sets_of_reduced_motor_inertia():
     rey_arias = load_robot(motor_inertia="rey_arias_2024").transmission
     np.testing.assert_allclose(rey_arias.reduced_motor_inertia, rey_arias.motor_inertia / 4.0, rtol=1e-12)
@@ -137,7 +160,7 @@ def test_unknown_names_list_the_known_ones():
     with pytest.raises(ScenarioError, match="van_steen_2024, rey_arias_2024") as caught:
         load_robot(motor_inertia="guessed")
     assert caught.value.key == "transmission.reduced_motor_inertia.guessed"
-    assert known_names() == ["panda", "planar_rrr"]
+    assert known_names() == ["fr3", "panda", "planar_rrr"]
 
 
 @pytest.fixture
