@@ -16,19 +16,30 @@ from impact_control.simulation import CommandGate, CommandState, Sensors, Simula
 from impact_control.types import Vector
 
 
+def commanded_torque(command: Float64MultiArray | JointState, joint_names: list[str]) -> Vector:
+    """Return the torques (n,) [Nm] of a command; none of one that names other joints, or in another order."""
+    if isinstance(command, Float64MultiArray):
+        return np.asarray(command.data, dtype=float)
+    return np.asarray(command.effort if list(command.name) == list(joint_names) else (), dtype=float)
+
+
 class ArmSide:
     """Publishes the samples and the truth of one arm, takes its commands.
 
     Attributes: held, how many periods had no new command.
     """
 
-    def __init__(self, node: Node, inbox: Inbox, name: str, *, lockstep: bool) -> None:
-        """Open the topics of the arm `name`, in the namespace of that name below the node's; "": in the node's own."""
+    def __init__(self, node: Node, inbox: Inbox, name: str, *, lockstep: bool, ros2_control: bool = False) -> None:
+        """Open the topics of the arm `name`, in the namespace of that name below the node's; "": in the node's own.
+
+        ros2_control: commands come as the effort of a JointState, which has to name the joints in our order.
+        """
         self._name = name
         self._log = node.get_logger()
         self._states = node.create_publisher(JointState, topics.of_arm(name, topics.JOINT_STATES), qos.STREAM)
         self._truths = node.create_publisher(GroundTruth, topics.of_arm(name, topics.TRUTH), qos.STREAM)
-        self._commands = inbox.subscribe(Float64MultiArray, topics.of_arm(name, topics.COMMANDS), qos.COMMAND)
+        kind = JointState if ros2_control else Float64MultiArray
+        self._commands = inbox.subscribe(kind, topics.of_arm(name, topics.COMMANDS), qos.COMMAND)
         observed = topics.of_arm(name, topics.EXTERNAL_TORQUE)
         self._torques = inbox.subscribe(ExternalTorque, observed, qos.RECORD) if lockstep else None
         self._node = node
@@ -58,7 +69,7 @@ class ArmSide:
         self.held = 0
         self._told_lost = False
         self._told_refused = 0
-        self._command: Float64MultiArray | None = None
+        self._command: Float64MultiArray | JointState | None = None
         self._observed = True
         self.forget_commands()
 
@@ -135,8 +146,8 @@ class ArmSide:
     def torque(self, period: float) -> Vector:
         """Return the torque (n,) [Nm] for the next period [s], from the newest command."""
         command, self._command = self._command or self._commands.take(), None
-        if command is not None and not self.gate.offer(np.asarray(command.data, dtype=float)):
-            self._tell_refused(len(command.data))
+        if command is not None and not self.gate.offer(torques := commanded_torque(command, self._state.name)):
+            self._tell_refused(len(torques))
         torque = self.gate.select(self._arm.link_velocity, period)
         self._tell_command_state()
         return torque

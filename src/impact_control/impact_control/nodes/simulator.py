@@ -72,6 +72,13 @@ class SimulatorNode(LifecycleNode):
             False,
             ParameterDescriptor(description="send no sample before simulation/pause is called"),
         )
+        self.declare_parameter(
+            "ros2_control",
+            False,
+            ParameterDescriptor(
+                description="take commands as topic_based_ros2_control sends them: the effort of a JointState"
+            ),
+        )
         self._active = False
         self._paused = False
         self.unanswered = 0
@@ -143,7 +150,11 @@ class SimulatorNode(LifecycleNode):
         if self._sides and (list(self._sides), list(self._objects)) != (list(world.arms), list(world.objects)):
             raise ImpactControlError(f"scenario {scenario.name} has other arms or objects than the one before it")
         if not self._sides:
-            self._sides = {name: ArmSide(self, self._inbox, name, lockstep=self._lockstep) for name in world.arms}
+            behind = bool(self.get_parameter("ros2_control").value)
+            self._sides = {
+                name: ArmSide(self, self._inbox, name, lockstep=self._lockstep, ros2_control=behind)
+                for name in world.arms
+            }
             self._objects = {name: ObjectPose(self, name) for name in world.objects}
         for side in self._sides.values():
             side.attach(world)
