@@ -12,7 +12,7 @@ from setuptools import find_packages, setup
 
 PACKAGE = "impact_control"
 MANIFEST = ElementTree.parse("package.xml")
-NODES = ("simulator", "loop", "detector", "classifier", "controller", "predictor", "recorder")
+NODES = ("simulator", "loop", "detector", "classifier", "controller", "predictor", "recorder", "collision_behavior")
 
 
 def shared(*directories: str) -> list[tuple[str, list[str]]]:
@@ -36,7 +36,7 @@ setup(
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),
-        *shared("launch", "config"),
+        *shared("launch", "config", "urdf"),
     ],
     entry_points={
         "console_scripts": [

@@ -1,25 +1,16 @@
-"""The launch file: it starts the graph that `describe_graph` describes, in its order, and ends it as a whole.
-
-`launch` comes with a ROS installation only. Where it is missing, empty modules let the file be imported. Either
-way the names the file uses are replaced by classes that keep their arguments.
-"""
+"""The launch file of our own nodes: it starts what `describe_graph` describes, in its order, and ends it as a whole."""
 
 from __future__ import annotations
 
 import ast
-import importlib.util
-import sys
-from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import pytest
+from launch_files import ACTIVATE, CONFIGURE, PACKAGE, declared, handlers, load, named, started
 
 from impact_control.graph import Shape, describe_graph
 from impact_control.scenario import load_scenario, scenario_from_text
 
-ROOT = Path(__file__).resolve().parents[2]
-FILE = ROOT / "launch" / "sim.launch.py"
-PACKAGE = ROOT / "src" / "impact_control"
 DEFAULTS = {
     "scenario": "tabletop",
     "shape": "composed",
@@ -27,87 +18,21 @@ DEFAULTS = {
     "seed": "",
     "record": "",
     "namespace": "",
+    "simulate": "true",
+    "ros2_control": "false",
 }
-ROS = {"launch", "launch_ros", "lifecycle_msgs"}
-CONFIGURE, ACTIVATE = 1, 3
-
-
-class Kept:
-    """Keeps what it was made with."""
-
-    def __init__(self, *arguments, **keywords):
-        self.arguments = arguments
-        for name, value in keywords.items():
-            setattr(self, name, value)
-
-
-class OpenModule(ModuleType):
-    """A module, or package, that has every name."""
-
-    __path__ = ()
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return type(name, (Kept,), {})
-
-
-def imports():
-    """The modules and names the launch file takes from packages of ROS."""
-    for node in ast.parse(FILE.read_text()).body:
-        if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] in ROS:
-            yield node.module, [alias.name for alias in node.names]
-
-
-def missing(package):
-    """Whether a package is not installed; a directory of its name, as `launch` of this repository, is none."""
-    spec = importlib.util.find_spec(package)
-    return spec is None or spec.origin is None
 
 
 @pytest.fixture
 def launch_file(monkeypatch):
-    absent = {package for module, _ in imports() if missing(package := module.split(".")[0])}
-    for module, _ in imports():
-        parts = module.split(".")
-        if parts[0] in absent:
-            for depth in range(1, len(parts) + 1):
-                name = ".".join(parts[:depth])
-                monkeypatch.setitem(sys.modules, name, OpenModule(name))
-    spec = importlib.util.spec_from_file_location("sim_launch", FILE)
-    loaded = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(loaded)
-    for _, names in imports():
-        for name in names:
-            setattr(loaded, name, type(name, (Kept,), {}))
-    loaded.Transition = SimpleNamespace(TRANSITION_CONFIGURE=CONFIGURE, TRANSITION_ACTIVATE=ACTIVATE)
-    loaded.matches_action = lambda node: node
-    return loaded
-
-
-def named(actions, kind):
-    return [action for action in actions if type(action).__name__ == kind]
-
-
-def started(launch_file, **values):
-    """Everything the launch file starts for these arguments."""
-    (described,) = launch_file.generate_launch_description().arguments
-    (opaque,) = named(described, "OpaqueFunction")
-    return opaque.function(SimpleNamespace(launch_configurations=DEFAULTS | values))
-
-
-def handlers(actions, kind):
-    found = [action.arguments[0] for action in named(actions, "RegisterEventHandler")]
-    return named(found, kind)
+    return load(monkeypatch, "graph")
 
 
 def test_arguments_are_declared_with_defaults_and_descriptions(launch_file):
-    (described,) = launch_file.generate_launch_description().arguments
-    declared = named(described, "DeclareLaunchArgument")
-    assert {action.arguments[0]: action.default_value for action in declared} == DEFAULTS
-    assert all(len(action.description) > 10 for action in declared)
-    (shape,) = (action for action in declared if action.arguments[0] == "shape")
-    assert shape.choices == [shape.value for shape in Shape]
+    arguments = declared(launch_file)
+    assert {name: action.default_value for name, action in arguments.items()} == DEFAULTS
+    assert all(len(action.description) > 10 for action in arguments.values())
+    assert arguments["shape"].choices == [shape.value for shape in Shape]
 
 
 @pytest.mark.parametrize("shape", Shape)
@@ -126,6 +51,8 @@ def test_it_is_the_graph_of_the_command_line(launch_file, shape, seed, record, t
             assert parameters.pop("directory") == directory
             recorded = scenario_from_text(parameters.pop("scenario_yaml"), "bag").simulation.seed
             assert recorded == (load_scenario("tabletop").simulation.seed if seed is None else seed)
+        if spec.name == "simulator":
+            assert parameters.pop("ros2_control") is False
         assert parameters == dict(spec.parameters)
 
 
@@ -144,28 +71,58 @@ def test_executables_are_modules_and_entry_points(launch_file, shape):
     assert "install_scripts = $base/lib/impact_control" in (PACKAGE / "setup.cfg").read_text()
 
 
+def walk(actions, returncode=0):
+    """What happens when every node and process does what it is asked, from the first node's start to the end."""
+    (start,) = handlers(actions, "OnProcessStart")
+    goals = {CONFIGURE: ("configuring", "inactive"), ACTIVATE: ("activating", "active")}
+    exits = handlers(actions, "OnProcessExit")
+    course, emitted = [], list(start.on_start)
+    while emitted and len(course) < 20:
+        (emission,) = emitted
+        if type(emission).__name__ == "EmitEvent":
+            node, transition = emission.event.lifecycle_node_matcher, emission.event.transition_id
+            course.append((node.name, transition))
+            emitted = [
+                action
+                for handler in handlers(actions, "OnStateTransition")
+                if handler.target_lifecycle_node is node
+                and (handler.start_state, handler.goal_state) == goals[transition]
+                for action in handler.entities
+            ]
+        elif type(emission).__name__ == "Node":
+            course.append((emission.executable, *emission.keywords["arguments"]))
+            (handler,) = (handler for handler in exits if handler.target_action is emission)
+            emitted = [handler.on_exit(SimpleNamespace(returncode=returncode, process_name="spawner"), None)]
+        else:
+            return [*course, emission]
+    return course
+
+
 @pytest.mark.parametrize("shape", Shape)
 def test_nodes_are_configured_and_then_activated_in_order(launch_file, shape):
     actions = started(launch_file, shape=shape.value, record="bag")
     nodes = named(actions, "LifecycleNode")
-    (start,) = handlers(actions, "OnProcessStart")
-    goals = {CONFIGURE: ("configuring", "inactive"), ACTIVATE: ("activating", "active")}
-    transitions = handlers(actions, "OnStateTransition")
-    course = []
-    emitted = list(start.on_start)
-    while emitted and len(course) <= 2 * len(nodes):
-        (emission,) = emitted
-        node, transition = emission.event.lifecycle_node_matcher, emission.event.transition_id
-        course.append((node.name, transition))
-        emitted = [
-            action
-            for handler in transitions
-            if handler.target_lifecycle_node is node and (handler.start_state, handler.goal_state) == goals[transition]
-            for action in handler.entities
-        ]
     names = [node.name for node in nodes]
-    assert start.target_action is nodes[0]
-    assert course == [(name, CONFIGURE) for name in names] + [(name, ACTIVATE) for name in names]
+    assert handlers(actions, "OnProcessStart")[0].target_action is nodes[0]
+    assert walk(actions) == [(name, CONFIGURE) for name in names] + [(name, ACTIVATE) for name in names]
+
+
+@pytest.mark.parametrize("simulate", ["true", "false"])
+def test_the_effort_controller_is_activated_between_configuring_and_activating(launch_file, simulate):
+    actions = started(launch_file, ros2_control="true", simulate=simulate)
+    names = [node.name for node in named(actions, "LifecycleNode")]
+    assert ("simulator" in names) == (simulate == "true")
+    expected = [(name, CONFIGURE) for name in names] + [("spawner", "effort_controller")]
+    assert walk(actions) == expected + [(name, ACTIVATE) for name in names]
+    *course, end = walk(actions, returncode=1)
+    assert course == expected
+    assert type(end).__name__ == "Shutdown" and "spawner" in end.reason
+
+
+def test_only_a_simulator_behind_ros2_control_is_remapped(launch_file):
+    for behind in ("true", "false"):
+        for node in named(started(launch_file, ros2_control=behind, record="bag"), "LifecycleNode"):
+            assert bool(node.remappings) == (behind == "true" and node.name == "simulator")
 
 
 def test_the_end_of_one_node_ends_all_and_says_which(launch_file):

@@ -1,0 +1,133 @@
+"""Start our nodes for a robot side: included by the other launch files, not meant to be launched by itself.
+
+The nodes, their parameters and their order are those of `impact_control.graph.describe_graph`, which the command
+line uses too. All are configured in that order, each when the one before is, and then activated in that order,
+each when the one before is active. In between, behind ros2_control, the effort controller is activated: late, so that
+an arm is without a commander as shortly as can be, and before the loop, so that no task can begin without it. When one
+process ends, or a transition fails, everything is shut down.
+"""
+
+from itertools import pairwise
+
+from launch.actions import EmitEvent, OpaqueFunction, RegisterEventHandler, Shutdown
+from launch.event_handlers import OnProcessExit, OnProcessStart
+from launch.events import matches_action
+from launch_ros.actions import LifecycleNode
+from launch_ros.event_handlers import OnStateTransition
+from launch_ros.events.lifecycle import ChangeState
+from lifecycle_msgs.msg import Transition
+
+from impact_control.graph import NODE_ENVIRONMENT, Duty, NodeSpec, Shape, describe_graph
+from impact_control.nodes import topics
+from impact_control.nodes.launching import declare, spawner, when_done
+from impact_control.robot_side import EFFORT_CONTROLLER
+from impact_control.scenario import load_any, parts_of
+from launch import LaunchContext, LaunchDescription
+
+ARGUMENTS = ("scenario", "shape", "seed", "real_time_factor", "record", "namespace", "simulate", "ros2_control")
+
+BEHIND_ROS2_CONTROL = [(topics.JOINT_STATES, "robot/joint_states"), (topics.COMMANDS, "robot/joint_commands")]
+"""Topics of a simulator that topic_based_ros2_control reaches, as `urdf/ros2_control.xacro` names them."""
+
+FAILURES = (
+    ("configuring", "unconfigured", "could not be configured"),
+    ("activating", "inactive", "could not be activated"),
+    (None, "errorprocessing", "failed in a transition"),
+)
+"""Start and goal of the transitions that end a launch, and what they mean."""
+
+
+def generate_launch_description() -> LaunchDescription:
+    """Declare the arguments; the graph follows from their values."""
+    return LaunchDescription([*declare(*ARGUMENTS), OpaqueFunction(function=graph_actions)])
+
+
+def graph_actions(context: LaunchContext) -> list:
+    """Return the nodes and the event handlers that bring them up and end them."""
+    value = context.launch_configurations
+    behind = value["ros2_control"] == "true"
+    seed = int(value["seed"]) if value["seed"] else None
+    scenario = load_any(value["scenario"]).with_overrides({} if seed is None else {"simulation.seed": seed})
+    specs = describe_graph(
+        value["scenario"],
+        **parts_of(scenario),
+        shape=Shape(value["shape"]),
+        simulate=value["simulate"] == "true",
+        real_time_factor=float(value["real_time_factor"]) if value["real_time_factor"] else None,
+        seed=seed,
+        record=bool(value["record"]),
+    )
+    more = {
+        Duty.RECORDER: {"directory": value["record"], "scenario_yaml": scenario.to_yaml()},
+        Duty.ROBOT: {"ros2_control": behind},
+    }
+    nodes = [lifecycle_node(spec, value["namespace"], more.get(spec.duty, {}), behind) for spec in specs]
+    middle = [spawner(EFFORT_CONTROLLER, value["namespace"])] if behind else []
+    # Handlers first: they must be there before the first process is.
+    return [*bring_up(nodes, middle), *shut_down(specs, nodes), *nodes]
+
+
+def lifecycle_node(spec: NodeSpec, namespace: str, more_parameters: dict, behind: bool) -> LifecycleNode:
+    """Return the process of a node of the graph; behind: of ros2_control, if it is the simulator."""
+    return LifecycleNode(
+        package="impact_control",
+        executable=spec.executable,
+        name=spec.name,
+        namespace="/".join(part for part in (namespace, spec.namespace) if part),
+        parameters=[{**spec.parameters, **more_parameters}],
+        remappings=BEHIND_ROS2_CONTROL if behind and spec.duty is Duty.ROBOT else [],
+        additional_env=NODE_ENVIRONMENT,
+        output="both",
+    )
+
+
+def bring_up(nodes: list, middle: list) -> list:
+    """Return handlers that make one chain: configure all nodes in order, then activate all in order.
+
+    middle: a process in between, which has to end well, or none.
+    """
+    first, last = nodes[0], nodes[-1]
+    chain = [RegisterEventHandler(OnProcessStart(target_action=first, on_start=[configure(first)]))]
+    for node, following in pairwise(nodes):
+        chain += [
+            when(node, "configuring", "inactive", configure(following)),
+            when(node, "activating", "active", activate(following)),
+        ]
+    then = activate(first)
+    for process in middle:
+        chain.append(when_done(process, then))
+        then = process
+    return [*chain, when(last, "configuring", "inactive", then)]
+
+
+def shut_down(specs: tuple, nodes: list) -> list:
+    """Return handlers that end everything when a process ends or a transition fails; the reason names the node."""
+    handlers = []
+    for spec, node in zip(specs, nodes, strict=True):
+        ended = Shutdown(reason=f"node {spec.name} ended")
+        handlers.append(RegisterEventHandler(OnProcessExit(target_action=node, on_exit=[ended])))
+        for start, goal, words in FAILURES:
+            handlers.append(when(node, start, goal, Shutdown(reason=f"node {spec.name} {words}")))
+    return handlers
+
+
+def when(node: LifecycleNode, start: str | None, goal: str, action: object) -> RegisterEventHandler:
+    """Do something when a node goes from one state to another."""
+    return RegisterEventHandler(
+        OnStateTransition(target_lifecycle_node=node, start_state=start, goal_state=goal, entities=[action])
+    )
+
+
+def configure(node: LifecycleNode) -> EmitEvent:
+    """Ask a node to configure itself."""
+    return change(node, Transition.TRANSITION_CONFIGURE)
+
+
+def activate(node: LifecycleNode) -> EmitEvent:
+    """Ask a node to become active."""
+    return change(node, Transition.TRANSITION_ACTIVATE)
+
+
+def change(node: LifecycleNode, transition: int) -> EmitEvent:
+    """Ask a node for a transition."""
+    return EmitEvent(event=ChangeState(lifecycle_node_matcher=matches_action(node), transition_id=transition))

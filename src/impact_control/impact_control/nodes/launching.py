@@ -1,0 +1,152 @@
+"""Pieces of the launch files: what they share beside the graph, which `launch/graph.launch.py` brings up.
+
+Imported by launch files only: `launch` comes with a ROS installation.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, RegisterEventHandler, Shutdown
+from launch.event_handlers import OnProcessExit
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch_ros.actions import Node
+
+from impact_control.robot_side import (
+    ARGUMENTS,
+    JOINT_STATE_BROADCASTER,
+    description_of,
+    scenario_file,
+    scenario_of,
+    urdf_directory,
+    xacro_arguments,
+)
+from impact_control.scenario import Scenario, config_directory, robot_of
+
+COMMON = ("scenario", "robot_type", "arm_prefix", "namespace", "use_rviz")
+"""Arguments of every robot side."""
+
+
+def place(value: dict[str, str]) -> tuple[str, str]:
+    """Return the namespace and the prefix of an arm; the namespace is the prefix unless the arguments say another."""
+    return value["namespace"] or value["arm_prefix"], value["arm_prefix"]
+
+
+def declare(*names: str) -> list[Any]:
+    """Return declarations of arguments, as `robot_side.ARGUMENTS` has them."""
+    return [
+        DeclareLaunchArgument(
+            name,
+            default_value=ARGUMENTS[name].default,
+            description=description_of(name),
+            **({"choices": list(ARGUMENTS[name].choices)} if ARGUMENTS[name].choices else {}),
+        )
+        for name in names
+    ]
+
+
+def chosen_scenario(value: dict[str, str]) -> tuple[Scenario, str]:
+    """Return the scenario that the arguments `scenario` and `robot_type` choose, and what to call it before a node."""
+    scenario = scenario_of(value["scenario"], value["robot_type"])
+    if not value["robot_type"]:
+        return scenario, value["scenario"]
+    return scenario, scenario_file(scenario, Path(tempfile.mkdtemp(prefix="impact_control_")))
+
+
+def include_graph(**arguments: str) -> Any:
+    """Return the include of our own nodes."""
+    path = config_directory().parent / "launch" / "graph.launch.py"
+    return IncludeLaunchDescription(PythonLaunchDescriptionSource(str(path)), launch_arguments=arguments.items())
+
+
+def state_publisher(scenario: Scenario, side: str, namespace: str, arm_prefix: str, **more: str) -> Any:
+    """Return the process that publishes the description of the arm, which a controller manager waits for, and frames.
+
+    more: arguments of the description that the side needs.
+    """
+    import xacro
+
+    mappings = xacro_arguments(scenario, side, namespace=namespace, arm_prefix=arm_prefix, **more)
+    description = xacro.process_file(str(urdf_directory() / "arm.urdf.xacro"), mappings=mappings).toxml()
+    frames = {"frame_prefix": f"{arm_prefix}_"} if arm_prefix else {}
+    return Node(
+        package="robot_state_publisher",
+        executable="robot_state_publisher",
+        namespace=namespace,
+        parameters=[{"robot_description": description, **frames}],
+        output="both",
+    )
+
+
+def controller_manager(namespace: str, parameters: Sequence[Any]) -> Any:
+    """Return the process of ros2_control. It takes the description from the topic; without it nothing goes on."""
+    return Node(
+        package="controller_manager",
+        executable="ros2_control_node",
+        namespace=namespace,
+        parameters=list(parameters),
+        output="both",
+        on_exit=Shutdown(reason="the controller manager ended"),
+    )
+
+
+def spawner(controller: str, namespace: str) -> Any:
+    """Return the process that activates a controller and ends: with 0 once the controller is active.
+
+    It waits for the controller manager as long as that takes.
+    """
+    return Node(
+        package="controller_manager",
+        executable="spawner",
+        namespace=namespace,
+        arguments=[controller],
+        output="both",
+    )
+
+
+def viewer(value: dict[str, str], scenario: Scenario) -> list[Any]:
+    """Return RViz, showing frames and end-effector as seen from the base of the arm, if `use_rviz` asks for it."""
+    if value["use_rviz"] != "true":
+        return []
+    namespace, prefix = place(value)
+    base = f"{prefix}_" if prefix else ""
+    base += f"{robot_of(scenario.robot).name}_link0"
+    return [
+        Node(
+            package="rviz2",
+            executable="rviz2",
+            namespace=namespace,
+            arguments=["-d", str(config_directory() / "rviz" / "arm.rviz"), "-f", base],
+            output="both",
+        )
+    ]
+
+
+def one_after_another(steps: Sequence[Any], then: Any) -> list[Any]:
+    """Return what starts the first of some processes that end, each other when the one before ended well, then `then`.
+
+    When one fails, everything is shut down, and the reason names it.
+    """
+    handlers = [when_done(step, following) for step, following in pairwise([*steps, then])]
+    # Handlers first: they must be there before the process is.
+    return [*handlers, steps[0]]
+
+
+def when_done(process: Any, then: Any) -> Any:
+    """Return the handler that does `then` when a process ends with 0, and ends everything when it ends otherwise."""
+
+    def on_exit(event: Any, context: Any) -> Any:
+        if event.returncode == 0:
+            return then
+        return Shutdown(reason=f"{event.process_name} ended with {event.returncode}")
+
+    return RegisterEventHandler(OnProcessExit(target_action=process, on_exit=on_exit))
+
+
+def broadcaster(namespace: str) -> Any:
+    """Return the spawner of the controller that publishes the joint states: the first step with any manager."""
+    return spawner(JOINT_STATE_BROADCASTER, namespace)

@@ -1,0 +1,296 @@
+"""The launch files of the robot sides: what each starts, in which order, and that all it names is installed."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import pytest
+from launch_files import DIRECTORY, PACKAGE, ROOT, course, declared, handlers, includes, load, named, started
+from ruamel.yaml import YAML
+
+from impact_control.errors import ImpactControlError, InvalidInputError
+from impact_control.nodes import topics
+from impact_control.nodes.collision_behavior import PARAMETERS
+from impact_control.robot_side import ARGUMENTS, check_controllers, controllers_file, scenario_of
+from impact_control.robots import load_robot
+from impact_control.scenario import load_scenario
+
+CONTROLLERS = ROOT / "config" / "controllers"
+SIDES = ("sim", "mock", "gazebo", "franka")
+WITH_MANAGER = ("mock", "gazebo", "franka")
+COMMON = {"scenario", "robot_type", "arm_prefix", "namespace", "use_rviz"}
+FOREIGN = {
+    "controller_manager": {"ros2_control_node", "spawner"},
+    "robot_state_publisher": {"robot_state_publisher"},
+    "ros_gz_bridge": {"parameter_bridge"},
+    "ros_gz_sim": {"create"},
+    "rviz2": {"rviz2"},
+}
+"""Executables of packages that are not installed here, as their own documentation names them."""
+
+side = pytest.mark.parametrize("name", SIDES)
+manager = pytest.mark.parametrize("name", WITH_MANAGER)
+
+
+def yaml(file):
+    return YAML(typ="safe").load(Path(file))
+
+
+def setup_nodes():
+    (names,) = (
+        ast.literal_eval(node.value)
+        for node in ast.parse((PACKAGE / "setup.py").read_text()).body
+        if isinstance(node, ast.Assign) and node.targets[0].id == "NODES"
+    )
+    return names
+
+
+def declared_parameters(executable):
+    """The names of the parameters that a node of ours declares, read from its code."""
+    if executable == "collision_behavior":
+        return set(PARAMETERS)
+    nodes = PACKAGE / "impact_control" / "nodes"
+    text = (nodes / f"{executable}.py").read_text()
+    if "import LoopNode" in text:
+        text = (nodes / "loop.py").read_text()
+    calls = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))
+    methods = (call for call in calls if isinstance(call.func, ast.Attribute))
+    return {call.args[0].value for call in methods if call.func.attr == "declare_parameter"}
+
+
+def all_started(monkeypatch, name, **values):
+    """What a launch file starts, its steps one after another included, and what the graph it includes starts."""
+    actions = started(load(monkeypatch, name), **values)
+    if handlers(actions, "OnProcessExit"):
+        actions += course(actions)[1:]
+    ((path, arguments),) = [found for found in includes(actions) if found[0].parent == DIRECTORY]
+    assert path.name == "graph.launch.py" and path.is_file()
+    graph = load(monkeypatch, "graph")
+    assert arguments.keys() <= declared(graph).keys()
+    return actions, started(graph, **arguments), arguments
+
+
+@side
+def test_arguments_are_those_of_the_table(monkeypatch, name):
+    arguments = declared(load(monkeypatch, name))
+    assert arguments.keys() >= COMMON
+    assert ("robot_ip" in arguments) == (name == "franka")
+    for argument, action in arguments.items():
+        assert action.default_value == ARGUMENTS[argument].default
+        assert len(action.description) > 10 and "{" not in action.description
+        assert not ARGUMENTS[argument].choices or action.default_value in action.choices
+
+
+@side
+@pytest.mark.parametrize("rviz", ["true", "false"])
+def test_packages_and_executables_are_there(monkeypatch, name, rviz):
+    needed = {depend.text for depend in ElementTree.parse(PACKAGE / "package.xml").iter("exec_depend")}
+    own, graph, _ = all_started(monkeypatch, name, use_rviz=rviz, record="bag")
+    processes = [*named(own, "Node"), *named(graph, "Node"), *named(graph, "LifecycleNode")]
+    assert len(processes) > 3
+    assert any(process.package == "rviz2" for process in processes) == (rviz == "true")
+    for process in processes:
+        if process.package == PACKAGE.name:
+            assert process.executable in setup_nodes()
+            assert (PACKAGE / "impact_control" / "nodes" / f"{process.executable}.py").is_file()
+        else:
+            assert process.package in needed
+            assert process.executable in FOREIGN[process.package]
+
+
+@side
+def test_parameters_are_declared_by_our_nodes(monkeypatch, name):
+    own, graph, _ = all_started(monkeypatch, name, record="bag")
+    processes = (*named(own, "Node"), *named(graph, "LifecycleNode"))
+    ours = [process for process in processes if process.package == PACKAGE.name]
+    assert ours
+    for process in ours:
+        for given in process.parameters:
+            values = given if isinstance(given, dict) else yaml(given)["/**"]["ros__parameters"]
+            assert values.keys() <= declared_parameters(process.executable), process.executable
+
+
+@manager
+@pytest.mark.parametrize("robot", ["panda", "fr3"])
+def test_controllers_that_are_activated_are_configured_for_the_joints_of_the_robot(monkeypatch, name, robot):
+    own, graph, arguments = all_started(monkeypatch, name, robot_type=robot, namespace="left")
+    assert load_scenario(arguments["scenario"]).robot.model == robot
+    managers = [process for process in named(own, "Node") if process.executable == "ros2_control_node"]
+    files = [given for process in managers for given in process.parameters if isinstance(given, str)]
+    if name == "gazebo":
+        ((_, mappings),) = list(own_descriptions(monkeypatch, name, robot))
+        files = [mappings["controllers"]]
+    assert Path(files[0]).name == f"{robot}.yaml"
+    manager_parameters = {}
+    for file in files:
+        manager_parameters |= yaml(file)["/**/controller_manager"]["ros__parameters"]
+    assert manager_parameters["update_rate"] == 1000
+    processes = (*named(own, "Node"), *course_of_graph(graph))
+    spawners = [process for process in processes if process.executable == "spawner"]
+    activated = [process.keywords["arguments"][0] for process in spawners]
+    assert activated[0] == "joint_state_broadcaster" and activated[-1] == "effort_controller"
+    assert ("franka_robot_state_broadcaster" in activated) == (name == "franka")
+    for controller in activated:
+        assert "/" in manager_parameters[controller]["type"]
+    assert all(process.namespace == "left" for process in spawners)
+    content = yaml(files[0])
+    for controller in ("joint_state_broadcaster", "effort_controller"):
+        assert tuple(content[f"/**/{controller}"]["ros__parameters"]["joints"]) == load_robot(robot).joint_names
+    assert topics.COMMANDS == "effort_controller/commands"
+
+
+def own_descriptions(monkeypatch, name, robot):
+    launch_file = load(monkeypatch, name)
+    started(launch_file, robot_type=robot)
+    return launch_file.xacro_asked
+
+
+def course_of_graph(graph):
+    """The process between configuring and activating."""
+    transitions = handlers(graph, "OnStateTransition")
+    return [action for handler in transitions for action in handler.entities if type(action).__name__ == "Node"]
+
+
+@pytest.mark.parametrize(
+    ("name", "steps"),
+    [
+        ("mock", [("controller_manager", "spawner")]),
+        ("gazebo", [("ros_gz_sim", "create"), ("controller_manager", "spawner")]),
+        (
+            "franka",
+            [
+                ("controller_manager", "spawner"),
+                ("controller_manager", "spawner"),
+                ("impact_control", "collision_behavior"),
+            ],
+        ),
+    ],
+)
+def test_each_step_waits_for_the_good_end_of_the_one_before(monkeypatch, name, steps):
+    actions = started(load(monkeypatch, name))
+    *processes, graph = course(actions)
+    assert [(process.package, process.executable) for process in processes] == steps
+    assert Path(graph.arguments[0].arguments[0]).name == "graph.launch.py"
+    # A bad end ends everything, and says which.
+    exits = handlers(actions, "OnProcessExit")
+    assert [handler.target_action for handler in exits] == processes
+    for handler in exits:
+        end = handler.on_exit(SimpleNamespace(returncode=1, process_name="this one"), None)
+        assert type(end).__name__ == "Shutdown" and "this one" in end.reason
+    # Handlers are there before the process is.
+    kinds = [type(action).__name__ for action in actions]
+    assert actions.index(processes[0]) > max(i for i, kind in enumerate(kinds) if kind == "RegisterEventHandler")
+
+
+def test_nothing_waits_for_a_time():
+    for file in (*DIRECTORY.glob("*.py"), PACKAGE / "impact_control" / "nodes" / "launching.py"):
+        assert not re.search(r"\bsleep\b|TimerAction", file.read_text()), file.name
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "simulate", "behind"),
+    [
+        ("sim", {}, True, False),
+        ("mock", {}, True, True),
+        ("mock", {"hardware": "generic"}, False, True),
+        ("gazebo", {}, False, True),
+        ("franka", {}, False, True),
+    ],
+)
+def test_only_the_robot_side_differs(monkeypatch, name, values, simulate, behind):
+    _, graph, _ = all_started(monkeypatch, name, **values)
+    nodes = {node.name: node for node in named(graph, "LifecycleNode")}
+    assert ("simulator" in nodes) == simulate
+    assert nodes.keys() - {"simulator"} == {"predictor", "impact_loop"}
+    assert bool(course_of_graph(graph)) == behind
+    if simulate:
+        (parameters,) = nodes["simulator"].parameters
+        assert parameters["ros2_control"] is behind
+        assert not behind or parameters["real_time_factor"] == 1.0
+
+
+def test_the_simulator_meets_topic_based_ros2_control_on_its_topics(monkeypatch):
+    _, graph, _ = all_started(monkeypatch, "mock")
+    (simulator,) = (node for node in named(graph, "LifecycleNode") if node.name == "simulator")
+    text = (PACKAGE / "urdf" / "ros2_control.xacro").read_text()
+    named_there = dict(re.findall(r'<param name="joint_(states|commands)_topic">([^<]+)<', text))
+    assert dict(simulator.remappings) == {
+        topics.JOINT_STATES: named_there["states"],
+        topics.COMMANDS: named_there["commands"],
+    }
+
+
+@manager
+def test_the_description_is_that_of_the_side(monkeypatch, name):
+    launch_file = load(monkeypatch, name)
+    actions = started(launch_file, arm_prefix="left", robot_type="fr3")
+    ((path, mappings),) = launch_file.xacro_asked
+    assert path.is_file() and Path(mappings["robot"]).name == "fr3.yaml"
+    assert all(Path(mappings[file]).is_file() for file in ("robot", "end_effector"))
+    arguments = {e.get("name") for e in ElementTree.parse(path).iter("{http://www.ros.org/wiki/xacro}arg")}
+    assert mappings.keys() <= arguments
+    assert mappings["side"] == {"mock": "topics"}.get(name, name)
+    (publisher,) = (node for node in named(actions, "Node") if node.package == "robot_state_publisher")
+    assert publisher.namespace == "left" and dict(*publisher.parameters)["frame_prefix"] == "left_"
+    assert mappings["namespace"] == mappings["arm_prefix"] == "left"
+
+
+def test_the_arm_is_asked_at_its_address(monkeypatch):
+    launch_file = load(monkeypatch, "franka")
+    actions = started(launch_file, robot_ip="10.0.0.7", robot_type="fr3", arm_prefix="left")
+    assert launch_file.xacro_asked[0][1]["robot_ip"] == "10.0.0.7"
+    (process,) = (node for node in named(actions, "Node") if node.executable == "ros2_control_node")
+    assert process.parameters[-1] == {"robot_type": "fr3", "arm_prefix": "left"}
+    assert type(process.on_exit).__name__ == "Shutdown"
+
+
+@manager
+def test_a_scene_is_refused(monkeypatch, name):
+    with pytest.raises(InvalidInputError, match="one arm; scenes run in"):
+        started(load(monkeypatch, name), scenario="push_catfood_1")
+
+
+def test_a_scene_runs_on_the_embedded_simulator(monkeypatch):
+    _, graph, _ = all_started(monkeypatch, "sim", scenario="grab_juice_1")
+    assert [node.name for node in named(graph, "LifecycleNode")].count("impact_loop") == 2
+
+
+def test_a_robot_without_controllers_is_refused():
+    with pytest.raises(ImpactControlError):
+        scenario_of("tabletop", "ur5")
+    fits = load_scenario("tabletop")
+    assert controllers_file(fits).name == "panda.yaml"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ("update_rate: 1000", "update_rate: 100", "update_rate"),
+        ("interface_name: effort", "interface_name: position", "interface_name"),
+        ("[position, velocity, effort]", "[position, velocity]", "interfaces"),
+        ("panda_joint1", "fr3_joint1", "joints"),
+        ("/**/effort_controller:", "/**/torque_controller:", "effort_controller"),
+    ],
+)
+def test_controllers_that_do_not_fit_are_refused_with_what_is_needed(tmp_path, old, new, what):
+    file = tmp_path / "panda.yaml"
+    text = (CONTROLLERS / "panda.yaml").read_text()
+    names = load_robot("panda").joint_names
+    file.write_text(text)
+    check_controllers(file, names, 0.001)
+    assert old in text
+    file.write_text(text.replace(old, new))
+    with pytest.raises(InvalidInputError, match=what):
+        check_controllers(file, names, 0.001)
+    with pytest.raises(InvalidInputError, match="joints"):
+        check_controllers(CONTROLLERS / "panda.yaml", names[::-1], 0.001)
+
+
+def test_parameter_files_have_no_aliases():
+    # The parser of ROS parameter files does not know them.
+    for file in CONTROLLERS.glob("*.yaml"):
+        assert not re.search(r"[:\-] [&*]\w", file.read_text()), file.name
