@@ -24,3 +24,11 @@ def test_both_say_the_same(command):
 def test_torques_for_other_joints_are_none(names):
     # The gate refuses what has the wrong size.
     assert commanded_torque(JointState(name=names, effort=TORQUE), NAMES).size == 0
+
+
+def test_nothing_but_nan_is_no_command_but_some_is_a_wrong_one():
+    assert commanded_torque(JointState(name=NAMES, effort=[np.nan] * 3), NAMES) is None
+    some = commanded_torque(JointState(name=NAMES, effort=[1.0, np.nan, 1.0]), NAMES)
+    assert some.size == 3 and np.isnan(some[1])
+    # From a controller of ours NaN is a mistake, for the gate to refuse.
+    assert np.isnan(commanded_torque(Float64MultiArray(data=[np.nan] * 3), NAMES)).all()

@@ -16,11 +16,15 @@ from impact_control.simulation import CommandGate, CommandState, Sensors, Simula
 from impact_control.types import Vector
 
 
-def commanded_torque(command: Float64MultiArray | JointState, joint_names: list[str]) -> Vector:
-    """Return the torques (n,) [Nm] of a command; none of one that names other joints, or in another order."""
+def commanded_torque(command: Float64MultiArray | JointState, joint_names: list[str]) -> Vector | None:
+    """Return the torques (n,) [Nm] of a command; none of one that names other joints, or in another order.
+
+    None instead of an array: nobody commands yet. Before a controller does, ros2_control sends nothing but NaN.
+    """
     if isinstance(command, Float64MultiArray):
         return np.asarray(command.data, dtype=float)
-    return np.asarray(command.effort if list(command.name) == list(joint_names) else (), dtype=float)
+    effort = np.asarray(command.effort if list(command.name) == list(joint_names) else (), dtype=float)
+    return None if effort.size and np.all(np.isnan(effort)) else effort
 
 
 class ArmSide:
@@ -146,7 +150,8 @@ class ArmSide:
     def torque(self, period: float) -> Vector:
         """Return the torque (n,) [Nm] for the next period [s], from the newest command."""
         command, self._command = self._command or self._commands.take(), None
-        if command is not None and not self.gate.offer(torques := commanded_torque(command, self._state.name)):
+        torques = None if command is None else commanded_torque(command, self._state.name)
+        if torques is not None and not self.gate.offer(torques):
             self._tell_refused(len(torques))
         torque = self.gate.select(self._arm.link_velocity, period)
         self._tell_command_state()
