@@ -85,6 +85,21 @@ def test_arguments_are_those_of_the_table(monkeypatch, name):
         assert not ARGUMENTS[argument].choices or action.default_value in action.choices
 
 
+def test_the_table_of_arguments_is_that_of_the_launch_files(monkeypatch):
+    text = (ROOT / "docs" / "launch.md").read_text().split("\n## Arguments\n")[1].split("\n## ")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
+    header, _, *table = rows
+    assert header == ["argument", "default", *SIDES, "meaning"]
+    documented = {name.strip("`"): (default.strip("`"), marks) for name, default, *marks, _ in table}
+    found = {}
+    for number, name in enumerate(SIDES):
+        for argument, action in declared(load(monkeypatch, name)).items():
+            _, marks = found.setdefault(argument, (action.default_value, [""] * len(SIDES)))
+            marks[number] = "x"
+    assert documented == found
+    assert all(meaning for *_, meaning in table)
+
+
 @side
 @pytest.mark.parametrize("rviz", ["true", "false"])
 def test_packages_and_executables_are_there(monkeypatch, name, rviz):
