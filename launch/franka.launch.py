@@ -26,7 +26,7 @@ from impact_control.robot_side import ROBOT_STATE_BROADCASTER, controllers_file
 from impact_control.scenario import config_directory, robot_of
 from launch import LaunchContext, LaunchDescription
 
-OWN = ("robot_ip",)
+OWN = ("robot_ip", "collision_behavior")
 PASSED_ON = ("shape", "record")
 
 
@@ -47,7 +47,7 @@ def actions(context: LaunchContext) -> list:
         package="impact_control",
         executable="collision_behavior",
         namespace=namespace,
-        parameters=[str(controllers / "collision_behavior.yaml")],
+        parameters=[value["collision_behavior"] or str(controllers / "collision_behavior.yaml")],
         output="both",
     )
     graph = include_graph(

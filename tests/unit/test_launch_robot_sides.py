@@ -263,9 +263,16 @@ def test_the_arm_is_asked_at_its_address(monkeypatch):
     assert type(process.on_exit).__name__ == "Shutdown"
 
 
+def test_other_thresholds_may_be_given(monkeypatch):
+    for given in ("", "/home/me/low.yaml"):
+        steps = course(started(load(monkeypatch, "franka"), collision_behavior=given))
+        (thresholds,) = (step for step in named(steps, "Node") if step.executable == "collision_behavior")
+        assert thresholds.parameters == [given or str(CONTROLLERS / "collision_behavior.yaml")]
+
+
 @manager
 def test_a_scene_is_refused(monkeypatch, name):
-    with pytest.raises(InvalidInputError, match="one arm; scenes run in"):
+    with pytest.raises(InvalidInputError, match="scenes run on the embedded simulator only"):
         started(load(monkeypatch, name), scenario="push_catfood_1")
 
 

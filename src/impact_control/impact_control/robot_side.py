@@ -63,6 +63,9 @@ ARGUMENTS: Mapping[str, Argument] = {
         "behind the controller manager: the embedded simulator, or mock hardware that does not move",
         ("simulated", "generic"),
     ),
+    "collision_behavior": Argument(
+        "", "parameter file with the thresholds from which the arm stops by itself; empty: the one of this package"
+    ),
     "gui": Argument("true", "show the window of Gazebo", ("true", "false")),
 }
 """All arguments of all launch files: one of a name means the same everywhere."""
@@ -81,7 +84,9 @@ def scenario_of(name_or_path: str, robot_type: str = "") -> Scenario:
     """
     scenario = load_any(name_or_path)
     if not isinstance(scenario, Scenario):
-        raise InvalidInputError("scenario", name_or_path, "a scenario of one arm; scenes run in sim.launch.py only")
+        raise InvalidInputError(
+            "scenario", name_or_path, "a scenario of one arm: scenes run on the embedded simulator only"
+        )
     return scenario.with_overrides({"robot.model": robot_type}) if robot_type else scenario
 
 
