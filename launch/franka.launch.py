@@ -17,6 +17,7 @@ from impact_control.nodes.launching import (
     declare,
     include_graph,
     one_after_another,
+    parameters,
     place,
     spawner,
     state_publisher,
@@ -42,7 +43,7 @@ def actions(context: LaunchContext) -> list:
     scenario, name = chosen_scenario(value)
     controllers = config_directory() / "controllers"
     # For the robot state broadcaster, which finds the arm by them.
-    arm = {"robot_type": robot_of(scenario.robot).name, "arm_prefix": prefix}
+    arm = parameters({"robot_type": robot_of(scenario.robot).name, "arm_prefix": prefix})
     thresholds = Node(
         package="impact_control",
         executable="collision_behavior",
@@ -60,7 +61,7 @@ def actions(context: LaunchContext) -> list:
     steps = [broadcaster(namespace), spawner(ROBOT_STATE_BROADCASTER, namespace), thresholds]
     return [
         state_publisher(scenario, "franka", namespace, prefix, robot_ip=value["robot_ip"]),
-        controller_manager(namespace, [str(controllers_file(scenario)), str(controllers / "franka.yaml"), arm]),
+        controller_manager(namespace, str(controllers_file(scenario)), str(controllers / "franka.yaml"), arm),
         *viewer(value, scenario),
         *one_after_another(steps, graph),
     ]

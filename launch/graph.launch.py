@@ -19,7 +19,7 @@ from lifecycle_msgs.msg import Transition
 
 from impact_control.graph import NODE_ENVIRONMENT, Duty, NodeSpec, Shape, describe_graph
 from impact_control.nodes import topics
-from impact_control.nodes.launching import declare, spawner, when_done
+from impact_control.nodes.launching import declare, end_with, parameters, spawner, when_done
 from impact_control.robot_side import EFFORT_CONTROLLER
 from impact_control.scenario import load_any, parts_of
 from launch import LaunchContext, LaunchDescription
@@ -74,7 +74,7 @@ def lifecycle_node(spec: NodeSpec, namespace: str, more_parameters: dict, behind
         executable=spec.executable,
         name=spec.name,
         namespace="/".join(part for part in (namespace, spec.namespace) if part),
-        parameters=[{**spec.parameters, **more_parameters}],
+        parameters=[parameters({**spec.parameters, **more_parameters})],
         remappings=BEHIND_ROS2_CONTROL if behind and spec.duty is Duty.ROBOT else [],
         additional_env=NODE_ENVIRONMENT,
         output="both",
@@ -104,8 +104,8 @@ def shut_down(specs: tuple, nodes: list) -> list:
     """Return handlers that end everything when a process ends or a transition fails; the reason names the node."""
     handlers = []
     for spec, node in zip(specs, nodes, strict=True):
-        ended = Shutdown(reason=f"node {spec.name} ended")
-        handlers.append(RegisterEventHandler(OnProcessExit(target_action=node, on_exit=[ended])))
+        ended = end_with(f"node {spec.name}")
+        handlers.append(RegisterEventHandler(OnProcessExit(target_action=node, on_exit=ended)))
         for start, goal, words in FAILURES:
             handlers.append(when(node, start, goal, Shutdown(reason=f"node {spec.name} {words}")))
     return handlers

@@ -48,7 +48,7 @@ def actions(context: LaunchContext) -> list:
     )
     return [
         state_publisher(scenario, "topics" if simulated else "mock", namespace, prefix),
-        controller_manager(namespace, [str(controllers_file(scenario))]),
+        controller_manager(namespace, str(controllers_file(scenario))),
         *viewer(value, scenario),
         *one_after_another([broadcaster(namespace)], graph),
     ]

@@ -30,6 +30,14 @@ class Kept:
             setattr(self, name, value)
 
 
+class Text(str):
+    """A text that a launch file marks as such; `launch_ros` takes other texts for YAML."""
+
+    def __new__(cls, value, value_type):
+        assert value_type is str
+        return super().__new__(cls, value)
+
+
 class OpenModule(ModuleType):
     """A module, or package, that has every name."""
 
@@ -70,12 +78,14 @@ def load(monkeypatch, name):
                 monkeypatch.setitem(sys.modules, ".".join(parts[:depth]), OpenModule(".".join(parts[:depth])))
     xacro = Xacro()
     monkeypatch.setitem(sys.modules, "xacro", xacro)
-    monkeypatch.delitem(sys.modules, HELPER, raising=False)
+    # Made on stand-ins: afterwards nobody is to find it.
+    monkeypatch.setitem(sys.modules, HELPER, None)
+    del sys.modules[HELPER]
+    helper = importlib.import_module(HELPER)
+    helper.ParameterValue = Text
     spec = importlib.util.spec_from_file_location(f"{name}_launch", path)
     loaded = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(loaded)
-    # Made on stand-ins: nobody else is to find it.
-    monkeypatch.setitem(sys.modules, HELPER, sys.modules[HELPER])
     loaded.Transition = SimpleNamespace(TRANSITION_CONFIGURE=CONFIGURE, TRANSITION_ACTIVATE=ACTIVATE)
     loaded.matches_action = lambda node: node
     loaded.get_package_share_directory = lambda package: f"/share/{package}"
@@ -103,6 +113,12 @@ def started(launch_file, **values):
     return opaque.function(SimpleNamespace(launch_configurations=defaults | values))
 
 
+def exited(on_exit, returncode=0, shutting_down=False):
+    """What is done when a process has ended."""
+    event = SimpleNamespace(returncode=returncode, process_name="that process")
+    return on_exit(event, SimpleNamespace(is_shutdown=shutting_down))
+
+
 def handlers(actions, kind):
     """The event handlers of a class of that name."""
     found = [action.arguments[0] for action in named(actions, "RegisterEventHandler")]
@@ -124,5 +140,5 @@ def course(actions):
     (first,) = firsts
     steps = [first]
     while (handler := following.get(id(steps[-1]))) is not None:
-        steps.append(handler.on_exit(SimpleNamespace(returncode=0, process_name="step"), None))
+        steps.append(exited(handler.on_exit))
     return steps

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-from types import SimpleNamespace
 
 import pytest
-from launch_files import ACTIVATE, CONFIGURE, PACKAGE, declared, handlers, load, named, started
+from launch_files import ACTIVATE, CONFIGURE, PACKAGE, declared, exited, handlers, load, named, started
 
 from impact_control.graph import Shape, describe_graph
 from impact_control.scenario import load_scenario, scenario_from_text
@@ -92,7 +91,7 @@ def walk(actions, returncode=0):
         elif type(emission).__name__ == "Node":
             course.append((emission.executable, *emission.keywords["arguments"]))
             (handler,) = (handler for handler in exits if handler.target_action is emission)
-            emitted = [handler.on_exit(SimpleNamespace(returncode=returncode, process_name="spawner"), None)]
+            emitted = [exited(handler.on_exit, returncode)]
         else:
             return [*course, emission]
     return course
@@ -116,7 +115,7 @@ def test_the_effort_controller_is_activated_between_configuring_and_activating(l
     assert walk(actions) == expected + [(name, ACTIVATE) for name in names]
     *course, end = walk(actions, returncode=1)
     assert course == expected
-    assert type(end).__name__ == "Shutdown" and "spawner" in end.reason
+    assert type(end).__name__ == "Shutdown" and "that process ended with 1" in end.reason
 
 
 def test_only_a_simulator_behind_ros2_control_is_remapped(launch_file):
@@ -131,9 +130,10 @@ def test_the_end_of_one_node_ends_all_and_says_which(launch_file):
     exits = handlers(actions, "OnProcessExit")
     assert [handler.target_action for handler in exits] == nodes
     for node, handler in zip(nodes, exits, strict=True):
-        (shutdown,) = handler.on_exit
+        shutdown = exited(handler.on_exit)
         assert type(shutdown).__name__ == "Shutdown"
         assert node.name in shutdown.reason
+        assert exited(handler.on_exit, shutting_down=True) is None
     failures = [h for h in handlers(actions, "OnStateTransition") if type(h.entities[0]).__name__ == "Shutdown"]
     for node in nodes:
         ends = {(h.start_state, h.goal_state) for h in failures if h.target_lifecycle_node is node}

@@ -5,11 +5,23 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
-from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
-from launch_files import DIRECTORY, PACKAGE, ROOT, course, declared, handlers, includes, load, named, started
+from launch_files import (
+    DIRECTORY,
+    PACKAGE,
+    ROOT,
+    Text,
+    course,
+    declared,
+    exited,
+    handlers,
+    includes,
+    load,
+    named,
+    started,
+)
 from ruamel.yaml import YAML
 
 from impact_control.errors import ImpactControlError, InvalidInputError
@@ -194,11 +206,25 @@ def test_each_step_waits_for_the_good_end_of_the_one_before(monkeypatch, name, s
     exits = handlers(actions, "OnProcessExit")
     assert [handler.target_action for handler in exits] == processes
     for handler in exits:
-        end = handler.on_exit(SimpleNamespace(returncode=1, process_name="this one"), None)
-        assert type(end).__name__ == "Shutdown" and "this one" in end.reason
+        end = exited(handler.on_exit, returncode=1)
+        assert type(end).__name__ == "Shutdown" and "that process" in end.reason
+        # Everything ends already: nothing further starts.
+        assert exited(handler.on_exit, shutting_down=True) is None
     # Handlers are there before the process is.
     kinds = [type(action).__name__ for action in actions]
     assert actions.index(processes[0]) > max(i for i, kind in enumerate(kinds) if kind == "RegisterEventHandler")
+
+
+@side
+def test_texts_among_the_parameters_are_marked_as_texts(monkeypatch, name):
+    own, graph, _ = all_started(monkeypatch, name, record="bag", use_rviz="true")
+    texts = 0
+    for process in (*named(own, "Node"), *named(graph, "LifecycleNode")):
+        mappings = (given for given in process.keywords.get("parameters", ()) if isinstance(given, dict))
+        for value in (value for mapping in mappings for value in mapping.values() if isinstance(value, str)):
+            assert isinstance(value, Text), value
+            texts += 1
+    assert texts > 3
 
 
 def test_nothing_waits_for_a_time():
@@ -260,7 +286,8 @@ def test_the_arm_is_asked_at_its_address(monkeypatch):
     assert launch_file.xacro_asked[0][1]["robot_ip"] == "10.0.0.7"
     (process,) = (node for node in named(actions, "Node") if node.executable == "ros2_control_node")
     assert process.parameters[-1] == {"robot_type": "fr3", "arm_prefix": "left"}
-    assert type(process.on_exit).__name__ == "Shutdown"
+    assert type(exited(process.on_exit)).__name__ == "Shutdown"
+    assert exited(process.on_exit, shutting_down=True) is None
 
 
 def test_other_thresholds_may_be_given(monkeypatch):

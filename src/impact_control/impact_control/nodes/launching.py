@@ -6,7 +6,7 @@ Imported by launch files only: `launch` comes with a ROS installation.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, Regi
 from launch.event_handlers import OnProcessExit
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
 
 from impact_control.robot_side import (
     ARGUMENTS,
@@ -49,6 +50,14 @@ def declare(*names: str) -> list[Any]:
     ]
 
 
+def parameters(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters of a node with its texts marked as such: others are taken for YAML, and a text may look so."""
+    return {
+        name: ParameterValue(value, value_type=str) if isinstance(value, str) else value
+        for name, value in values.items()
+    }
+
+
 def chosen_scenario(value: dict[str, str]) -> tuple[Scenario, str]:
     """Return the scenario that the arguments `scenario` and `robot_type` choose, and what to call it before a node."""
     scenario = scenario_of(value["scenario"], value["robot_type"])
@@ -77,20 +86,23 @@ def state_publisher(scenario: Scenario, side: str, namespace: str, arm_prefix: s
         package="robot_state_publisher",
         executable="robot_state_publisher",
         namespace=namespace,
-        parameters=[{"robot_description": description, **frames}],
+        parameters=[parameters({"robot_description": description, **frames})],
         output="both",
     )
 
 
-def controller_manager(namespace: str, parameters: Sequence[Any]) -> Any:
-    """Return the process of ros2_control. It takes the description from the topic; without it nothing goes on."""
+def controller_manager(namespace: str, *given: Any) -> Any:
+    """Return the process of ros2_control with these parameters: files, or mappings.
+
+    It takes the description from the topic; without it nothing goes on.
+    """
     return Node(
         package="controller_manager",
         executable="ros2_control_node",
         namespace=namespace,
-        parameters=list(parameters),
+        parameters=list(given),
         output="both",
-        on_exit=Shutdown(reason="the controller manager ended"),
+        on_exit=end_with("the controller manager"),
     )
 
 
@@ -140,11 +152,20 @@ def when_done(process: Any, then: Any) -> Any:
     """Return the handler that does `then` when a process ends with 0, and ends everything when it ends otherwise."""
 
     def on_exit(event: Any, context: Any) -> Any:
-        if event.returncode == 0:
-            return then
-        return Shutdown(reason=f"{event.process_name} ended with {event.returncode}")
+        if context.is_shutdown:
+            return None
+        return then if event.returncode == 0 else Shutdown(reason=f"{event.process_name} ended with {event.returncode}")
 
     return RegisterEventHandler(OnProcessExit(target_action=process, on_exit=on_exit))
+
+
+def end_with(name: str) -> Callable[[Any, Any], Any]:
+    """Return what ends everything when a process ends that should not, and nothing when everything ends anyway."""
+
+    def on_exit(event: Any, context: Any) -> Any:
+        return None if context.is_shutdown else Shutdown(reason=f"{name} ended")
+
+    return on_exit
 
 
 def broadcaster(namespace: str) -> Any:

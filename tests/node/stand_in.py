@@ -1,0 +1,62 @@
+"""A process in the place of one that is not installed, for launches in tests: says that it started, and ends or stays.
+
+Its name is that of the executable it stands for. It appends lines to the file `STAND_IN_LOG`. Processes that end do so
+at once, with 1 if `STAND_IN_FAILS` names them; ours become lifecycle nodes that do nothing; the others stay.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from pathlib import Path
+
+ENDING = ("spawner", "create", "collision_behavior")
+LIFECYCLE = ("simulator", "recorder", "predictor", "loop", "detector", "classifier", "controller")
+
+
+def note(*words):
+    """Append a line to the log."""
+    with open(os.environ["STAND_IN_LOG"], "a") as log:
+        log.write(" ".join(words) + "\n")
+
+
+def live():
+    """Be a lifecycle node that notes its transitions, until interrupted."""
+    import rclpy
+    from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
+
+    class Node(LifecycleNode):
+        def on_configure(self, state):
+            note("configure", self.get_fully_qualified_name())
+            return TransitionCallbackReturn.SUCCESS
+
+        def on_activate(self, state):
+            note("activate", self.get_fully_qualified_name())
+            return TransitionCallbackReturn.SUCCESS
+
+    rclpy.init()
+    node = Node("stand_in", automatically_declare_parameters_from_overrides=True)
+    for name, parameter in sorted(node.get_parameters_by_prefix("").items()):
+        note("parameter", node.get_fully_qualified_name(), name, repr(parameter.value)[:200])
+    with contextlib.suppress(KeyboardInterrupt, rclpy.executors.ExternalShutdownException):
+        rclpy.spin(node)
+
+
+def main():
+    """Entry point of the process."""
+    name = Path(sys.argv[0]).name
+    words = [word for word in sys.argv[1:] if not word.startswith("/tmp/")]
+    note("start", name, *words)
+    if name in ENDING:
+        return int(name == os.environ.get("STAND_IN_FAILS"))
+    if name in LIFECYCLE:
+        live()
+    else:
+        signal.sigwait({signal.SIGINT, signal.SIGTERM})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,142 @@
+"""The launch files under the real `launch`, where that is installed, with stand-ins for every process they start."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = [
+    pytest.mark.wall_clock,
+    # A directory of that name, as `launch` of this repository, is no package.
+    pytest.mark.skipif(importlib.util.find_spec("launch_ros") is None, reason="`launch` comes with a ROS installation"),
+]
+
+ROOT = Path(__file__).resolve().parents[2]
+EXECUTABLES = {
+    "impact_control": ("simulator", "recorder", "predictor", "loop", "collision_behavior"),
+    "controller_manager": ("ros2_control_node", "spawner"),
+    "robot_state_publisher": ("robot_state_publisher",),
+    "ros_gz_sim": ("create",),
+    "ros_gz_bridge": ("parameter_bridge",),
+    "rviz2": ("rviz2",),
+}
+GAZEBO = """
+from launch import LaunchDescription
+def generate_launch_description():
+    return LaunchDescription([])
+"""
+LAUNCH = """
+import sys
+from launch import LaunchService
+from launch.actions import IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch import LaunchDescription
+file, *arguments = sys.argv[1:]
+given = [argument.split(":=") for argument in arguments]
+service = LaunchService()
+source = PythonLaunchDescriptionSource(file)
+service.include_launch_description(LaunchDescription([IncludeLaunchDescription(source, launch_arguments=given)]))
+sys.exit(service.run())
+"""
+
+
+@pytest.fixture
+def prefix(tmp_path):
+    """An ament prefix in which every package has stand-ins for its executables."""
+    prefix = tmp_path / "prefix"
+    index = prefix / "share" / "ament_index" / "resource_index" / "packages"
+    index.mkdir(parents=True)
+    code = (Path(__file__).parent / "stand_in.py").read_text()
+    for package, executables in EXECUTABLES.items():
+        (index / package).touch()
+        (prefix / "lib" / package).mkdir(parents=True)
+        for executable in executables:
+            path = prefix / "lib" / package / executable
+            path.write_text(f"#!{sys.executable}\n{code}")
+            path.chmod(0o755)
+    gazebo = prefix / "share" / "ros_gz_sim" / "launch"
+    gazebo.mkdir(parents=True)
+    (gazebo / "gz_sim.launch.py").write_text(textwrap.dedent(GAZEBO))
+    return prefix
+
+
+def run(prefix, name, *arguments, last="activate /left/impact_loop", fails=""):
+    """Launch a file until a line is in the log, then interrupt it; return the log's lines and the exit code."""
+    log = prefix.parent / "log"
+    log.touch()
+    places = [str(prefix), *filter(None, [os.environ.get("AMENT_PREFIX_PATH")])]
+    environment = {
+        **os.environ,
+        "AMENT_PREFIX_PATH": os.pathsep.join(places),
+        "STAND_IN_LOG": str(log),
+        "STAND_IN_FAILS": fails,
+    }
+    command = [sys.executable, "-c", LAUNCH, str(ROOT / "launch" / f"{name}.launch.py"), "namespace:=left", *arguments]
+    # Not from the repository, whose directory `launch` would be taken for the package.
+    launch = subprocess.Popen(command, env=environment, cwd=prefix, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    end = time.monotonic() + 60.0
+    while last not in log.read_text() and launch.poll() is None and time.monotonic() < end:
+        time.sleep(0.05)
+    if launch.poll() is None:
+        launch.send_signal(2)
+    output, _ = launch.communicate(timeout=30.0)
+    lines = log.read_text().splitlines()
+    assert last in "\n".join(lines) or fails, output.decode(errors="replace")
+    return lines, output.decode(errors="replace")
+
+
+def order(lines, *wanted):
+    """The lines that begin with one of the wanted words, without what comes after the second word."""
+    return [" ".join(line.split()[:3]) for line in lines if line.startswith(wanted)]
+
+
+@pytest.mark.parametrize(
+    ("name", "before"),
+    [
+        ("sim", []),
+        ("mock", ["joint_state_broadcaster"]),
+        ("gazebo", ["joint_state_broadcaster"]),
+        ("franka", ["joint_state_broadcaster", "franka_robot_state_broadcaster"]),
+    ],
+)
+def test_controllers_and_nodes_come_up_in_order(prefix, name, before):
+    lines, output = run(prefix, name)
+    nodes = [line.split()[1] for line in lines if line.startswith("configure")]
+    spawned = [f"start spawner {controller}" for controller in before]
+    effort = ["start spawner effort_controller"] if before else []
+    assert order(lines, "start spawner", "configure", "activate") == [
+        *spawned,
+        *(f"configure {node}" for node in nodes),
+        *effort,
+        *(f"activate {node}" for node in nodes),
+    ]
+    assert set(nodes) >= {"/left/predictor", "/left/impact_loop"}
+    assert ("/left/simulator" in nodes) == (name in ("sim", "mock"))
+    assert "Traceback" not in output and "Caught exception" not in output
+
+
+def test_texts_reach_the_nodes_as_they_are(prefix, tmp_path):
+    lines, _ = run(prefix, "mock", "robot_type:=fr3", f"record:={tmp_path / 'bag'}")
+    found = {tuple(line.split()[1:3]): line for line in lines if line.startswith("parameter")}
+    assert "'actual_environment:" in found["/left/recorder", "scenario_yaml"]
+    assert "tabletop.yaml" in found["/left/impact_loop", "scenario"]
+    assert found["/left/simulator", "ros2_control"].endswith("True")
+    (simulator,) = (line for line in lines if line.startswith("start simulator"))
+    assert "joint_states:=robot/joint_states" in simulator
+    assert "effort_controller/commands:=robot/joint_commands" in simulator
+
+
+@pytest.mark.parametrize(
+    ("step", "name"), [("collision_behavior", "franka"), ("spawner", "mock"), ("create", "gazebo")]
+)
+def test_a_step_that_fails_ends_everything_before_our_nodes_start(prefix, step, name):
+    lines, output = run(prefix, name, fails=step)
+    assert not order(lines, "start loop", "configure", "activate")
+    assert f"{step}-" in output and "exit code 1" in output
