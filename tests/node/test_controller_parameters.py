@@ -30,10 +30,10 @@ def read(name, node, namespace):
 def test_manager_and_controllers_find_theirs_in_any_namespace(robot, namespace):
     manager = read(robot, "controller_manager", namespace)
     assert manager["update_rate"] == 1000 and manager["enforce_command_limits"] is False
-    assert manager["effort_controller.type"] == "forward_command_controller/ForwardCommandController"
+    assert manager["effort_controller.type"] == "effort_controllers/JointGroupEffortController"
     joints = [f"{robot}_joint{i}" for i in range(1, 8)]
     effort = read(robot, "effort_controller", namespace)
-    assert list(effort["joints"]) == joints and effort["interface_name"] == "effort"
+    assert list(effort["joints"]) == joints
     states = read(robot, "joint_state_broadcaster", namespace)
     assert list(states["joints"]) == joints and list(states["interfaces"]) == ["position", "velocity", "effort"]
 

@@ -147,10 +147,10 @@ def check_controllers(path: Path, joint_names: tuple[str, ...], period: float) -
     content = YAML(typ="safe").load(path)
     needed = {
         ("controller_manager", "update_rate"): round(1.0 / period),
+        ("controller_manager", EFFORT_CONTROLLER): {"type": "effort_controllers/JointGroupEffortController"},
         (JOINT_STATE_BROADCASTER, "joints"): list(joint_names),
         (JOINT_STATE_BROADCASTER, "interfaces"): ["position", "velocity", "effort"],
         (EFFORT_CONTROLLER, "joints"): list(joint_names),
-        (EFFORT_CONTROLLER, "interface_name"): "effort",
     }
     for (node, parameter), value in needed.items():
         found = content.get(f"/**/{node}", {}).get("ros__parameters", {}).get(parameter)
