@@ -345,6 +345,18 @@ def test_controllers_that_do_not_fit_are_refused_with_what_is_needed(tmp_path, o
         check_controllers(CONTROLLERS / "panda.yaml", names[::-1], 0.001)
 
 
+def test_descriptions_are_well_formed_and_find_what_they_include():
+    files = sorted((PACKAGE / "urdf").glob("*.xacro"))
+    included = set()
+    for file in files:
+        for include in ElementTree.parse(file).iter("{http://www.ros.org/wiki/xacro}include"):
+            name = include.get("filename")
+            # The URDF of the robot follows from the arguments.
+            assert "$" in name or (file.parent / name).is_file(), f"{file.name}: {name}"
+            included.add(name)
+    assert {file.name for file in files} - included == {"arm.urdf.xacro"}
+
+
 def test_parameter_files_have_no_aliases():
     # The parser of ROS parameter files does not know them.
     for file in CONTROLLERS.glob("*.yaml"):
