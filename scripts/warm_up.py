@@ -1,6 +1,6 @@
 """Fill the caches that would make the first run slow: byte code, fonts, compiled kernels.
 
-Imports every module of the package and walks once through the simulated arm and through the control loop with its
+Imports the modules of the package and walks once through the simulated arm and through the control loop with its
 impact map, side by side, because compiling is most of the work.
 """
 
@@ -16,6 +16,9 @@ from impact_control.pipeline import warm_up
 from impact_control.robots import load_robot
 from impact_control.scenario import load_scenario
 from impact_control.simulation.build import build_simulation
+
+FOR_LAUNCH_FILES = "impact_control.nodes.launching"
+"""Needs `launch`, which comes with a ROS installation only."""
 
 
 def simulate() -> None:
@@ -35,7 +38,8 @@ def control() -> None:
 def main() -> None:
     """Import and run everything once."""
     for module in pkgutil.walk_packages(impact_control.__path__, "impact_control."):
-        importlib.import_module(module.name)
+        if module.name != FOR_LAUNCH_FILES:
+            importlib.import_module(module.name)
     with ProcessPoolExecutor() as pool:
         for walk in [pool.submit(simulate), pool.submit(control)]:
             walk.result()
