@@ -254,7 +254,7 @@ def test_only_truth_values_are_flags(key: str, value: object) -> None:
         ("simulation.largest_step", "2 ms", "at most 0.001 s"),
         ("simulation.seed", -1, "from 0 to"),
         ("reaction.on_unexpected_impact", "flee", "one of stop, continue"),
-        ("robot.model", "pandar", "one of panda"),
+        ("robot.model", "pandar", "one of fr3, panda"),
         ("robot.end_effector", "hammer", "plate, sphere"),
         ("robot.motor_inertia", "secret", "van_steen_2024, rey_arias_2024"),
         ("robot", "panda", "section"),

@@ -65,6 +65,19 @@ class Caller:
             raise
         return future.result()
 
+    def call_until_answered(self, kind: type, name: str, request: Any, patience: float = CALL_PATIENCE) -> Any:
+        """Call a service that may be asked more than once, and return its answer.
+
+        Whoever has only just been found may lose a request, or an answer.
+        """
+        end = time.monotonic() + patience
+        while True:
+            try:
+                return self.call(kind, name, request, ANSWER_PATIENCE)
+            except NoAnswerError:
+                if time.monotonic() > end:
+                    raise NoAnswerError(f"service {name} did not answer within {patience:g} s") from None
+
     def await_node(self, node: str) -> None:
         """Wait until a lifecycle node answers, and so has found us too: answers to strangers get lost."""
         self._client(ChangeState, f"{node}/change_state")

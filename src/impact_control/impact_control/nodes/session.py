@@ -184,7 +184,7 @@ class Session:
                 self._change(name, Transition.TRANSITION_DEACTIVATE)
         for name in self._names(Duty.ROBOT):
             self.set_parameters(name, scenario=scenario, seed=-1 if seed is None else seed)
-        answer = self._caller.call(Trigger, topics.RESET, Trigger.Request())
+        answer = self._caller.call_until_answered(Trigger, topics.RESET, Trigger.Request())
         if not answer.success:
             raise GraphError(f"the simulator refused to reset: {answer.message}")
         for name in self._names(Duty.LOOP):
@@ -194,7 +194,7 @@ class Session:
 
     def pause(self, paused: bool) -> None:
         """Stop or continue the simulator's clock."""
-        self._caller.call(SetBool, topics.PAUSE, SetBool.Request(data=paused))
+        self._caller.call_until_answered(SetBool, topics.PAUSE, SetBool.Request(data=paused))
 
     @property
     def _lockstep(self) -> bool:
@@ -293,7 +293,7 @@ class Session:
         request = SetParameters.Request(
             parameters=[Parameter(name=key, value=_parameter_value(value)) for key, value in values.items()]
         )
-        answer = self._caller.call(SetParameters, f"{node}/set_parameters", request)
+        answer = self._caller.call_until_answered(SetParameters, f"{node}/set_parameters", request)
         for outcome, key in zip(answer.results, values, strict=True):
             if not outcome.successful:
                 raise GraphError(f"{node} refused {key} = {values[key]!r}: {outcome.reason}")
