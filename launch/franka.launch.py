@@ -6,26 +6,22 @@ configured, then the effort controller is activated, then our nodes, which hold 
 begin. Not tried on hardware.
 """
 
-from launch.actions import OpaqueFunction
 from launch_ros.actions import Node
 
 from impact_control.nodes.launching import (
-    COMMON,
+    RobotSide,
     broadcaster,
-    chosen_scenario,
     controller_manager,
-    declare,
-    include_graph,
+    describe_launch,
     one_after_another,
     parameters,
-    place,
     spawner,
     state_publisher,
     viewer,
 )
 from impact_control.robot_side import ROBOT_STATE_BROADCASTER, controllers_file
 from impact_control.scenario import config_directory, robot_of
-from launch import LaunchContext, LaunchDescription
+from launch import LaunchDescription
 
 OWN = ("robot_ip", "collision_behavior")
 PASSED_ON = ("shape", "record")
@@ -33,35 +29,25 @@ PASSED_ON = ("shape", "record")
 
 def generate_launch_description() -> LaunchDescription:
     """Declare the arguments; what is started follows from their values."""
-    return LaunchDescription([*declare(*COMMON, *OWN, *PASSED_ON), OpaqueFunction(function=actions)])
+    return describe_launch(start, OWN, PASSED_ON)
 
 
-def actions(context: LaunchContext) -> list:
+def start(side: RobotSide) -> list:
     """Return the controller manager of the arm and what comes after it."""
-    value = context.launch_configurations
-    namespace, prefix = place(value)
-    scenario, name = chosen_scenario(value)
     controllers = config_directory() / "controllers"
     # For the robot state broadcaster, which finds the arm by them.
-    arm = parameters({"robot_type": robot_of(scenario.robot).name, "arm_prefix": prefix})
+    arm = parameters({"robot_type": robot_of(side.scenario.robot).name, "arm_prefix": side.prefix})
     thresholds = Node(
         package="impact_control",
         executable="collision_behavior",
-        namespace=namespace,
-        parameters=[value["collision_behavior"] or str(controllers / "collision_behavior.yaml")],
+        namespace=side.namespace,
+        parameters=[side.value["collision_behavior"] or str(controllers / "collision_behavior.yaml")],
         output="both",
     )
-    graph = include_graph(
-        scenario=name,
-        namespace=namespace,
-        simulate="false",
-        ros2_control="true",
-        **{argument: value[argument] for argument in PASSED_ON},
-    )
-    steps = [broadcaster(namespace), spawner(ROBOT_STATE_BROADCASTER, namespace), thresholds]
+    steps = [broadcaster(side.namespace), spawner(ROBOT_STATE_BROADCASTER, side.namespace), thresholds]
     return [
-        state_publisher(scenario, "franka", namespace, prefix, robot_ip=value["robot_ip"]),
-        controller_manager(namespace, str(controllers_file(scenario)), str(controllers / "franka.yaml"), arm),
-        *viewer(value, scenario),
-        *one_after_another(steps, graph),
+        state_publisher(side, "franka", robot_ip=side.value["robot_ip"]),
+        controller_manager(side.namespace, str(controllers_file(side.scenario)), str(controllers / "franka.yaml"), arm),
+        *viewer(side),
+        *one_after_another(steps, side.graph(simulate="false", ros2_control="true")),
     ]

@@ -9,25 +9,22 @@ import tempfile
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
-from launch.actions import IncludeLaunchDescription, OpaqueFunction
+from launch.actions import IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_ros.actions import Node
 
 from impact_control.gazebo_world import gazebo_world
 from impact_control.nodes.launching import (
-    COMMON,
+    RobotSide,
     broadcaster,
-    chosen_scenario,
-    declare,
-    include_graph,
+    describe_launch,
     one_after_another,
-    place,
     state_publisher,
     viewer,
 )
 from impact_control.robot_side import controllers_file
 from impact_control.scenario import robot_of
-from launch import LaunchContext, LaunchDescription
+from launch import LaunchDescription
 
 OWN = ("gui",)
 PASSED_ON = ("shape", "record")
@@ -36,36 +33,25 @@ CLOCK = "/clock@rosgraph_msgs/msg/Clock[gz.msgs.Clock"
 
 def generate_launch_description() -> LaunchDescription:
     """Declare the arguments; what is started follows from their values."""
-    return LaunchDescription([*declare(*COMMON, *OWN, *PASSED_ON), OpaqueFunction(function=actions)])
+    return describe_launch(start, OWN, PASSED_ON)
 
 
-def actions(context: LaunchContext) -> list:
+def start(side: RobotSide) -> list:
     """Return Gazebo with the arm in it, and what comes after it."""
-    value = context.launch_configurations
-    namespace, prefix = place(value)
-    scenario, name = chosen_scenario(value)
-    controllers = str(controllers_file(scenario))
     arm = Node(
         package="ros_gz_sim",
         executable="create",
-        namespace=namespace,
-        arguments=["-topic", "robot_description", "-name", robot_of(scenario.robot).name],
+        namespace=side.namespace,
+        arguments=["-topic", "robot_description", "-name", robot_of(side.scenario.robot).name],
         output="both",
     )
     clock = Node(package="ros_gz_bridge", executable="parameter_bridge", arguments=[CLOCK], output="both")
-    graph = include_graph(
-        scenario=name,
-        namespace=namespace,
-        simulate="false",
-        ros2_control="true",
-        **{argument: value[argument] for argument in PASSED_ON},
-    )
     return [
-        simulation(gazebo_world(scenario), value["gui"] == "true"),
+        simulation(gazebo_world(side.scenario), side.value["gui"] == "true"),
         clock,
-        state_publisher(scenario, "gazebo", namespace, prefix, controllers=controllers),
-        *viewer(value, scenario),
-        *one_after_another([arm, broadcaster(namespace)], graph),
+        state_publisher(side, "gazebo", controllers=str(controllers_file(side.scenario))),
+        *viewer(side),
+        *one_after_another([arm, broadcaster(side.namespace)], side.graph(simulate="false", ros2_control="true")),
     ]
 
 

@@ -5,22 +5,17 @@ checks, mock hardware that does not move. The joint state broadcaster comes firs
 the effort controller is activated, then our nodes.
 """
 
-from launch.actions import OpaqueFunction
-
 from impact_control.nodes.launching import (
-    COMMON,
+    RobotSide,
     broadcaster,
-    chosen_scenario,
     controller_manager,
-    declare,
-    include_graph,
+    describe_launch,
     one_after_another,
-    place,
     state_publisher,
     viewer,
 )
 from impact_control.robot_side import controllers_file
-from launch import LaunchContext, LaunchDescription
+from launch import LaunchDescription
 
 OWN = ("hardware",)
 PASSED_ON = ("shape", "seed", "record")
@@ -28,27 +23,17 @@ PASSED_ON = ("shape", "seed", "record")
 
 def generate_launch_description() -> LaunchDescription:
     """Declare the arguments; what is started follows from their values."""
-    return LaunchDescription([*declare(*COMMON, *OWN, *PASSED_ON), OpaqueFunction(function=actions)])
+    return describe_launch(start, OWN, PASSED_ON)
 
 
-def actions(context: LaunchContext) -> list:
+def start(side: RobotSide) -> list:
     """Return the controller manager and what comes after it."""
-    value = context.launch_configurations
-    namespace, prefix = place(value)
-    scenario, name = chosen_scenario(value)
-    simulated = value["hardware"] == "simulated"
-    graph = include_graph(
-        scenario=name,
-        namespace=namespace,
-        simulate=str(simulated).lower(),
-        ros2_control="true",
-        # The clock of a controller manager is that of the wall.
-        real_time_factor="1.0",
-        **{argument: value[argument] for argument in PASSED_ON},
-    )
+    simulated = side.value["hardware"] == "simulated"
+    # The clock of a controller manager is that of the wall.
+    graph = side.graph(simulate=str(simulated).lower(), ros2_control="true", real_time_factor="1.0")
     return [
-        state_publisher(scenario, "topics" if simulated else "mock", namespace, prefix),
-        controller_manager(namespace, str(controllers_file(scenario))),
-        *viewer(value, scenario),
-        *one_after_another([broadcaster(namespace)], graph),
+        state_publisher(side, "topics" if simulated else "mock"),
+        controller_manager(side.namespace, str(controllers_file(side.scenario))),
+        *viewer(side),
+        *one_after_another([broadcaster(side.namespace)], graph),
     ]

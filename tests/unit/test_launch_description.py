@@ -7,13 +7,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pinocchio as pin
 import pytest
+import xacro
 
 from impact_control.errors import InvalidInputError
 from impact_control.robot_side import SIDES, urdf_directory, xacro_arguments
 from impact_control.robots import load_robot
 from impact_control.scenario import load_scenario, robot_of
-
-xacro = pytest.importorskip("xacro")
 
 PLUGINS = {
     "topics": "topic_based_ros2_control/TopicBasedSystem",

@@ -7,11 +7,18 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, RegisterEventHandler, Shutdown
+from launch.actions import (
+    DeclareLaunchArgument,
+    IncludeLaunchDescription,
+    OpaqueFunction,
+    RegisterEventHandler,
+    Shutdown,
+)
 from launch.event_handlers import OnProcessExit
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_ros.actions import Node
@@ -27,14 +34,61 @@ from impact_control.robot_side import (
     xacro_arguments,
 )
 from impact_control.scenario import Scenario, config_directory, robot_of
+from launch import LaunchContext, LaunchDescription
 
 COMMON = ("scenario", "robot_type", "arm_prefix", "namespace", "use_rviz")
 """Arguments of every robot side."""
 
 
-def place(value: dict[str, str]) -> tuple[str, str]:
-    """Return the namespace and the prefix of an arm; the namespace is the prefix unless the arguments say another."""
-    return value["namespace"] or value["arm_prefix"], value["arm_prefix"]
+class RobotSide:
+    """What a launch file starts from: the values of its arguments, and what follows from them.
+
+    `namespace` is the prefix of the arm unless the arguments say another. `scenario` and `scenario_name` are those
+    that the arguments `scenario` and `robot_type` choose; the name is what to tell a node.
+    """
+
+    def __init__(self, value: Mapping[str, str], passed_on: Sequence[str]) -> None:
+        self.value = value
+        self.prefix = value["arm_prefix"]
+        self.namespace = value["namespace"] or self.prefix
+        self._passed_on = passed_on
+
+    @cached_property
+    def scenario(self) -> Scenario:
+        """The scenario of one arm; a scene is refused."""
+        return scenario_of(self.value["scenario"], self.value["robot_type"])
+
+    @cached_property
+    def scenario_name(self) -> str:
+        """The name as given, or the file of a scenario whose robot is another than its own."""
+        if not self.value["robot_type"]:
+            return self.value["scenario"]
+        return scenario_file(self.scenario, Path(tempfile.mkdtemp(prefix="impact_control_")))
+
+    def graph(self, **more: str) -> Any:
+        """Return the include of our own nodes, with these arguments beside those that are passed on."""
+        passed_on = {argument: self.value[argument] for argument in self._passed_on}
+        return IncludeLaunchDescription(
+            PythonLaunchDescriptionSource(str(config_directory().parent / "launch" / "graph.launch.py")),
+            launch_arguments={
+                "scenario": self.scenario_name,
+                "namespace": self.namespace,
+                **passed_on,
+                **more,
+            }.items(),
+        )
+
+
+def describe_launch(start: Callable[[RobotSide], list[Any]], own: Sequence[str], passed_on: Sequence[str]) -> Any:
+    """Return the description of a launch: arguments are declared; what `start` returns follows from their values.
+
+    own: arguments of this robot side beside the common ones; passed_on: those that go on to our nodes.
+    """
+
+    def actions(context: LaunchContext) -> list[Any]:
+        return start(RobotSide(context.launch_configurations, passed_on))
+
+    return LaunchDescription([*declare(*COMMON, *own, *passed_on), OpaqueFunction(function=actions)])
 
 
 def declare(*names: str) -> list[Any]:
@@ -58,34 +112,20 @@ def parameters(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def chosen_scenario(value: dict[str, str]) -> tuple[Scenario, str]:
-    """Return the scenario that the arguments `scenario` and `robot_type` choose, and what to call it before a node."""
-    scenario = scenario_of(value["scenario"], value["robot_type"])
-    if not value["robot_type"]:
-        return scenario, value["scenario"]
-    return scenario, scenario_file(scenario, Path(tempfile.mkdtemp(prefix="impact_control_")))
-
-
-def include_graph(**arguments: str) -> Any:
-    """Return the include of our own nodes."""
-    path = config_directory().parent / "launch" / "graph.launch.py"
-    return IncludeLaunchDescription(PythonLaunchDescriptionSource(str(path)), launch_arguments=arguments.items())
-
-
-def state_publisher(scenario: Scenario, side: str, namespace: str, arm_prefix: str, **more: str) -> Any:
+def state_publisher(side: RobotSide, kind: str, **more: str) -> Any:
     """Return the process that publishes the description of the arm, which a controller manager waits for, and frames.
 
-    more: arguments of the description that the side needs.
+    kind: which of `robot_side.SIDES`; more: arguments of the description that this kind needs.
     """
     import xacro
 
-    mappings = xacro_arguments(scenario, side, namespace=namespace, arm_prefix=arm_prefix, **more)
+    mappings = xacro_arguments(side.scenario, kind, namespace=side.namespace, arm_prefix=side.prefix, **more)
     description = xacro.process_file(str(urdf_directory() / "arm.urdf.xacro"), mappings=mappings).toxml()
-    frames = {"frame_prefix": f"{arm_prefix}_"} if arm_prefix else {}
+    frames = {"frame_prefix": f"{side.prefix}_"} if side.prefix else {}
     return Node(
         package="robot_state_publisher",
         executable="robot_state_publisher",
-        namespace=namespace,
+        namespace=side.namespace,
         parameters=[parameters({"robot_description": description, **frames})],
         output="both",
     )
@@ -120,18 +160,17 @@ def spawner(controller: str, namespace: str) -> Any:
     )
 
 
-def viewer(value: dict[str, str], scenario: Scenario) -> list[Any]:
+def viewer(side: RobotSide) -> list[Any]:
     """Return RViz, showing frames and end-effector as seen from the base of the arm, if `use_rviz` asks for it."""
-    if value["use_rviz"] != "true":
+    if side.value["use_rviz"] != "true":
         return []
-    namespace, prefix = place(value)
-    base = f"{prefix}_" if prefix else ""
-    base += f"{robot_of(scenario.robot).name}_link0"
+    base = f"{side.prefix}_" if side.prefix else ""
+    base += f"{robot_of(side.scenario.robot).name}_link0"
     return [
         Node(
             package="rviz2",
             executable="rviz2",
-            namespace=namespace,
+            namespace=side.namespace,
             arguments=["-d", str(config_directory() / "rviz" / "arm.rviz"), "-f", base],
             output="both",
         )
