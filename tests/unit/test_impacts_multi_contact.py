@@ -186,6 +186,25 @@ def test_a_ball_on_the_ground_sticks_or_slips_as_in_the_textbook(friction, e, sl
         assert e > 0.999
 
 
+@pytest.mark.parametrize("sizes", [(6, 1), (6, 1, 1), (6, 1, 1, 1), (7, 6), (1, 7), (6, 2), (2, 6, 3)])
+def test_contacts_move_as_their_bodies_do(sizes):
+    """Each body hits the one before it; velocities from the definition, body by body."""
+    random = np.random.default_rng(sum(sizes))
+    bodies = {str(i): Body(random_inertia(random, n), random.normal(size=n)) for i, n in enumerate(sizes)}
+    contacts = [
+        Contact(str(i), random.normal(size=(3, n)), UP, 0.2, 0.0, str(i - 1), random.normal(size=(3, sizes[i - 1])))
+        for i, n in enumerate(sizes)
+        if i > 0
+    ]
+    system = assemble(bodies, contacts)
+    for contact, axes, velocity in zip(
+        contacts, system.axes, (system.jacobian @ system.velocity).reshape(-1, 3), strict=True
+    ):
+        own, other = bodies[contact.body].velocity, bodies[contact.other].velocity
+        expected = contact.jacobian @ own - contact.other_jacobian @ other
+        np.testing.assert_allclose(axes.T @ velocity, expected, atol=1e-12)
+
+
 @quick
 @given(seeds)
 def test_independent_contacts_that_stay_closed_are_proper_2_51(seed):

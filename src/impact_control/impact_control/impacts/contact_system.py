@@ -125,7 +125,8 @@ def assemble(bodies: Mapping[str, Body], contacts: Sequence[Contact]) -> Contact
                 raise InvalidInputError(f"other of contact {i}", contact.other, "another body than the first")
             other = jacobian[rows, _degrees_of(contact.other, i, degrees)]
             _write(other, "other_jacobian of contact", i, contact.other_jacobian)
-            np.negative(other, out=other)
+            # Not np.negative: numpy 2.4 gets it wrong for one column of eight.
+            other *= -1.0
         elif contact.other is not None or contact.other_jacobian is not None:
             raise InvalidInputError(f"other of contact {i}", contact.other, "both or none of other and other_jacobian")
         _write(normals[i], "normal of contact", i, contact.normal)
