@@ -72,7 +72,7 @@ def demo(
     if not lockstep and (factor := real_time_factor or sustainable_real_time_factor(len(runs))) != 1.0:
         typer.echo(f"Clock:  ran at {factor:.3g} of real time (--real-time-factor)")
     typer.echo(f"Bag:    {directory / 'bag'}")
-    if any(done.result.outcome is Outcome.FAULT for done in runs.values()):
+    if any(done.result.outcome in (Outcome.FAULT, Outcome.REFUSED) for done in runs.values()):
         raise typer.Exit(1)
 
 

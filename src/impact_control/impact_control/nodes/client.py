@@ -26,6 +26,7 @@ from impact_control.nodes import qos, topics
 from impact_control.nodes.calls import CALL_PATIENCE, Caller
 from impact_control.nodes.messages import set_xyz, xyz
 from impact_control.nodes.session import GraphError, Progress, TaskResult, progress_of, task_result
+from impact_control.pipeline import Outcome
 from impact_control.robots import InertiaModel
 from impact_control.types import Vector
 
@@ -151,14 +152,16 @@ class ImpactClient:
         )
         if not goal.accepted:
             raise GraphError(
-                f"the controller refused scenario {scenario!r}: it runs a task, is in a fault, or does not know the "
-                "scenario for its robot; its log says which"
+                f"the controller refused scenario {scenario!r}: it runs a task, or is in a fault; its log says which"
             )
         try:
-            return task_result(self._await(goal.get_result_async(), timeout, "the end of the task"))
+            result = task_result(self._await(goal.get_result_async(), timeout, "the end of the task"))
         except BaseException:
             self._await(goal.cancel_goal_async(), self._patience, "the cancellation")
             raise
+        if result.outcome is Outcome.REFUSED:
+            raise GraphError(f"the controller refused scenario {scenario!r}: {result.summary}")
+        return result
 
     def wait_for_verdict(self, timeout: float = RUN_PATIENCE) -> ImpactVerdict:
         """Return the verdict on the present task, or on the last one if none runs, once it is decided.

@@ -16,7 +16,7 @@ from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 
-from impact_control.assignment import assigned, plan_arm
+from impact_control.assignment import Assignment, assigned
 from impact_control.control import Mode, ReferenceSpreadingController
 from impact_control.errors import ImpactControlError
 from impact_control.nodes import topics
@@ -99,7 +99,7 @@ class ImpactTaskServer:
         self._goal: ServerGoalHandle | None = None
         self._building = False
         self._built: PreparedTask | str | None = None
-        self._end_reason = ""
+        self._task_refusal = ""
         self._client_node = node
         self._predictor = node.create_client(PredictPostImpact, topics.PREDICT)
         self._server = ActionServer(
@@ -158,32 +158,20 @@ class ImpactTaskServer:
     # ------------------------------------------------------------------ goals
 
     def _on_goal(self, request: ExecuteImpactTask.Goal) -> GoalResponse:
-        refusal = self._refusal(request.scenario)
+        refusal = self._refusal()
         if refusal:
             self._log.error(f"impact task refused: {refusal}")
             return GoalResponse.REJECT
         return GoalResponse.ACCEPT
 
-    def _refusal(self, name: str) -> str:
-        """Why a goal is refused, or nothing."""
+    def _refusal(self) -> str:
+        """Why no goal is accepted now, or nothing. What its scenario asks for is read beside the loop."""
         if not self._open:
             return "the controller is not active"
         if self._goal is not None or self._building:
             return "another task is running"
         if self._controller.mode is Mode.FAULT:
             return f"fault {self._controller.fault.name}; deactivate and activate to clear it"
-        if not name:
-            return ""
-        try:
-            scenario, robot = assigned(name, self._name)
-        except ImpactControlError as error:
-            return str(error)
-        for key in BUILT_IN:
-            here, there = (_entry(one, key) for one in (self._scenario, scenario))
-            if here != there:
-                return f"scenario {scenario.name!r} needs another {key} than this node was configured with"
-        if not stand_alike(robot, self._robot):
-            return f"in scenario {scenario.name!r} the arm stands elsewhere than this node was configured for"
         return ""
 
     def _on_cancel(self, goal: ServerGoalHandle) -> CancelResponse:
@@ -197,7 +185,7 @@ class ImpactTaskServer:
         end keeps the events executor busy all the time.
         """
         self._goal = goal
-        self._end_reason = ""
+        self._task_refusal = ""
         self._building = True
         self._built = None
         # The first message of a kind is slow to send: better now than when the task runs.
@@ -210,11 +198,27 @@ class ImpactTaskServer:
         """Prepare a task, without the loop's real-time priority: the loop goes on holding meanwhile."""
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
         try:
-            plan = plan_arm(request.scenario or self._source, self._name, self._predict)
+            assignment = assigned(request.scenario or self._source, self._name)
+            self._require_what_is_built_in(assignment)
+            plan = assignment.plan(self._predict)
             writer = ClassificationWriter(plan.scenario, len(self._robot.joint_names))
             self._built = PreparedTask(plan, writer, nanoseconds(request.begin))
         except ImpactControlError as error:
-            self._built = f"no reference: {error}"
+            self._built = str(error)
+
+    def _require_what_is_built_in(self, assignment: Assignment) -> None:
+        """Raise ImpactControlError when a task asks for another arm or other parts than this node has."""
+        scenario = assignment.scenario
+        for key in BUILT_IN:
+            here, there = (_entry(one, key) for one in (self._scenario, scenario))
+            if here != there:
+                raise ImpactControlError(
+                    f"scenario {scenario.name!r} needs another {key} than this node was configured with"
+                )
+        if not stand_alike(assignment.robot, self._robot):
+            raise ImpactControlError(
+                f"in scenario {scenario.name!r} the arm stands elsewhere than this node was configured for"
+            )
 
     def _predict(self, q: Vector, dq: Vector, offset: Vector, normal: Vector, friction: float) -> PredictedByService:
         """Ask the predictor service."""
@@ -243,30 +247,38 @@ class ImpactTaskServer:
     def _begin(self, built: PreparedTask | str) -> None:
         self._building = False
         if isinstance(built, str):
-            self._end_goal(built)
+            self._end_goal(refusal=built)
         elif self._goal is not None and self._goal.is_cancel_requested:
             self._end_goal()
-        elif reason := self._arm.start_task(built):
-            self._end_goal(reason)
+        elif refusal := self._arm.start_task(built):
+            self._end_goal(refusal=refusal)
 
-    def _end_goal(self, reason: str = "") -> None:
+    def _end_goal(self, refusal: str = "") -> None:
         goal, self._goal = self._goal, None
         self._building = False
+        if refusal:
+            self._log.error(f"impact task refused: {refusal}")
         if goal is not None:
-            self._end_reason = reason
+            self._task_refusal = refusal
             goal.execute()
 
     def _on_execute(self, goal: ServerGoalHandle) -> ExecuteImpactTask.Result:
         """Report how the task ended."""
-        result = self._result(self._end_reason)
-        end: dict[int, Callable[[], None]] = {int(Outcome.CANCELLED): goal.canceled, int(Outcome.FAULT): goal.abort}
+        result = self._result(self._task_refusal)
+        end: dict[int, Callable[[], None]] = {
+            Outcome.CANCELLED: goal.canceled,
+            Outcome.FAULT: goal.abort,
+            Outcome.REFUSED: goal.abort,
+        }
         end.get(result.outcome, goal.succeed)()
         return result
 
-    def _result(self, reason: str) -> ExecuteImpactTask.Result:
+    def _result(self, refusal: str) -> ExecuteImpactTask.Result:
+        if refusal:
+            return ExecuteImpactTask.Result(outcome=int(Outcome.REFUSED), summary=refusal)
         pipeline, controller = self._pipeline, self._controller
-        outcome = Outcome.FAULT if reason else pipeline.outcome
-        if not reason and not pipeline.finished and outcome is not Outcome.CANCELLED:
+        outcome, reason = pipeline.outcome, ""
+        if not pipeline.finished and outcome is not Outcome.CANCELLED:
             outcome, reason = Outcome.FAULT, "the node was deactivated"
         result = ExecuteImpactTask.Result(
             outcome=int(outcome),

@@ -27,7 +27,6 @@ from impact_control.nodes.partners import Partners
 from impact_control.nodes.writers import ClassificationWriter
 from impact_control.parts import rate_threshold
 from impact_control.pipeline import Pipeline, warm_up
-from impact_control.scenario import Scenario
 
 SWITCH_INTERVAL = 2e-4
 """[s] the thread that builds a reference may keep the interpreter before the loop gets its turn."""
@@ -79,8 +78,8 @@ class LoopNode(LifecycleNode):
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Load the scenario, build the pipeline, open the topics."""
         try:
-            self._scenario: Scenario
-            self._scenario, self._robot = assigned(self._text("scenario"), self._text("arm"))
+            assignment = assigned(self._text("scenario"), self._text("arm"))
+            self._scenario, self._robot = assignment.scenario, assignment.robot
             self._detects, self._classifies, self._controls = (
                 bool(self.get_parameter(part).value) for part in ("detect", "classify", "control")
             )

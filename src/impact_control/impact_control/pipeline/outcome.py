@@ -18,6 +18,7 @@ class Outcome(IntEnum):
     CANCELLED = 4
     FAULT = 5
     UNDECIDED = 6
+    REFUSED = 7
 
 
 def outcome_of(judge: Judge) -> Outcome:
