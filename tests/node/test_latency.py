@@ -12,5 +12,5 @@ def test_both_answer_most_samples():
     assert (ping_pong.name, loop.name) == ("ping_pong", "impact_loop")
     for way in (ping_pong, loop):
         assert way.cycles == 500
-        assert way.missed < 250
+        assert way.own_missed <= way.missed < 250
         assert 0.0 < way.median <= way.high <= way.highest

@@ -12,7 +12,7 @@ from impact_control.nodes import qos, runtime, topics
 
 
 class EchoNode(Node):
-    """Bare rclpy: same messages, same executor, same priority as the loop node."""
+    """Bare rclpy: same messages, same executor, same priority, same core as the loop node."""
 
     def __init__(self) -> None:
         super().__init__("bench_echo")
@@ -26,7 +26,7 @@ class EchoNode(Node):
 
 def main() -> int:
     """Entry point of the process."""
-    return runtime.run(EchoNode, runtime.spin_until_stopped, priority=runtime.LOOP_PRIORITY)
+    return runtime.run(EchoNode, runtime.spin_until_stopped, priority=runtime.LOOP_PRIORITY, cores=runtime.LOOP_CORES)
 
 
 if __name__ == "__main__":

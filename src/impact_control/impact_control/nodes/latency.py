@@ -26,9 +26,11 @@ from impact_control.nodes.inbox import Inbox
 from impact_control.nodes.messages import to_stamp
 from impact_control.nodes.processes import Processes
 from impact_control.nodes.session import GraphError
+from impact_control.nodes.standstill import StandstillWatch, overlap
 from impact_control.references import initial_configuration
 from impact_control.robots import load_robot
 from impact_control.scenario import load_scenario
+from impact_control.types import Matrix
 
 SCENARIO = "tabletop"
 
@@ -37,6 +39,9 @@ LOOP = NodeSpec("impact_loop", "loop", Duty.LOOP, {"scenario": SCENARIO, "state_
 
 TURN = 0.5
 """[s] each is asked before it is the other's turn: misses come in bursts, which in turns of 5 s met one of both."""
+
+START = 10
+"""Samples at the start of a turn that are not counted: half a second has passed, and caches are cold."""
 
 LOOK_BEFORE_END = 50_000
 """[ns] before the next sample, at which the answer to a sample has to be there."""
@@ -47,13 +52,17 @@ LATE_START = 100_000
 
 @dataclass(frozen=True)
 class Latency:
-    """Answer times [us] over DDS and samples without answer, of `cycles` samples at 1 kHz."""
+    """Answer times [us] over DDS and samples without answer, of `cycles` samples at 1 kHz.
+
+    `own_missed` of the missed ones were missed while all cores of the machine ran.
+    """
 
     name: str
     median: float
     high: float
     highest: float
     missed: int
+    own_missed: int
     cycles: int
 
 
@@ -65,6 +74,7 @@ class _Peer:
     publisher: rclpy.publisher.Publisher
     inbox: Inbox
     answers: list[float] = field(default_factory=list)
+    missed: list[int] = field(default_factory=list)
     cycles: int = 0
 
     def __post_init__(self) -> None:
@@ -73,10 +83,10 @@ class _Peer:
     def present(self) -> bool:
         return bool(self.publisher.get_subscription_count() and self.commands.publishers)
 
-    def result(self) -> Latency:
+    def result(self, standstills: Matrix, period: int) -> Latency:
         median, high, highest = np.percentile(self.answers, [50, 99, 99.9]) * 1e6
-        missed = self.cycles - len(self.answers)
-        return Latency(self.name, float(median), float(high), float(highest), missed, self.cycles)
+        own = sum(not overlap(standstills, sent, sent + period) for sent in self.missed)
+        return Latency(self.name, float(median), float(high), float(highest), len(self.missed), own, self.cycles)
 
 
 def measure_latency(seconds: float) -> tuple[Latency, Latency]:
@@ -108,8 +118,9 @@ def _measure(seconds: float, sender: Connection) -> None:
     processes: list[Processes] = []
     try:
         peers = [_start(spec, node, inbox, processes) for spec in (PING_PONG, LOOP)]
+        watch = StandstillWatch()
         runtime.keep_to_cores(runtime.ROBOT_CORES)
-        sender.send(tuple(_ask_in_turn(peers, seconds)))
+        sender.send(tuple(_ask_in_turn(peers, seconds, watch)))
     finally:
         for one in processes:
             one.stop_all()
@@ -137,7 +148,7 @@ def _start(spec: NodeSpec, node: Node, inbox: Inbox, processes: list[Processes])
     return peer
 
 
-def _ask_in_turn(peers: list[_Peer], seconds: float) -> list[Latency]:
+def _ask_in_turn(peers: list[_Peer], seconds: float, watch: StandstillWatch) -> list[Latency]:
     scenario = load_scenario(SCENARIO)
     q = initial_configuration(scenario, load_robot()).tolist()
     still = [0.0] * len(q)
@@ -146,21 +157,22 @@ def _ask_in_turn(peers: list[_Peer], seconds: float) -> list[Latency]:
     wanted = round(seconds / scenario.control.period)
     turn = min(wanted, round(TURN / scenario.control.period))
     runtime.still_heap()
-    while peers[-1].cycles < wanted:
-        for peer in peers:
-            _ask(peer, message, period, min(turn, wanted - peer.cycles))
-    return [peer.result() for peer in peers]
+    with watch:
+        while peers[-1].cycles < wanted:
+            for peer in peers:
+                _ask(peer, message, period, min(turn, wanted - peer.cycles))
+    return [peer.result(watch.spans, period) for peer in peers]
 
 
 def _ask(peer: _Peer, message: JointState, period: int, count: int) -> None:
-    """Send `count` samples, `period` [ns] apart, and note when each answer came."""
+    """Send START samples and `count` more, `period` [ns] apart, and note when the answer to each of these came."""
     due = time.monotonic_ns() + 100_000_000
-    while count:
+    for sample in range(-START, count):
         due += period
         _sleep_until(due)
-        if time.monotonic_ns() - due > LATE_START:
-            due = time.monotonic_ns()
-            continue
+        while time.monotonic_ns() - due > LATE_START:
+            due = time.monotonic_ns() + period
+            _sleep_until(due)
         for _ in peer.commands.drain():
             pass  # too late for its own sample
         sent = time.time_ns()
@@ -169,11 +181,14 @@ def _ask(peer: _Peer, message: JointState, period: int, count: int) -> None:
         # Looking for the answer meanwhile would take the core from who computes it; DDS notes when it came.
         _sleep_until(due + period - LOOK_BEFORE_END)
         arrived = [received for _, received, _ in peer.commands.drain()]
+        if sample < 0:
+            continue
         if arrived:
             # The last one: what came before it answers an earlier sample.
             peer.answers.append((arrived[-1] - sent) * 1e-9)
+        else:
+            peer.missed.append(due)
         peer.cycles += 1
-        count -= 1
 
 
 def _sleep_until(due: int) -> None:

@@ -85,12 +85,13 @@ class ControlOutput:
 
     def reset(self) -> None:
         """Have told nothing yet, take it that somebody listens."""
-        self._heard = True
+        self._heard = self._status_heard = True
         self._told = (Mode.IDLE, Fault.NONE)
 
     def look_for_listeners(self) -> None:
         """A message that nobody hears still costs the loop its making; new listeners are noticed here."""
         self._heard = self._reference.get_subscription_count() > 0
+        self._status_heard = self._status.get_subscription_count() > 0
 
     def rivals(self) -> int:
         """Return how many others publish commands."""
@@ -114,4 +115,5 @@ class ControlOutput:
         state = (controller.mode, controller.fault)
         if samples % STATUS_PERIOD == 0 or state != self._told:
             self._told = state
-            self._status.publish(self.statuses.write(sample.time, controller, duration, samples, missed))
+            if self._status_heard:
+                self._status.publish(self.statuses.write(sample.time, controller, duration, samples, missed))

@@ -1,0 +1,88 @@
+"""When a core of this machine did not run what it should: a process on each core sleeps and notes when it wakes late.
+
+On a virtual machine the host takes cores away for milliseconds, which no program inside can prevent.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from types import TracebackType
+
+import numpy as np
+
+from impact_control.nodes import runtime
+from impact_control.types import Matrix
+
+PRIORITY = 50
+"""Of SCHED_FIFO, above all our nodes: what wakes this late is not what we run."""
+
+NAP = 1_000_000
+"""[ns] between two looks."""
+
+LATE = 500_000
+"""[ns] after its time from which a wake-up tells of a standstill."""
+
+
+class StandstillWatch:
+    """Watches the cores that the process could use when this was made, from entering to leaving the context.
+
+    `spans` then holds (N, 2) [ns] of the monotonic clock: begin and end of each standstill of any core.
+    """
+
+    def __init__(self) -> None:
+        self._cores = sorted(os.sched_getaffinity(0))
+        self.spans: Matrix = np.empty((0, 2), dtype=np.int64)
+        self._watchers: list[tuple[SpawnProcess, Connection]] = []
+
+    def __enter__(self) -> StandstillWatch:
+        context = multiprocessing.get_context("spawn")
+        for core in self._cores:
+            here, there = context.Pipe()
+            process = context.Process(target=_watch, args=(core, there), daemon=True)
+            process.start()
+            there.close()
+            self._watchers.append((process, here))
+        for _, connection in self._watchers:
+            connection.recv()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for _, connection in self._watchers:
+            connection.send(None)
+        found = [span for _, connection in self._watchers for span in connection.recv()]
+        self.spans = np.array(found, dtype=np.int64).reshape(-1, 2)
+        for process, _ in self._watchers:
+            process.join()
+        self._watchers.clear()
+
+
+def overlap(spans: Matrix, begin: int, end: int) -> bool:
+    """Tell whether any of the spans (N, 2) touches the time from begin to end."""
+    return bool(np.any((spans[:, 0] < end) & (spans[:, 1] > begin)))
+
+
+def _watch(core: int, asked: Connection) -> None:
+    """Sleep on a core until asked for what was noted."""
+    os.sched_setaffinity(0, {core})
+    runtime.prefer_real_time(PRIORITY)
+    runtime.still_heap()
+    spans = []
+    asked.send(None)
+    due = time.monotonic_ns() + NAP
+    while True:
+        time.sleep(max(0, due - time.monotonic_ns()) * 1e-9)
+        now = time.monotonic_ns()
+        if now - due > LATE:
+            spans.append((due, now))
+            due = now
+        due += NAP
+        if asked.poll():
+            asked.recv()
+            asked.send(spans)
+            return
