@@ -32,7 +32,7 @@ demo: setup ## run one impact task with the simulated arm and report on it (SCEN
 
 .PHONY: test
 test: lint ## lint, check types, run all tests
-	@$(RUN)python -m pytest tests/scenario tests/node tests/unit -m 'not wall_clock' --numprocesses auto --dist loadfile
+	@$(RUN)python -m pytest tests/scenario tests/node tests/unit -m 'not wall_clock' --numprocesses auto --dist loadfile --no-loadscope-reorder
 	@$(RUN)python -m pytest tests/node -m wall_clock
 
 .PHONY: fuzz

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rclpy.node import Node
+from rclpy.task import Future
 
 from impact_control.errors import ImpactControlError
 
@@ -21,6 +23,9 @@ ANSWER_PATIENCE = 2.0
 START_PATIENCE = 180.0
 """[s] a node may take to start, or to change its state: its kernels may have to be compiled first."""
 
+GREETING_PATIENCE = 0.5
+"""[s] after which a node that is waited for is asked again: it may have been asked before it could answer."""
+
 ATTEMPTS = 2
 """How often a transition is asked for when no answer comes and the state stays: request or answer may get lost."""
 
@@ -31,6 +36,16 @@ TARGETS = {
     Transition.TRANSITION_CLEANUP: State.PRIMARY_STATE_UNCONFIGURED,
 }
 """State that each transition leads to."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A lifecycle transition that was asked for: of which node, in which state it was, and what it will answer."""
+
+    node: str
+    transition: int
+    before: int
+    answer: Future
 
 
 class NoAnswerError(ImpactControlError):
@@ -84,7 +99,7 @@ class Caller:
         end = time.monotonic() + START_PATIENCE
         while True:
             try:
-                self.state(node, patience=ANSWER_PATIENCE)
+                self.state(node, patience=GREETING_PATIENCE)
                 return
             except NoAnswerError:
                 if time.monotonic() > end:
@@ -95,25 +110,41 @@ class Caller:
         return int(self.call(GetState, f"{node}/get_state", GetState.Request(), patience).current_state.id)
 
     def change(self, node: str, transition: int) -> bool:
-        """Ask for a lifecycle transition and wait for its end; whether it was made.
+        """Ask for a lifecycle transition and wait for its end; whether it was made."""
+        return self.end_change(self.begin_change(node, transition))
+
+    def begin_change(self, node: str, transition: int) -> Change:
+        """Ask for a lifecycle transition, which `end_change` waits for."""
+        return Change(node, transition, self.state(node), self._ask_for(node, transition))
+
+    def end_change(self, change: Change) -> bool:
+        """Wait for the end of a lifecycle transition; whether it was made.
 
         When no answer comes the state is asked for: the request is not sent twice unless it had no effect,
         because rclpy's lifecycle nodes die of a transition that their state does not allow.
         """
-        before = self.state(node)
-        request = ChangeState.Request(transition=Transition(id=transition))
+        node, future = change.node, change.answer
         end = time.monotonic() + START_PATIENCE
-        for _ in range(ATTEMPTS):
+        for attempt in range(ATTEMPTS):
+            if attempt > 0:
+                future = self._ask_for(node, change.transition)
             try:
-                answer = self.call(ChangeState, f"{node}/change_state", request, ANSWER_PATIENCE)
-                return bool(answer.success)
+                self.wait(future.done, ANSWER_PATIENCE, f"service {node}/change_state")
+                return bool(future.result().success)
             except NoAnswerError:
+                self._client(ChangeState, f"{node}/change_state").remove_pending_request(future)
                 state = self._state_when_free(node, end)
-            if state == TARGETS[transition]:
+            if state == TARGETS[change.transition]:
                 return True
-            if state != before:
+            if state != change.before:
                 return False
         return False
+
+    def _ask_for(self, node: str, transition: int) -> Future:
+        """Send the request for a transition of a node that is there."""
+        client = self._client(ChangeState, f"{node}/change_state")
+        self.wait(client.service_is_ready, CALL_PATIENCE, f"service {node}/change_state")
+        return client.call_async(ChangeState.Request(transition=Transition(id=transition)))
 
     def _state_when_free(self, node: str, end: float) -> int | None:
         """Id of a node's state once it is no longer busy with a transition; None when `end` is past before."""

@@ -124,15 +124,18 @@ class Session:
         self.stop()
 
     def start(self, bag: Path | None = None, scenario_yaml: str = "") -> None:
-        """Start all processes together, then configure and activate them in order, each when it is ready.
+        """Start all processes together, configure each as soon as it is there, then activate them in order.
 
         bag: directory for the recorder's first bag.
         """
         for spec in self._specs.values():
             self.processes.start(spec)
+        begun = []
         for spec in self._specs.values():
             self._caller.await_node(spec.path)
-            self._change(spec.path, Transition.TRANSITION_CONFIGURE)
+            begun.append(self._caller.begin_change(spec.path, Transition.TRANSITION_CONFIGURE))
+        for change in begun:
+            self._require(self._caller.end_change(change), change.node, change.transition)
         # All publishers exist now: the recorder can tell what it must be connected to.
         for spec in self._specs.values():
             if spec.duty is Duty.RECORDER:
@@ -299,7 +302,11 @@ class Session:
                 raise GraphError(f"{node} refused {key} = {values[key]!r}: {outcome.reason}")
 
     def _change(self, node: str, transition: int) -> None:
-        if not self._caller.change(node, transition):
+        self._require(self._caller.change(node, transition), node, transition)
+
+    def _require(self, made: bool, node: str, transition: int) -> None:
+        """Raise GraphError when a transition was not made, with the last error the node wrote."""
+        if not made:
             verbs = {
                 Transition.TRANSITION_CONFIGURE: "be configured",
                 Transition.TRANSITION_ACTIVATE: "be activated",
