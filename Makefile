@@ -31,16 +31,22 @@ demo: setup ## run one impact task with the simulated arm and report on it (SCEN
 	@$(RUN)impact-control demo --scenario $(SCENARIO)
 
 .PHONY: test
-test: lint ## lint, check types, run all tests
-	@$(RUN)python -m pytest tests/scenario tests/node tests/unit -m 'not wall_clock' --numprocesses auto --dist loadfile --no-loadscope-reorder
+test: rigid lint ## lint, check types, run all tests
+	@$(RUN)python -m pytest tests/scenario tests/node tests/unit -m 'not wall_clock and not long' --numprocesses auto --dist loadfile --no-loadscope-reorder
 	@$(RUN)python -m pytest tests/node -m wall_clock
+
+# Compiled while lint and types leave a core idle; whoever comes to them first compiles them himself.
+.PHONY: rigid
+rigid: $(STAMPS)/test
+	@$(RUN)python scripts/warm_up.py rigid > .venv/log/rigid.log 2>&1 &
 
 .PHONY: fuzz
 fuzz: $(STAMPS)/test ## run the unit tests on new random examples
 	@$(RUN)python -m pytest tests/unit --numprocesses auto --dist loadfile --hypothesis-profile new_examples
 
 .PHONY: verify
-verify: $(STAMPS)/test ## run the tabletop scenarios 20 times in lockstep and 10 times in real time, the others once
+verify: $(STAMPS)/test ## run the tabletop scenarios 20 times in lockstep and 10 in real time, the others once, long tests
+	@$(RUN)python -m pytest tests/unit -m long
 	@$(RUN)python -m pytest tests/scenario --runs 20
 	@$(RUN)python -m pytest tests/scenario/test_tabletop_over_dds.py --runs 10 --real-time
 

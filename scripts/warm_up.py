@@ -1,11 +1,13 @@
 """Fill the caches that would make the first run slow: byte code, fonts, compiled kernels.
 
 Imports the modules of the package and walks once through the simulated arm and through the control loop with its
-impact map, side by side, because compiling is most of the work.
+impact map, side by side, because compiling is most of the work. With the argument `rigid`: through the plant with
+rigid contact instead, which only tests and studies need.
 """
 
 import importlib
 import pkgutil
+import sys
 from concurrent.futures import ProcessPoolExecutor
 
 import matplotlib.pyplot  # noqa: F401  (lists the fonts of this machine once)
@@ -16,6 +18,9 @@ from impact_control.pipeline import warm_up
 from impact_control.robots import load_robot
 from impact_control.scenario import load_scenario
 from impact_control.simulation.build import build_simulation
+from impact_control.simulation.flexible_joint_rigid_contact import FlexibleJointRigidContactPlant
+from impact_control.simulation.options import RigidContactOptions
+from impact_control.simulation.rigid_contact import RigidSurface
 
 FOR_LAUNCH_FILES = "impact_control.nodes.launching"
 """Needs `launch`, which comes with a ROS installation only."""
@@ -35,6 +40,14 @@ def control() -> None:
     warm_up(scenario, robot)
 
 
+def rigid() -> None:
+    """Simulate one sample of a plant with rigid contact; what it compiles serves the other one too."""
+    robot = load_robot()
+    home, up = np.array([0.0, -0.3, 0.0, -2.2, 0.0, 1.9, 0.785]), np.array([0.0, 0.0, 1.0])
+    plant = FlexibleJointRigidContactPlant(robot, home, RigidSurface(-up, up, 0.3), RigidContactOptions())
+    plant.step(np.zeros(len(robot.joint_names)))
+
+
 def main() -> None:
     """Import and run everything once."""
     for module in pkgutil.walk_packages(impact_control.__path__, "impact_control."):
@@ -46,4 +59,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    rigid() if sys.argv[1:] == ["rigid"] else main()

@@ -104,6 +104,6 @@ def test_a_task_that_takes_too_long_is_cancelled(arm):
     with ImpactClient() as client:
         with pytest.raises(NoAnswerError, match="the end of the task"):
             client.run("tabletop", timeout=0.01)
-        arm.restart_arm("tabletop", 4)
+        arm.restart_arm("tabletop_raised", 4)
         arm.pause(False)
-        assert client.run("tabletop").outcome is Outcome.SUCCEEDED
+        assert client.run("tabletop_raised").outcome is Outcome.IMPACT_UNEXPECTED

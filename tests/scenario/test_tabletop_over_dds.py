@@ -114,12 +114,12 @@ def test_lockstep_repeats_a_run_to_the_last_bit(session, lockstep, tmp_path):
         pytest.skip("real time does not repeat")
     courses = []
     for attempt in range(2):
-        _, evaluation = run(session, "tabletop", 7, tmp_path / str(attempt))
+        _, evaluation = run(session, "tabletop_raised", 7, tmp_path / str(attempt))
         truth = evaluation.recording.series("simulation/truth")
         # The recorder may lose a sample, the plant may not: compare at equal times.
         courses.append(dict(zip(np.round(truth["time"] * 1e3).astype(int), truth["joint_velocity"], strict=True)))
     common = sorted(courses[0].keys() & courses[1].keys())
-    assert len(common) > 2000
-    assert common[-1] > 2500
+    assert len(common) > 1000
+    assert common[-1] > 1200, "the impact is in it"
     first, second = (np.array([course[k] for k in common]) for course in courses)
     np.testing.assert_array_equal(first, second)
