@@ -1,7 +1,7 @@
 """The tabletop scenarios on the live graph: real processes, real DDS, the simulated arm. Result from the bags.
 
-`make verify` runs this file 20 times in lockstep and 10 times in real time. A run in real time that fails is repeated
-when the machine failed it: when a core stood still for longer, or more often, than the run may be late itself.
+`make verify` runs this file 20 times in lockstep and 10 times in real time. A run in real time that
+fails says besides how the cores of the machine stood still meanwhile.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from impact_control.graph import Shape, describe_graph
 from impact_control.nodes.session import Session
 from impact_control.nodes.standstill import StandstillWatch
 from impact_control.pipeline import Outcome
-from impact_control.scenario import load_scenario
 
 pytestmark = [pytest.mark.scenario, pytest.mark.timeout(1800)]
 
@@ -69,7 +68,7 @@ def check(scenario, result, evaluation, lockstep):
 
 
 def failure(session, lockstep, scenario, seed, bag):
-    """What is wrong with a run, or nothing, and in real time how the machine failed it, or nothing."""
+    """What is wrong with a run, and in real time how the machine ran; nothing when all is as it must be."""
     watch = contextlib.nullcontext() if lockstep else StandstillWatch()
     begin = time.monotonic()
     with watch:
@@ -78,34 +77,22 @@ def failure(session, lockstep, scenario, seed, bag):
     try:
         check(scenario, result, evaluation, lockstep)
     except AssertionError as error:
-        return f"seed {seed}: {error}", "" if lockstep else standstill(watch.spans, scenario, seconds)
-    return "", ""
+        return f"seed {seed}: {error}" + ("" if lockstep else f"\n{standstill(watch.spans, seconds)}")
+    return ""
 
 
-def standstill(spans, scenario, seconds):
-    """How cores stood still, if longer than a state may be old, or for more of the time than periods may be late."""
+def standstill(spans, seconds):
+    """How cores stood still, in words."""
     lengths = (spans[:, 1] - spans[:, 0]) * 1e-9
-    longest, share = lengths.max(initial=0.0), lengths.sum() / seconds
-    if longest < load_scenario(scenario).control.state_timeout and share < LATE:
-        return ""
-    return f"cores stood still for up to {longest * 1e3:.0f} ms and {share:.1%} of the time"
+    longest, share = lengths.max(initial=0.0) * 1e3, lengths.sum() / seconds
+    return f"cores stood still for up to {longest:.0f} ms, {share:.1%} of the time"
 
 
 @pytest.mark.parametrize("scenario", EXPECTED)
-def test_scenario_ends_as_it_must(session, lockstep, scenario, tmp_path, request, capsys):
+def test_scenario_ends_as_it_must(session, lockstep, scenario, tmp_path, request):
     runs = request.config.getoption("--runs")
-    failures, repeated = [], []
-    for seed in range(1, runs + 1):
-        wrong, machine = failure(session, lockstep, scenario, seed, tmp_path / f"{scenario}-{seed}")
-        while wrong and machine and len(repeated) < runs:
-            repeated.append(f"{wrong.splitlines()[0]}; {machine}")
-            again = tmp_path / f"{scenario}-{seed}-{len(repeated)}"
-            wrong, machine = failure(session, lockstep, scenario, seed, again)
-        if wrong:
-            failures.append(wrong)
-    if repeated:
-        with capsys.disabled():
-            print(f"\n{scenario}: {runs} runs, {len(repeated)} repeated", *repeated, sep="\n  ")
+    tried = (failure(session, lockstep, scenario, seed, tmp_path / f"{scenario}-{seed}") for seed in range(1, runs + 1))
+    failures = [wrong for wrong in tried if wrong]
     assert not failures, f"{len(failures)} of {runs} runs:\n" + "\n".join(failures)
 
 
@@ -114,12 +101,12 @@ def test_lockstep_repeats_a_run_to_the_last_bit(session, lockstep, tmp_path):
         pytest.skip("real time does not repeat")
     courses = []
     for attempt in range(2):
-        _, evaluation = run(session, "tabletop_raised", 7, tmp_path / str(attempt))
+        _, evaluation = run(session, "tabletop", 7, tmp_path / str(attempt))
         truth = evaluation.recording.series("simulation/truth")
         # The recorder may lose a sample, the plant may not: compare at equal times.
         courses.append(dict(zip(np.round(truth["time"] * 1e3).astype(int), truth["joint_velocity"], strict=True)))
     common = sorted(courses[0].keys() & courses[1].keys())
-    assert len(common) > 1000
-    assert common[-1] > 1200, "the impact is in it"
+    assert len(common) > 2000
+    assert common[-1] > 2500
     first, second = (np.array([course[k] for k in common]) for course in courses)
     np.testing.assert_array_equal(first, second)
