@@ -20,6 +20,7 @@ from lifecycle_msgs.msg import Transition
 from impact_control.graph import NODE_ENVIRONMENT, Duty, NodeSpec, Shape, describe_graph
 from impact_control.nodes import topics
 from impact_control.nodes.launching import declare, end_with, parameters, spawner, when_done
+from impact_control.nodes.robot_switch import SwitchKind
 from impact_control.robot_side import EFFORT_CONTROLLER
 from impact_control.scenario import load_any, parts_of
 from launch import LaunchContext, LaunchDescription
@@ -60,6 +61,7 @@ def graph_actions(context: LaunchContext) -> list:
     more = {
         Duty.RECORDER: {"directory": value["record"], "scenario_yaml": scenario.to_yaml()},
         Duty.ROBOT: {"ros2_control": behind},
+        Duty.SUPERVISOR: {"robot_side": (SwitchKind.ROS2_CONTROL if behind else SwitchKind.SIMULATOR).value},
     }
     nodes = [lifecycle_node(spec, value["namespace"], more.get(spec.duty, {}), behind) for spec in specs]
     middle = [spawner(EFFORT_CONTROLLER, value["namespace"])] if behind else []

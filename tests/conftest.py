@@ -32,8 +32,15 @@ def pytest_configure(config):
         domain = int(os.environ["ROS_DOMAIN_ID"]) + int(worker["workerid"].removeprefix("gw"))
     os.environ["ROS_DOMAIN_ID"] = str(1 + domain % DOMAINS)
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    os.environ["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4"
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _ros_logs_in_temporary_directory(tmp_path_factory):
     os.environ["ROS_LOG_DIR"] = str(tmp_path_factory.mktemp("ros_log"))
+
+
+def pytest_generate_tests(metafunc):
+    """Repeat what asks for a `repetition` as often as --runs says."""
+    if "repetition" in metafunc.fixturenames:
+        metafunc.parametrize("repetition", range(metafunc.config.getoption("--runs")))

@@ -12,7 +12,10 @@ from setuptools import find_packages, setup
 
 PACKAGE = "impact_control"
 MANIFEST = ElementTree.parse("package.xml")
-NODES = ("simulator", "loop", "detector", "classifier", "controller", "predictor", "recorder", "collision_behavior")
+NODES = (
+    "simulator", "loop", "detector", "classifier", "controller", "predictor", "recorder", "supervisor",
+    "collision_behavior",
+)  # fmt: skip
 
 
 def shared(*directories: str) -> list[tuple[str, list[str]]]:

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 ENDING = ("spawner", "create", "collision_behavior")
-LIFECYCLE = ("simulator", "recorder", "predictor", "loop", "detector", "classifier", "controller")
+LIFECYCLE = ("simulator", "recorder", "predictor", "loop", "detector", "classifier", "controller", "supervisor")
 
 
 def note(*words):

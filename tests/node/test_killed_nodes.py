@@ -11,9 +11,10 @@ import pytest
 from impact_msgs.msg import GroundTruth
 
 from impact_control.graph import describe_graph
-from impact_control.nodes.session import NodeDiedError, Session
+from impact_control.nodes.session import NodeDiedError, RobotStoppedError, Session
 from impact_control.recording.series import read_bag
 from impact_control.scenario import load_scenario
+from impact_control.supervision import Cause
 
 pytestmark = pytest.mark.wall_clock
 
@@ -42,8 +43,8 @@ def kill(session, victim, phase):
 
 
 @pytest.mark.parametrize("phase", ["approach", "contact"])
-@pytest.mark.parametrize("victim", ["simulator", "impact_loop", "predictor", "recorder"])
-def test_killing_a_node_stops_everything_safely(victim, phase, tmp_path):
+@pytest.mark.parametrize("victim", ["simulator", "impact_loop", "predictor", "recorder", "supervisor"])
+def test_killing_a_node_stops_everything_safely(victim, phase, tmp_path, repetition):
     specs = describe_graph("tabletop")
     for attempt in range(ATTEMPTS):
         bag = tmp_path / f"bag{attempt}"
@@ -65,5 +66,17 @@ def test_killing_a_node_stops_everything_safely(victim, phase, tmp_path):
     assert len(recording.series("joint_states")["stamp"]) > 100
     if victim in ("impact_loop", "predictor"):
         truth = recording.series("simulation/truth")
-        assert truth["command_state"][-1] == GroundTruth.COMMAND_LOST
+        assert truth["command_state"][-1] == GroundTruth.COMMAND_REFUSED
         assert np.abs(truth["joint_velocity"][-1]).max() < 0.02
+
+
+def test_a_session_ends_when_its_controller_stands_still(tmp_path):
+    def stop(progress):
+        if progress.task_time > 0.5:
+            os.kill(session.processes.pid("impact_loop"), signal.SIGSTOP)
+
+    with Session(describe_graph("tabletop", record=False), tmp_path) as session:
+        session.start()
+        with pytest.raises(RobotStoppedError, match="supervisor stopped the robot: no command for") as stopped:
+            session.run_task("tabletop", on_progress=stop)
+    assert stopped.value.cause is Cause.CONTROLLER_SILENT

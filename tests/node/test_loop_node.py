@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from harness import JOINTS, Peer, joint_state
+from impact_msgs.action import ExecuteImpactTask
 from impact_msgs.msg import ControllerReference, ControllerStatus, ExternalTorque
 from lifecycle_msgs.msg import Transition
+from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from impact_control.graph import Duty, NodeSpec
 from impact_control.nodes import qos
+from impact_control.pipeline import Outcome
 from impact_control.references import initial_configuration
 from impact_control.robots import load_robot
 from impact_control.scenario import load_scenario
 
 SPEC = NodeSpec("impact_loop", "loop", Duty.LOOP, {"scenario": "tabletop", "state_patience": 0.0})
+PREDICTOR = NodeSpec("predictor", "predictor", Duty.SERVICE, {"scenario": "tabletop"})
 OTHER_ARM = [f"fr3_joint{i}" for i in range(1, 8)]
 START = initial_configuration(load_scenario("tabletop"), load_robot())
 
@@ -36,9 +42,9 @@ class Feeder:
         self.stamp = time.time_ns()
         peer.until(lambda: self.publisher.get_subscription_count() == 1, what="the loop's subscription")
 
-    def send(self, *arguments, **keywords):
-        """Send one sample and return the command that answers it."""
-        self.stamp += 1_000_000
+    def send(self, *arguments, after=1_000_000, **keywords):
+        """Send one sample, stamped `after` [ns] the last one, and return the command that answers it."""
+        self.stamp += after
         self.commands.clear()
         self.publisher.publish(joint_state(self.stamp, *arguments, **keywords))
         self.peer.until(lambda: self.commands, what="a command")
@@ -49,7 +55,7 @@ class Feeder:
 def peer(tmp_path_factory):
     with Peer(tmp_path_factory.mktemp("log")) as peer:
         peer.publisher = peer.node.create_publisher(JointState, "joint_states", qos.STREAM)
-        peer.bring_up(SPEC)
+        peer.bring_up(PREDICTOR, SPEC)
         yield peer
 
 
@@ -59,6 +65,29 @@ def feeder(peer):
     assert peer.change(SPEC.name, Transition.TRANSITION_DEACTIVATE)
     assert peer.change(SPEC.name, Transition.TRANSITION_ACTIVATE)
     return Feeder(peer, peer.publisher)
+
+
+@pytest.fixture
+def goal(peer, feeder):
+    """A feeder for a loop that has accepted a goal."""
+    action = ActionClient(peer.node, ExecuteImpactTask, "execute_impact_task")
+    peer.until(action.server_is_ready, what="the action")
+    feeder.send(START)
+    sent = action.send_goal_async(ExecuteImpactTask.Goal(scenario="tabletop"))
+    peer.until(sent.done, what="the answer to the goal")
+    feeder.result = sent.result().get_result_async()
+    yield feeder
+    action.destroy()
+
+
+@pytest.fixture
+def task(goal):
+    """A feeder for a loop that has begun a task."""
+    end = time.monotonic() + 10.0
+    while not goal.status or goal.status[-1].mode != ControllerReference.ANTE:
+        goal.send(START)
+        assert time.monotonic() < end, goal.peer.log(SPEC.name)
+    return goal
 
 
 def last_status(feeder):
@@ -101,7 +130,7 @@ def test_holds_with_joints_in_any_order_and_among_others(feeder):
         ({"position": START + 5.0}, ControllerStatus.FAULT_STATE_OUT_OF_LIMITS),
     ],
 )
-def test_a_defect_of_the_state_is_a_fault_with_a_safe_command(feeder, sample, fault):
+def test_a_defect_of_the_state_is_a_fault_with_a_safe_command(feeder, sample, fault, repetition):
     moving = np.full(7, 0.1)
     for _ in range(10):
         feeder.send(START, moving)
@@ -116,6 +145,70 @@ def test_a_defect_of_the_state_is_a_fault_with_a_safe_command(feeder, sample, fa
         command = feeder.send(START, moving)
     assert last_status(feeder).mode == ControllerReference.FAULT
     assert (command < 0.0).all()
+
+
+@pytest.mark.parametrize("after", [0, -500_000, -5_000_000], ids=["repeated", "late", "reordered"])
+def test_what_comes_again_or_late_in_a_task_changes_nothing(task, after, repetition):
+    command = task.send(START)
+    stamp = task.stamp
+    # A state from before the newest one would pull the other way.
+    np.testing.assert_array_equal(task.send(START + 0.01, np.full(7, 0.5), after=after), command)
+    task.stamp = stamp
+    following = task.send(START)
+    assert np.abs(following - command).max() < 1.0
+    status = last_status(task)
+    assert status.fault == ControllerStatus.FAULT_NONE
+    assert status.mode == ControllerReference.ANTE
+
+
+@pytest.mark.parametrize("after", [21_000_000, -1_000_000_000, 10**15], ids=["gap", "set back", "far ahead"])
+def test_a_jump_of_the_clock_in_a_task_is_a_fault(task, after, repetition):
+    moving = np.full(7, 0.1)
+    task.send(START, moving)
+    command = task.send(START, moving, after=after)
+    assert np.isfinite(command).all()
+    assert last_status(task).fault == ControllerStatus.FAULT_STATE_STALE
+    task.peer.until(task.result.done, what="the end of the task")
+    result = task.result.result().result
+    assert result.outcome == Outcome.FAULT
+    assert "STATE_STALE" in result.summary
+    for _ in range(40):
+        command = task.send(START, moving)
+    assert (command < 0.0).all()
+
+
+def test_a_predictor_that_stands_still_is_a_refusal_and_no_silence(peer, request, repetition):
+    os.kill(peer.processes.pid(PREDICTOR.name), signal.SIGSTOP)
+    try:
+        goal = request.getfixturevalue("goal")
+        end = time.monotonic() + 10.0
+        while not goal.result.done():
+            command = goal.send(START)
+            assert time.monotonic() < end, peer.log(SPEC.name)
+    finally:
+        os.kill(peer.processes.pid(PREDICTOR.name), signal.SIGCONT)
+    result = goal.result.result().result
+    assert result.outcome == Outcome.REFUSED
+    assert "predict_post_impact did not answer" in result.summary
+    assert np.isfinite(command).all()
+    assert last_status(goal).fault == ControllerStatus.FAULT_NONE
+
+
+def test_limits_that_contradict_each_other_give_way_in_order_and_the_torques_hold(feeder, repetition):
+    limits = load_robot().limits
+    q, dq = START.copy(), np.zeros(7)
+    # So near its limit, and so fast, that no torque stops the joint before it.
+    q[1], dq[1] = limits.position_upper[1] - 0.001, 1.5
+    before = feeder.send(START)
+    for _ in range(20):
+        command = feeder.send(q, dq)
+        assert np.abs(command).max() <= limits.torque.max()
+        assert np.abs(command - before).max() <= limits.torque_rate.max() * 1e-3 * (1.0 + 1e-9)
+        before = command
+    status = last_status(feeder)
+    assert status.qp_status == ControllerStatus.QP_RELAXED
+    assert status.relaxed & ControllerStatus.RELAXED_POSITION
+    assert command[1] < 0.0
 
 
 def test_a_deactivated_loop_is_silent(peer, feeder):

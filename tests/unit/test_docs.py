@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from pathlib import Path
 
@@ -18,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*.md"))]
 NODES = ROOT / "src" / "impact_control" / "impact_control" / "nodes"
-QUALITIES = {"stream": "STREAM", "command": "COMMAND", "event": "EVENT"}
+QUALITIES = {"stream": "STREAM", "command": "COMMAND", "event": "EVENT", "latched": "LATCHED"}
 
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
@@ -97,10 +98,11 @@ def test_every_outcome_is_listed():
 
 
 def test_every_node_is_listed_with_its_parameters():
-    described = {spec.name: spec for shape in Shape for spec in describe_graph("tabletop", shape=shape, lockstep=True)}
+    kinds = itertools.product(Shape, (False, True))
+    described = [spec for shape, step in kinds for spec in describe_graph("tabletop", shape=shape, lockstep=step)]
     listed = {name: (executable, cell) for name, executable, cell in rows(DOCS / "topics.md", "Nodes")}
-    assert listed.keys() == described.keys()
-    for name, spec in described.items():
+    assert listed.keys() == {spec.name for spec in described}
+    for name, spec in ((spec.name, spec) for spec in described):
         executable, cell = listed[name]
         parameters = listed["impact_loop"][1] if "as `loop" in cell else cell
         assert executable == spec.executable

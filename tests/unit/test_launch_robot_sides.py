@@ -30,6 +30,7 @@ from impact_control.nodes.collision_behavior import PARAMETERS
 from impact_control.robot_side import ARGUMENTS, check_controllers, controllers_file, scenario_of
 from impact_control.robots import load_robot
 from impact_control.scenario import load_scenario
+from impact_control.supervision import SupervisionLimits
 
 CONTROLLERS = ROOT / "config" / "controllers"
 SIDES = ("sim", "mock", "gazebo", "franka")
@@ -252,8 +253,12 @@ def test_only_the_robot_side_differs(monkeypatch, name, values, simulate, behind
     _, graph, _ = all_started(monkeypatch, name, **values)
     nodes = {node.name: node for node in named(graph, "LifecycleNode")}
     assert ("simulator" in nodes) == simulate
-    assert nodes.keys() - {"simulator"} == {"predictor", "impact_loop"}
+    assert nodes.keys() - {"simulator"} == {"predictor", "impact_loop", "supervisor"}
     assert bool(course_of_graph(graph)) == behind
+    (supervision,) = nodes["supervisor"].parameters
+    assert supervision["robot_side"] == ("ros2_control" if behind else "simulator")
+    if not simulate:
+        assert supervision["command_limit"] == SupervisionLimits().command_limit
     if simulate:
         (parameters,) = nodes["simulator"].parameters
         assert parameters["ros2_control"] is behind

@@ -37,6 +37,7 @@ ShapeOption = Annotated[
     typer.Option(help="composed: observer, detector, classifier and controller in one process; or separate."),
 ]
 SeedOption = Annotated[int | None, typer.Option(min=0, help="Seed of the sensor noise; default: the scenario's.")]
+NamespaceOption = Annotated[str, typer.Option(help="Namespace of the arm, or of one arm of a scene.")]
 OutputOption = Annotated[Path, typer.Option("--output", "-o", help="Directory in which runs are kept.")]
 
 
@@ -231,6 +232,24 @@ def bench(
     from impact_control.nodes.bench import run_bench
 
     run_bench(seconds, output, typer.echo)
+
+
+@app.command()
+def stop(namespace: NamespaceOption = "") -> None:
+    """Stop the robot of a running graph: the supervisor keeps commands from it until `reset`."""
+    from impact_control.nodes.client import ImpactClient
+
+    with ImpactClient(namespace) as client:
+        typer.echo(client.stop())
+
+
+@app.command()
+def reset(namespace: NamespaceOption = "") -> None:
+    """Let commands through again after a stop, if nothing is wrong any more."""
+    from impact_control.nodes.client import ImpactClient
+
+    with ImpactClient(namespace) as client:
+        typer.echo(client.reset())
 
 
 @app.command()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import Enum
 
 from impact_control.errors import InvalidInputError
+from impact_control.supervision import SupervisionLimits
 
 
 class Shape(Enum):
@@ -23,6 +24,7 @@ class Duty(Enum):
     ROBOT = "robot"
     SERVICE = "service"
     LOOP = "loop"
+    SUPERVISOR = "supervisor"
     RECORDER = "recorder"
 
 
@@ -45,8 +47,14 @@ class NodeSpec:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
-NODE_ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-"""Environment of every node: for matrices of seven rows, threads of the linear algebra only fight for the cores."""
+NODE_ENVIRONMENT = {
+    # For matrices of seven rows, threads of the linear algebra only fight for the cores.
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    # Shared memory has locks: a process that stands still in one takes robot and supervisor with it.
+    "FASTDDS_BUILTIN_TRANSPORTS": "UDPv4",
+}
+"""Environment of every node."""
 
 RECORDED_AT_LEAST = ("joint_states", "effort_controller/commands", "impact/external_torque", "controller/reference")
 """Topics without whose publishers a recording of the graph does not begin."""
@@ -63,6 +71,7 @@ def describe_graph(
     real_time_factor: float | None = None,
     seed: int | None = None,
     record: bool = True,
+    supervise: bool = True,
 ) -> tuple[NodeSpec, ...]:
     """Return the nodes for a scenario, in the order in which they are to be started.
 
@@ -71,14 +80,21 @@ def describe_graph(
     record. simulate: with the embedded simulator as the robot side. lockstep: the simulator waits for the command of
     each sample; it then starts paused. real_time_factor: simulated seconds to a second of the wall clock; None: what
     the cores here carry. seed: of the sensor noise; None: the scenario's. record: with a recorder, which needs its
-    `directory` set before it is activated.
+    `directory` set before it is activated. supervise: with a supervisor, unless in lockstep, where nothing is late.
     """
     if lockstep and not simulate:
         raise InvalidInputError("lockstep", lockstep, "False without the simulator: a robot does not wait")
     if arms and shape is not Shape.COMPOSED:
         raise InvalidInputError("shape", shape.value, f"{Shape.COMPOSED.value} for scenes: one process an arm")
     common = {"scenario": scenario}
+    factor = real_time_factor or sustainable_real_time_factor(max(1, len(arms)))
     patience = {"state_patience": 0.0} if lockstep else {}
+    supervisors: list[NodeSpec] = []
+    if supervise and not lockstep:
+        patience = {"supervisor_patience": SUPERVISOR_PATIENCE}
+        slower = SIMULATED_PATIENCE * max(1.0, 1.0 / factor) if simulate else 1.0
+        limits = {name: limit * slower for name, limit in asdict(SupervisionLimits()).items()}
+        supervisors = [NodeSpec("supervisor", "supervisor", Duty.SUPERVISOR, {"arms": ",".join(arms), **limits})]
     nodes: list[NodeSpec] = []
     if record:
         topics = [*RECORDED_AT_LEAST, *(["simulation/truth"] if simulate else [])]
@@ -88,7 +104,7 @@ def describe_graph(
     if simulate:
         parameters = {
             **common, "seed": -1 if seed is None else seed, "lockstep": lockstep, "start_paused": lockstep,
-            "real_time_factor": real_time_factor or sustainable_real_time_factor(max(1, len(arms))),
+            "real_time_factor": factor,
         }  # fmt: skip
         nodes.append(NodeSpec("simulator", "simulator", Duty.ROBOT, parameters))
     for arm in arms:
@@ -96,7 +112,7 @@ def describe_graph(
         own = {**common, **patience, "arm": arm, "partners": partners}
         nodes.append(NodeSpec("impact_loop", "loop", Duty.LOOP, own, arm))
     if arms:
-        return tuple(nodes)
+        return (*nodes, *supervisors)
     nodes.append(NodeSpec("predictor", "predictor", Duty.SERVICE, common))
     if shape is Shape.COMPOSED:
         nodes.append(NodeSpec("impact_loop", "loop", Duty.LOOP, {**common, **patience}))
@@ -106,8 +122,15 @@ def describe_graph(
             NodeSpec("classifier", "classifier", Duty.LOOP, common),
             NodeSpec("controller", "controller", Duty.LOOP, {**common, **patience}),
         ]
-    return tuple(nodes)
+    return (*nodes, *supervisors)
 
+
+SUPERVISOR_PATIENCE = 0.5
+"""[s] a loop goes on without a sign of life of its supervisor."""
+
+SIMULATED_PATIENCE = 3.0
+"""How much longer a supervisor waits before the embedded simulator, which damps a silent controller's arm by itself:
+on a machine for something else, a core may stand still for longer than before an arm is allowed."""
 
 SEVERAL_ARMS = 0.125
 """Of real time: an object held between two arms costs the simulator 2 to 5 ms for each sample of 1 ms."""

@@ -34,3 +34,5 @@ class Fault(IntEnum):
     STATE_OUT_OF_LIMITS = 5
     QP_FAILED = 6
     INTERNAL = 7
+    SUPERVISOR_STOP = 8
+    SUPERVISOR_LOST = 9

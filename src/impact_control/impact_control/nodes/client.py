@@ -19,6 +19,7 @@ from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
+from std_srvs.srv import Trigger
 
 from impact_control.checks import finite_array
 from impact_control.classification import Verdict
@@ -223,6 +224,17 @@ class ImpactClient:
             xyz(answer.contact_velocity_before),
             xyz(answer.contact_velocity_after),
         )
+
+    def stop(self) -> str:
+        """Have the supervisor keep commands from the robot, until `reset`; return what it says to that."""
+        return str(self._caller.call_until_answered(Trigger, topics.STOP, Trigger.Request(), self._patience).message)
+
+    def reset(self) -> str:
+        """Have the supervisor let commands through again; return what it says. Raises GraphError when it refuses."""
+        answer = self._caller.call(Trigger, topics.RESUME, Trigger.Request(), self._patience)
+        if not answer.success:
+            raise GraphError(f"the supervisor refused: {answer.message}")
+        return str(answer.message)
 
     # ------------------------------------------------------------------ waiting
 

@@ -6,6 +6,8 @@ import os
 import random
 from pathlib import Path
 
+from impact_control.graph import NODE_ENVIRONMENT
+
 
 def isolate(log_directory: Path) -> None:
     """Set, where the user has not, a domain of our own, localhost only, and where ROS logs go.
@@ -14,6 +16,7 @@ def isolate(log_directory: Path) -> None:
     """
     os.environ.setdefault("ROS_DOMAIN_ID", str(random.SystemRandom().randrange(1, 101)))
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    os.environ.setdefault("FASTDDS_BUILTIN_TRANSPORTS", NODE_ENVIRONMENT["FASTDDS_BUILTIN_TRANSPORTS"])
     os.environ.setdefault("ROS_LOG_DIR", str(log_directory))
     os.environ.setdefault("RCUTILS_LOGGING_USE_STDOUT", "0")
     os.environ.setdefault("RCUTILS_LOGGING_BUFFERED_STREAM", "0")

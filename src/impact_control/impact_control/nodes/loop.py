@@ -8,7 +8,7 @@ import sys
 import time
 
 import numpy as np
-from impact_msgs.msg import ImpactClassification, ImpactEvent
+from impact_msgs.msg import ImpactClassification, ImpactEvent, SupervisorStatus
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
@@ -24,6 +24,7 @@ from impact_control.nodes.joint_states import JointStateReader
 from impact_control.nodes.loop_output import ControlOutput, DetectionOutput
 from impact_control.nodes.messages import FirstOfEvent, nanoseconds, to_stamp
 from impact_control.nodes.partners import Partners
+from impact_control.nodes.supervised import Supervised
 from impact_control.nodes.writers import ClassificationWriter
 from impact_control.parts import rate_threshold
 from impact_control.pipeline import Pipeline, warm_up
@@ -55,6 +56,15 @@ class LoopNode(LifecycleNode):
             ),
         )
         self.declare_parameter(
+            "supervisor_patience",
+            0.0,
+            describe(
+                description="seconds of wall time without a sign of life of the supervisor after which a task ends in "
+                "a fault; 0: there is none",
+                floating_point_range=[FloatingPointRange(from_value=0.0, to_value=10.0)],
+            ),
+        )
+        self.declare_parameter(
             "robot_patience",
             10.0,
             describe(
@@ -72,6 +82,7 @@ class LoopNode(LifecycleNode):
         )
         self._active = False
         self._pipeline: Pipeline | None = None
+        self._supervision = Supervised()
 
     # ------------------------------------------------------------------ life
 
@@ -126,6 +137,7 @@ class LoopNode(LifecycleNode):
         self._last_arrival = time.monotonic()
         self._told = (Mode.IDLE, Fault.NONE, 0)
         self._patience = float(self.get_parameter("state_patience").value)
+        self._supervision.start(float(self.get_parameter("supervisor_patience").value))
         self._active = True
         if self._controls:
             self._tasks.open()
@@ -189,6 +201,9 @@ class LoopNode(LifecycleNode):
         if self._controls:
             source, name = self._text("scenario"), self._text("arm")
             self._tasks = ImpactTaskServer(self, self, pipeline, self._robot, self._scenario, source, name)
+            self._subscriptions_here.append(
+                subscribe(SupervisorStatus, topics.SUPERVISOR, self._supervision.take, qos.LATCHED)
+            )
         partners = [name for name in self._text("partners").split(",") if name]
         self._partners = Partners(self, partners, self._on_partner_impact, self._on_partner_stop)
         self._told_partner = ""
@@ -278,6 +293,8 @@ class LoopNode(LifecycleNode):
     def start_task(self, task: PreparedTask) -> str:
         """Start a task with the next sample, or at its begin. Returns why that is refused, else nothing."""
         pipeline = required(self._pipeline)
+        if (fault := self._supervision.fault()) is not Fault.NONE:
+            return f"{fault.name}: {self._supervision.reason}"
         reference, begin = task.plan.reference, -math.inf
         if task.begin:
             if self._base is None:
@@ -323,6 +340,8 @@ class LoopNode(LifecycleNode):
         fault = self._pipeline.controller.fault
         if fault in (Fault.STATE_JOINT_NAMES, Fault.STATE_WRONG_SIZE):
             return f"{fault.name}: {self._reader.reason}"
+        if fault in (Fault.SUPERVISOR_STOP, Fault.SUPERVISOR_LOST):
+            return f"{fault.name}: {self._supervision.reason}"
         return fault.name if fault is not Fault.NONE else ""
 
     # ------------------------------------------------------------------ beside the loop
@@ -332,6 +351,7 @@ class LoopNode(LifecycleNode):
         if pipeline is None or not self._active:
             return
         self._watch_arrival(pipeline)
+        self._watch_supervisor(pipeline)
         controller = pipeline.controller
         if controller is None:
             return
@@ -346,6 +366,15 @@ class LoopNode(LifecycleNode):
         if pipeline.controller is not None and pipeline.controller.mode is not Mode.FAULT:
             self.get_logger().error(f"no joint state for {silent:.2f} s (limit {patience:g} s)")
             pipeline.fail(Fault.STATE_STALE, self._reader.velocity)
+            pipeline.end_after_fault()
+
+    def _watch_supervisor(self, pipeline: Pipeline) -> None:
+        fault = self._supervision.fault()
+        if fault is Fault.NONE or pipeline.controller is None or pipeline.controller.mode is Mode.FAULT:
+            return
+        # Without a task the arm is only held; but a robot that takes commands again must not find a pulling one.
+        if pipeline.task_active or fault is Fault.SUPERVISOR_STOP:
+            pipeline.fail(fault, self._reader.velocity)
             pipeline.end_after_fault()
 
     def _tell(self, mode: Mode, fault: Fault, impacts: int) -> None:

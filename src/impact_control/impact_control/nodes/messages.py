@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, Vector3
@@ -10,11 +12,19 @@ from impact_msgs.msg import ImpactEvent
 from impact_control.types import Vector
 
 _NANOSECONDS = 1_000_000_000
+_STAMP_AT = 4
 
 
 def nanoseconds(stamp: Time) -> int:
     """Stamp as integer nanoseconds, exact."""
     return int(stamp.sec) * _NANOSECONDS + int(stamp.nanosec)
+
+
+def serialised_stamp(data: bytes) -> int:
+    """Stamp [ns] of a serialised message that begins with a header."""
+    order = "<" if data[1] else ">"
+    seconds, rest = struct.unpack_from(f"{order}iI", data, _STAMP_AT)
+    return int(seconds) * _NANOSECONDS + int(rest)
 
 
 def to_stamp(value: int, stamp: Time) -> Time:

@@ -26,6 +26,14 @@ EVENT = QoSProfile(
 )
 """Detections and verdicts: a node that joins late gets the last ones."""
 
+LATCHED = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST,
+    depth=1,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+"""A state that changes seldom: a node that joins late gets the present one."""
+
 RECORD = QoSProfile(
     history=HistoryPolicy.KEEP_LAST,
     depth=2000,

@@ -14,6 +14,7 @@ from impact_msgs.msg import (
     GroundTruth,
     ImpactClassification,
     ImpactEvent,
+    SupervisorStatus,
 )
 from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.experimental import EventsExecutor
@@ -38,6 +39,7 @@ TOPICS: dict[str, tuple[type, QoSProfile, OfferedQos]] = {
     topics.TRUTH: (GroundTruth, qos.RECORD, OfferedQos("best_effort")),
     topics.EVENTS: (ImpactEvent, qos.EVENT, OfferedQos("reliable", "transient_local", 50)),
     topics.CLASSIFICATION: (ImpactClassification, qos.EVENT, OfferedQos("reliable", "transient_local", 50)),
+    topics.SUPERVISOR: (SupervisorStatus, qos.LATCHED, OfferedQos("reliable", "transient_local", 1)),
     topics.DIAGNOSTICS: (DiagnosticArray, QoSProfile(depth=50), OfferedQos("reliable", depth=10)),
 }
 """What is recorded of an arm: type, quality of service of the subscription, and of the publisher for replay."""
@@ -140,9 +142,17 @@ class RecorderNode(LifecycleNode):
 
     def close(self) -> None:
         """Complete the bag, if one is open."""
-        if self._bag is not None:
-            self._bag.close()
-            self._bag = None
+        bag, self._bag = self._bag, None
+        if bag is not None:
+            try:
+                bag.close()
+            except OSError as error:
+                self._give_up(bag, error)
+
+    def _give_up(self, bag: BagWriter, error: OSError) -> None:
+        self.get_logger().error(f"recording stopped: {error}")
+        self._bag = None
+        bag.abandon()
 
     def _await_publishers(self) -> None:
         required = {self.resolve_topic_name(name) for name in self.get_parameter("required").value}
@@ -160,8 +170,8 @@ class RecorderNode(LifecycleNode):
                     if self._bag is not None:
                         self._bag.write(slot.topic, type_name, data, received, sent)
         except OSError as error:
-            self.get_logger().error(f"recording stopped: {error}")
-            self.close()
+            if self._bag is not None:
+                self._give_up(self._bag, error)
 
 
 def _type_name(kind: type) -> str:

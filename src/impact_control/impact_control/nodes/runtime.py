@@ -20,7 +20,8 @@ from rclpy.signals import SignalHandlerOptions
 
 ROBOT_PRIORITY = 45
 LOOP_PRIORITY = 40
-"""SCHED_FIFO priorities: the simulated robot keeps the clock, the loop answers it."""
+SUPERVISOR_PRIORITY = 35
+"""SCHED_FIFO priorities: the simulated robot keeps the clock, the loop answers it, the supervisor disturbs neither."""
 
 _SENDER = "dds.asyn"
 """Name of the threads with which Fast DDS sends in the background begins so."""

@@ -14,6 +14,7 @@ from typing import Any
 import rclpy
 from action_msgs.msg import GoalStatus
 from impact_msgs.action import ExecuteImpactTask
+from impact_msgs.msg import SupervisorStatus
 from lifecycle_msgs.msg import State, Transition
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
@@ -27,12 +28,16 @@ from std_srvs.srv import SetBool, Trigger
 from impact_control.control import Mode
 from impact_control.errors import ImpactControlError, InterruptedByUserError
 from impact_control.graph import Duty, NodeSpec
-from impact_control.nodes import topics
+from impact_control.nodes import qos, topics
 from impact_control.nodes.calls import CALL_PATIENCE, START_PATIENCE, Caller
 from impact_control.nodes.messages import to_stamp
 from impact_control.nodes.processes import Death, Processes
 from impact_control.pipeline import Outcome
 from impact_control.recording.bag import recover
+from impact_control.supervision import Cause, Supervision
+
+END_PATIENCE = 0.3
+"""[s] after a stop by the supervisor in which a controller that lives ends its task."""
 
 STANDSTILL_TIME = 0.35
 """[s] the robot side is left running without the controller, so that the arm comes to a damped rest."""
@@ -48,6 +53,14 @@ class NodeDiedError(GraphError):
     def __init__(self, death: Death, log: str) -> None:
         super().__init__(f"{death}; all others were stopped{log}")
         self.death = death
+
+
+class RobotStoppedError(GraphError):
+    """The supervisor keeps commands from the robot. `cause` says why."""
+
+    def __init__(self, cause: Cause, reason: str) -> None:
+        super().__init__(f"the supervisor stopped the robot: {reason}; all nodes were stopped")
+        self.cause = cause
 
 
 @dataclass(frozen=True)
@@ -106,6 +119,11 @@ class Session:
         self._caller = Caller(self._node, self._spin)
         # Of the arms of a scene by name; "": the arm of a scenario.
         arms = [self._specs[name].namespace for name in self._names(Duty.LOOP)]
+        self._supervision = SupervisorStatus()
+        self._stopped_since = math.inf
+        if self._names(Duty.SUPERVISOR):
+            topic = topics.of_arm(arms[0] if arms else "", topics.SUPERVISOR)
+            self._node.create_subscription(SupervisorStatus, topic, self._on_supervision, qos.LATCHED)
         self._actions = {
             arm: ActionClient(self._node, ExecuteImpactTask, topics.of_arm(arm, topics.EXECUTE))
             for arm in dict.fromkeys(arms or [""])
@@ -168,11 +186,16 @@ class Session:
     # ------------------------------------------------------------------ recorder, arm
 
     def record(self, bag: Path | None, scenario_yaml: str = "") -> None:
-        """Begin a bag in a new or empty directory; ends the one before. None: only end it."""
+        """Begin a bag in a new or empty directory; ends the one before. None: only end it.
+
+        Raises GraphError when the one before was cut off, by a full disk for example; what was written is readable.
+        """
         for name in self._names(Duty.RECORDER):
             if self._bag is not None:
                 self._change(name, Transition.TRANSITION_DEACTIVATE)
-                self._bag = None
+                ended, self._bag = self._bag, None
+                if recover(ended):
+                    raise GraphError(f"the recording in {ended} was cut off{self._log_hint(name)}")
             if bag is not None:
                 self.set_parameters(name, directory=str(bag), scenario_yaml=scenario_yaml)
                 self._change(name, Transition.TRANSITION_ACTIVATE)
@@ -195,9 +218,21 @@ class Session:
         if not self._lockstep:
             self.pause(False)
 
+    def _supervise(self, watching: bool) -> None:
+        """Have the supervisor watch, or not. Without a supervisor: nothing."""
+        wanted = State.PRIMARY_STATE_ACTIVE if watching else State.PRIMARY_STATE_INACTIVE
+        transition = Transition.TRANSITION_ACTIVATE if watching else Transition.TRANSITION_DEACTIVATE
+        for name in self._names(Duty.SUPERVISOR):
+            if self._caller.state(name) != wanted:
+                self._change(name, transition)
+
     def pause(self, paused: bool) -> None:
-        """Stop or continue the simulator's clock."""
+        """Stop or continue the simulator's clock. A supervisor watches only while it runs."""
+        if paused:
+            self._supervise(False)
         self._caller.call_until_answered(SetBool, topics.PAUSE, SetBool.Request(data=paused))
+        if not paused:
+            self._supervise(True)
 
     @property
     def _lockstep(self) -> bool:
@@ -254,6 +289,7 @@ class Session:
                 if first is not None and first.task_time >= cancel_at:
                     self._await(next(iter(goals.values())).cancel_goal_async(), CALL_PATIENCE, "the cancellation")
                     cancel_at = math.inf
+                self._heed_supervisor()
                 if time.monotonic() > deadline:
                     raise GraphError(f"the task did not end within {timeout:g} s")
         except InterruptedByUserError:
@@ -262,6 +298,19 @@ class Session:
                     self._executor_cancel(goal)
             raise
         return {arm: task_result(result.result()) for arm, result in results.items()}
+
+    def _on_supervision(self, status: SupervisorStatus) -> None:
+        self._supervision = status
+        if status.state not in (Supervision.STOPPING, Supervision.STOPPED):
+            self._stopped_since = math.inf
+        elif self._stopped_since == math.inf:
+            self._stopped_since = time.monotonic()
+
+    def _heed_supervisor(self) -> None:
+        """Stop everything when the robot was stopped and its controller does not end the task by itself."""
+        if time.monotonic() - self._stopped_since > END_PATIENCE:
+            self._stop_nodes(patience=0.4)
+            raise RobotStoppedError(Cause(self._supervision.cause), self._supervision.reason)
 
     def _send(self, arm: str, scenario: str, begin: int, latest: dict[str, Any]) -> Any:
         """Send a goal to an arm; its feedback goes into `latest`. begin: stamp [ns], 0: at once."""

@@ -30,7 +30,7 @@ def commanded_torque(command: Float64MultiArray | JointState, joint_names: list[
 class ArmSide:
     """Publishes the samples and the truth of one arm, takes its commands.
 
-    Attributes: held, how many periods had no new command.
+    Attributes: held, how many periods had no new command; stopped, whether commands are refused by order.
     """
 
     def __init__(self, node: Node, inbox: Inbox, name: str, *, lockstep: bool, ros2_control: bool = False) -> None:
@@ -47,6 +47,7 @@ class ArmSide:
         observed = topics.of_arm(name, topics.EXTERNAL_TORQUE)
         self._torques = inbox.subscribe(ExternalTorque, observed, qos.RECORD) if lockstep else None
         self._node = node
+        self.stopped = False
 
     def attach(self, world: World) -> None:
         """Show this arm of a world from now on."""
@@ -72,6 +73,7 @@ class ArmSide:
         self._joints = n
         self.held = 0
         self._told_lost = False
+        self._told_rivals = False
         self._told_refused = 0
         self._command: Float64MultiArray | JointState | None = None
         self._observed = True
@@ -150,8 +152,11 @@ class ArmSide:
     def torque(self, period: float) -> Vector:
         """Return the torque (n,) [Nm] for the next period [s], from the newest command."""
         command, self._command = self._command or self._commands.take(), None
+        rivals = self._commands.publishers > 1
+        self.gate.closed = self.stopped or rivals
+        self._tell_rivals(rivals)
         torques = None if command is None else commanded_torque(command, self._state.name)
-        if torques is not None and not self.gate.offer(torques):
+        if torques is not None and not self.gate.closed and not self.gate.offer(torques):
             self._tell_refused(len(torques))
         torque = self.gate.select(self._arm.link_velocity, period)
         self._tell_command_state()
@@ -162,6 +167,11 @@ class ArmSide:
         if self.gate.refused > self._told_refused:
             self._log.error(f"{self._who}command refused: {size} values, need {self._joints} finite torques")
             self._told_refused = self.gate.refused * 10
+
+    def _tell_rivals(self, rivals: bool) -> None:
+        if rivals and not self._told_rivals:
+            self._log.error(f"{self._who}more than one sends commands: joints damped, none is taken, until one is left")
+        self._told_rivals = rivals
 
     def _tell_command_state(self) -> None:
         if self.gate.state is CommandState.HELD:

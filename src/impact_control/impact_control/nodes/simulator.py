@@ -99,6 +99,7 @@ class SimulatorNode(LifecycleNode):
         self._diagnostics = self.create_publisher(DiagnosticArray, topics.DIAGNOSTICS, 10)
         self._reset_service = self.create_service(Trigger, topics.RESET, self._on_reset)
         self._pause_service = self.create_service(SetBool, topics.PAUSE, self._on_pause)
+        self._accept_service = self.create_service(SetBool, topics.ACCEPT, self._on_accept)
         self._diagnostics_timer = self.create_timer(1.0, self._diagnose)
         return TransitionCallbackReturn.SUCCESS
 
@@ -118,7 +119,7 @@ class SimulatorNode(LifecycleNode):
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Give everything back that on_configure made."""
         self.destroy_timer(self._diagnostics_timer)
-        for service in (self._reset_service, self._pause_service):
+        for service in (self._reset_service, self._pause_service, self._accept_service):
             self.destroy_service(service)
         self.destroy_publisher(self._diagnostics)
         self._close()
@@ -178,6 +179,14 @@ class SimulatorNode(LifecycleNode):
         self._deadline = time.monotonic_ns()
         response.success = True
         response.message = "paused" if self._paused else "running"
+        return response
+
+    def _on_accept(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        for side in self._sides.values():
+            side.stopped = not request.data
+        response.success = True
+        response.message = "commands are taken" if request.data else "no command is taken, the joints are damped"
+        self.get_logger().warning(response.message)
         return response
 
     def spin(self, executor: EventsExecutor, stop: runtime.StopRequest) -> None:

@@ -14,6 +14,10 @@ PREDICT = "predict_post_impact"
 EXECUTE = "execute_impact_task"
 RESET = "simulation/reset"
 PAUSE = "simulation/pause"
+ACCEPT = "simulation/accept_commands"
+SUPERVISOR = "supervisor/status"
+STOP = "supervisor/stop"
+RESUME = "supervisor/reset"
 
 OBJECTS = "simulation/objects"
 

@@ -7,6 +7,7 @@ unfinished.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -147,6 +148,11 @@ class BagWriter:
         self._writer.finish()
         _sync_and_close(self._file)
         write_metadata(self.directory)
+
+    def abandon(self) -> None:
+        """Close the file as it is, when it cannot be written any more; `recover` completes the bag."""
+        with contextlib.suppress(OSError):
+            self._file.close()
 
     def __enter__(self) -> BagWriter:
         """Return the writer."""

@@ -21,6 +21,7 @@ class CommandState(IntEnum):
     FRESH = 0
     HELD = 1
     LOST = 2
+    REFUSED = 3
 
 
 class CommandGate:
@@ -28,7 +29,8 @@ class CommandGate:
 
     `torque` (n,) [Nm] is what acts, without gravity; `state` says where it came from; `refused` counts
     commands of the wrong size or not finite, which are dropped as ros2_control drops them; `seen_command`
-    tells whether any was taken since the reset; `timeout` [s] is the limit.
+    tells whether any was taken since the reset; `timeout` [s] is the limit; while `closed` is set, no command
+    is taken and the joints are damped.
     """
 
     def __init__(self, limits: JointLimits, timeout: float, damping: Vector) -> None:
@@ -44,6 +46,7 @@ class CommandGate:
         self.state = CommandState.LOST
         self.refused = 0
         self.seen_command = False
+        self.closed = False
 
     def reset(self) -> None:
         """Forget every command: the arm is damped until the next one."""
@@ -65,7 +68,11 @@ class CommandGate:
 
     def select(self, velocity: Vector, period: float) -> Vector:
         """Return the torque (n,) [Nm] for the next period [s], given the joint velocity (n,) [rad/s]."""
-        if self._have_new:
+        if self.closed:
+            self._have_new = False
+            self._age = np.inf
+            self._damp(velocity, CommandState.REFUSED)
+        elif self._have_new:
             self._have_new = False
             self._age = 0.0
             self.torque[:] = self._pending
@@ -75,8 +82,11 @@ class CommandGate:
             if self._age < self.timeout + 0.5 * period:  # whole periods, whatever their sum rounds to
                 self.state = CommandState.HELD
             else:
-                self.state = CommandState.LOST
-                np.multiply(self._damping, velocity, out=self.torque)
-                np.negative(self.torque, out=self.torque)
-                np.clip(self.torque, -self._limit, self._limit, out=self.torque)
+                self._damp(velocity, CommandState.LOST)
         return self.torque
+
+    def _damp(self, velocity: Vector, state: CommandState) -> None:
+        self.state = state
+        np.multiply(self._damping, velocity, out=self.torque)
+        np.negative(self.torque, out=self.torque)
+        np.clip(self.torque, -self._limit, self._limit, out=self.torque)

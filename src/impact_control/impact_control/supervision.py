@@ -1,0 +1,137 @@
+"""Signs of life of a controller and its robot, and what their absence means: what the supervisor decides from.
+
+No clock in here: times are given, in seconds of one steady clock.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from enum import IntEnum
+
+from impact_control.checks import require_positive
+
+
+class Supervision(IntEnum):
+    """What the supervisor does; constants of impact_msgs/SupervisorStatus."""
+
+    INACTIVE = 0
+    WATCHING = 1
+    STOPPING = 2
+    STOPPED = 3
+
+
+class Cause(IntEnum):
+    """Why it stopped the robot side; constants of impact_msgs/SupervisorStatus."""
+
+    NONE = 0
+    CONTROLLER_SILENT = 1
+    ROBOT_SILENT = 2
+    CONTROLLER_STALE = 3
+    SECOND_COMMANDER = 4
+    OPERATOR = 5
+
+
+@dataclass(frozen=True)
+class SupervisionLimits:
+    """What is tolerated: seconds without a command, without a joint state, and between a state and its answer."""
+
+    command_limit: float = 0.035
+    state_limit: float = 0.035
+    lag_limit: float = 0.1
+
+    def __post_init__(self) -> None:
+        """Refuse limits that are not positive."""
+        for name, value in asdict(self).items():
+            require_positive(name, value)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong: since: time of the last sign that it was right [s]."""
+
+    cause: Cause
+    reason: str
+    since: float
+
+
+@dataclass
+class Watch:
+    """Signs of life of one arm and its controller.
+
+    A look every `interval` [s] says what was seen since the last one, then asks for `finding`. Time in which the
+    supervisor itself did not run counts for nobody: what others did meanwhile it cannot tell from what they did not.
+    """
+
+    limits: SupervisionLimits
+    interval: float
+    _command: float = field(default=math.nan, init=False)
+    _state: float = field(default=math.nan, init=False)
+    _stamp: float = field(default=0.0, init=False)
+    _answered_stamp: float = field(default=math.nan, init=False)
+    _answered: float = field(default=math.nan, init=False)
+    _looked: float = field(default=math.nan, init=False)
+
+    def start(self, now: float) -> None:
+        """Take it that everything is right at `now`."""
+        self._command = self._state = self._answered = self._looked = now
+        self._answered_stamp = math.nan
+
+    def look(self, now: float) -> None:
+        """Begin a look; before what it sees is said."""
+        asleep = now - self._looked - 2.0 * self.interval
+        if asleep > 0.0:
+            self._command += asleep
+            self._state += asleep
+            self._answered += asleep
+        self._looked = now
+
+    def see_command(self) -> None:
+        """A command came since the last look."""
+        self._command = self._looked
+
+    def see_state(self, stamp: float) -> None:
+        """A joint state came since the last look, with this stamp [s] of its own clock."""
+        self._state = self._looked
+        self._stamp = stamp
+
+    def see_answer(self, stamp: float) -> None:
+        """The controller said that it answered the joint state of this stamp [s]."""
+        self._answered = self._looked
+        self._answered_stamp = stamp
+
+    @property
+    def command_age(self) -> float:
+        """Seconds since a command was seen, at the last look."""
+        return self._looked - self._command
+
+    @property
+    def state_age(self) -> float:
+        """Seconds since a joint state was seen, at the last look."""
+        return self._looked - self._state
+
+    @property
+    def lag(self) -> float:
+        """Seconds by which the controller's last answer is behind, at the last look.
+
+        By the stamps, which tell an answer to an old state, or by the time since that answer, whichever is more.
+        """
+        behind = 0.0 if math.isnan(self._answered_stamp) else self._stamp - self._answered_stamp
+        return max(behind, self._looked - self._answered)
+
+    def finding(self, commanders: int) -> Finding | None:
+        """Return what is wrong at the last look, None if nothing is. commanders: publishers of commands."""
+        limits = self.limits
+        if commanders > 1:
+            return Finding(Cause.SECOND_COMMANDER, f"{commanders} publishers of commands", self._looked)
+        if self.state_age > limits.state_limit:
+            reason = f"no joint state for {self.state_age * 1e3:.0f} ms (limit {limits.state_limit * 1e3:.0f} ms)"
+            return Finding(Cause.ROBOT_SILENT, reason, self._state)
+        if self.command_age > limits.command_limit:
+            reason = f"no command for {self.command_age * 1e3:.0f} ms (limit {limits.command_limit * 1e3:.0f} ms)"
+            return Finding(Cause.CONTROLLER_SILENT, reason, self._command)
+        if self.lag > limits.lag_limit:
+            limit = f"limit {limits.lag_limit * 1e3:.0f} ms"
+            reason = f"the controller is {self.lag * 1e3:.0f} ms behind the joint states ({limit})"
+            return Finding(Cause.CONTROLLER_STALE, reason, self._looked - self.lag)
+        return None

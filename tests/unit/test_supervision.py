@@ -1,0 +1,108 @@
+"""What the supervisor decides from signs of life."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from impact_control.errors import InvalidInputError
+from impact_control.supervision import Cause, SupervisionLimits, Watch
+
+INTERVAL = 0.004
+LIMITS = SupervisionLimits(command_limit=0.035, state_limit=0.05, lag_limit=0.1)
+
+
+class Observed:
+    """A watch and its clock: one look every interval, with what is said to have come."""
+
+    def __init__(self):
+        self.watch = Watch(LIMITS, INTERVAL)
+        self.now = 100.0
+        self.watch.start(self.now)
+
+    def look(self, *, command=True, state=True, answer=True, behind=0.0, commanders=1, after=INTERVAL):
+        self.now += after
+        self.watch.look(self.now)
+        if command:
+            self.watch.see_command()
+        if state:
+            self.watch.see_state(self.now)
+        if answer:
+            self.watch.see_answer(self.now - behind)
+        return self.watch.finding(commanders)
+
+    def until_found(self, seconds=1.0, **missing):
+        """Look until something is found; return it and the time that passed."""
+        start = self.now
+        while self.now < start + seconds:
+            if (finding := self.look(**missing)) is not None:
+                return finding, self.now - start
+        return None, seconds
+
+
+def test_nothing_is_found_while_everything_comes():
+    assert Observed().until_found()[0] is None
+
+
+@pytest.mark.parametrize(
+    ("missing", "cause", "limit"),
+    [
+        ({"command": False}, Cause.CONTROLLER_SILENT, LIMITS.command_limit),
+        ({"state": False}, Cause.ROBOT_SILENT, LIMITS.state_limit),
+        ({"answer": False}, Cause.CONTROLLER_STALE, LIMITS.lag_limit),
+    ],
+)
+def test_silence_is_found_within_a_look_after_its_limit(missing, cause, limit):
+    observed = Observed()
+    observed.look()
+    last_sign = observed.now
+    finding, passed = observed.until_found(**missing)
+    assert finding.cause is cause
+    assert limit < passed <= limit + INTERVAL * 1.001
+    assert finding.since == pytest.approx(last_sign, abs=1e-9)
+
+
+def test_commands_from_old_states_are_found_by_their_stamps():
+    observed = Observed()
+    assert observed.look(behind=0.099) is None
+    assert observed.look(behind=0.101).cause is Cause.CONTROLLER_STALE
+
+
+def test_a_second_commander_is_found_at_once():
+    finding = Observed().look(commanders=2)
+    assert finding.cause is Cause.SECOND_COMMANDER
+    assert "2" in finding.reason
+
+
+def test_a_robot_that_stands_still_is_not_blamed_on_its_controller():
+    observed = Observed()
+    finding = None
+    while finding is None:
+        # The controller answers each state, so it falls silent with the robot.
+        finding = observed.look(command=False, state=False, answer=False, after=0.0249)
+    assert finding.cause in (Cause.CONTROLLER_SILENT, Cause.ROBOT_SILENT)
+    both = SupervisionLimits(command_limit=0.035, state_limit=0.035)
+    observed.watch = Watch(both, INTERVAL)
+    observed.watch.start(observed.now)
+    assert observed.until_found(command=False, state=False)[0].cause is Cause.ROBOT_SILENT
+
+
+@given(asleep=st.floats(0.01, 100.0), silent=st.booleans())
+def test_its_own_sleep_is_nobodys_silence(asleep, silent):
+    observed = Observed()
+    observed.look()
+    assert observed.look(after=asleep, command=not silent, state=not silent, answer=not silent) is None
+    finding, passed = observed.until_found(command=False)
+    assert finding.cause is Cause.CONTROLLER_SILENT
+    # Of the sleep two looks are counted at most, so it is found no later, and no sooner than the limit allows.
+    assert LIMITS.command_limit - 2 * INTERVAL - 1e-6 <= passed <= LIMITS.command_limit + INTERVAL + 1e-6
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf])
+@pytest.mark.parametrize("name", ["command_limit", "state_limit", "lag_limit"])
+def test_limits_that_mean_nothing_are_refused(name, value):
+    with pytest.raises(InvalidInputError, match=name):
+        SupervisionLimits(**{name: value})
