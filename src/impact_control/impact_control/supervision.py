@@ -38,7 +38,7 @@ class SupervisionLimits:
 
     command_limit: float = 0.035
     state_limit: float = 0.035
-    lag_limit: float = 0.1
+    lag_limit: float = 0.25
 
     def __post_init__(self) -> None:
         """Refuse limits that are not positive."""

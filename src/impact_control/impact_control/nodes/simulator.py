@@ -101,6 +101,8 @@ class SimulatorNode(LifecycleNode):
         self._pause_service = self.create_service(SetBool, topics.PAUSE, self._on_pause)
         self._accept_service = self.create_service(SetBool, topics.ACCEPT, self._on_accept)
         self._diagnostics_timer = self.create_timer(1.0, self._diagnose)
+        # The first line a process logs takes it tens of milliseconds: not when the clock runs.
+        self.get_logger().info(f"ready, {len(self._sides)} arm(s)")
         return TransitionCallbackReturn.SUCCESS
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:

@@ -33,7 +33,7 @@ ASK_AGAIN = 0.1
 """[s] without an answer of the robot side after which it is asked again."""
 
 SIGNS_PATIENCE = 10.0
-"""[s] that the first command and joint state may take at activation."""
+"""[s] that the first command, joint state and status may take at activation."""
 
 
 class WatchedArm:
@@ -64,8 +64,10 @@ class WatchedArm:
         return replace(finding, reason=f"{self.name}: {finding.reason}")
 
     def await_signs(self, end: float) -> str:
-        """Wait until a command and a joint state came, at most to `end` [s]; return which of them did not."""
-        missing = {slot.topic: slot for slot in (self._states, self._commands)}
+        """Wait until a message of each kind came from now on, at most to `end` [s]; return which of them did not."""
+        missing = {slot.topic: slot for slot in (self._states, self._commands, self._answers)}
+        for slot in missing.values():
+            slot.take()  # may be old
         while missing and time.monotonic() < end:
             missing = {topic: slot for topic, slot in missing.items() if slot.take() is None}
             time.sleep(LOOK_INTERVAL)
@@ -133,6 +135,8 @@ class SupervisorNode(LifecycleNode):
             self.create_timer(STATUS_INTERVAL, self._tell),
             self.create_timer(1.0, self._diagnose),
         ]
+        # The first line a process logs takes it tens of milliseconds: not when it has to react.
+        self.get_logger().info(f"ready, robot side {self._kind().value}, {limits}")
         return TransitionCallbackReturn.SUCCESS
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
