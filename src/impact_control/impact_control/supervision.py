@@ -36,8 +36,8 @@ class Cause(IntEnum):
 class SupervisionLimits:
     """What is tolerated: seconds without a command, without a joint state, and between a state and its answer."""
 
-    command_limit: float = 0.035
-    state_limit: float = 0.035
+    command_limit: float = 0.03
+    state_limit: float = 0.03
     lag_limit: float = 0.25
 
     def __post_init__(self) -> None:

@@ -24,6 +24,7 @@ from impact_control.nodes.joint_states import JointStateReader
 from impact_control.nodes.loop_output import ControlOutput, DetectionOutput
 from impact_control.nodes.messages import FirstOfEvent, nanoseconds, to_stamp
 from impact_control.nodes.partners import Partners
+from impact_control.nodes.queued_log import QueuedLog
 from impact_control.nodes.supervised import Supervised
 from impact_control.nodes.writers import ClassificationWriter
 from impact_control.parts import rate_threshold
@@ -83,6 +84,7 @@ class LoopNode(LifecycleNode):
         self._active = False
         self._pipeline: Pipeline | None = None
         self._supervision = Supervised()
+        self._log = QueuedLog(self.get_logger())
 
     # ------------------------------------------------------------------ life
 
@@ -379,15 +381,15 @@ class LoopNode(LifecycleNode):
 
     def _tell(self, mode: Mode, fault: Fault, impacts: int) -> None:
         if self._told_partner:
-            self.get_logger().warning(f"stopped, because {self._told_partner} did")
+            self._log.warning(f"stopped, because {self._told_partner} did")
             self._told_partner = ""
         if (mode, fault, impacts) == self._told:
             return
         told_mode, told_fault, _ = self._told
         if mode is not told_mode:
-            self.get_logger().info(f"mode {told_mode.name} -> {mode.name}")
+            self._log.info(f"mode {told_mode.name} -> {mode.name}")
         if fault is not told_fault and fault is not Fault.NONE:
-            self.get_logger().error(f"fault {self.fault_reason()}: joints are damped; deactivate and activate to clear")
+            self._log.error(f"fault {self.fault_reason()}: joints are damped; deactivate and activate to clear")
             if self._control_output is not None:
                 self._control_output.statuses.fault_reason = self.fault_reason()
         self._told = (mode, fault, impacts)
