@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import time
@@ -13,7 +14,9 @@ from harness import JOINTS, Peer, joint_state
 from impact_msgs.action import ExecuteImpactTask
 from impact_msgs.msg import ControllerReference, ControllerStatus, ExternalTorque
 from lifecycle_msgs.msg import Transition
+from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
@@ -209,6 +212,44 @@ def test_limits_that_contradict_each_other_give_way_in_order_and_the_torques_hol
     assert status.qp_status == ControllerStatus.QP_RELAXED
     assert status.relaxed & ControllerStatus.RELAXED_POSITION
     assert command[1] < 0.0
+
+
+def set_parameter(peer, name, value):
+    """Ask the loop for another value; return whether it took it, and why not."""
+    request = SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
+    (result,) = peer.call(SetParameters, f"{SPEC.name}/set_parameters", request).results
+    return result.successful, result.reason
+
+
+def test_gains_change_in_a_running_task(task, repetition):
+    away = START + 1e-3
+    task.send(away)
+    assert set_parameter(task.peer, "gains.position", 1600.0)[0]
+    softer = np.array([task.send(away) for _ in range(3)])
+    assert set_parameter(task.peer, "gains.position", 0.0)[0]
+    back = np.array([task.send(away) for _ in range(3)])
+    assert np.abs(softer[-1] - back[-1]).max() > 0.05
+    assert last_status(task).mode == ControllerReference.ANTE
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("scenario", "tabletop_tilted", "the node is built from it"),
+        ("partners", "left", "the node is built from it"),
+        ("gains.position", -1.0, ""),
+        ("gains.posture", 1e9, ""),
+        ("gains.orientation", math.nan, ""),
+        ("state_patience", -0.1, ""),
+        ("detect", False, "read-only"),
+        ("gains.position", "stiff", ""),
+    ],
+)
+def test_changes_that_a_running_node_cannot_take_are_refused_with_a_reason(peer, feeder, name, value, reason):
+    taken, why = set_parameter(peer, name, value)
+    assert not taken
+    assert reason in why
+    assert why
 
 
 def test_a_deactivated_loop_is_silent(peer, feeder):

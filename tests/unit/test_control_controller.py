@@ -22,6 +22,7 @@ from impact_control.control import (
     ReferenceSpreadingController,
 )
 from impact_control.control.contact_force import ContactForce
+from impact_control.errors import InvalidInputError
 from impact_control.parts import admittance_parameters, contact_force, control_parameters, retreat_parameters
 from impact_control.references import build_reference
 from impact_control.robots import Dynamics, load_robot
@@ -476,3 +477,29 @@ def test_yielding_without_torque_is_a_stop_and_with_it_asks_for_motion_along_it(
     assert accelerations[1][1] > 1.0
     assert accelerations[1][3] < -1.0
     np.testing.assert_allclose(accelerations[1][[0, 2, 4, 5, 6]], 0.0, atol=1e-3)
+
+
+AWAY = REFERENCE.initial_configuration + 1e-3
+OTHER_GAINS = {"position": 900.0, "orientation": 100.0, "posture": 49.0}
+
+
+def test_changed_gains_are_those_of_a_controller_that_was_built_with_them():
+    built = settled(
+        0.2, AWAY, STILL, parameters=replace(PARAMETERS, **{f"{k}_gain": v for k, v in OTHER_GAINS.items()})
+    )
+    changed = settled(0.2, AWAY, STILL, lambda controller: controller.change_gains(**OTHER_GAINS))
+    before = settled(0.2, AWAY, STILL)
+    wanted = built.controller.qp.acceleration
+    np.testing.assert_allclose(changed.controller.qp.acceleration, wanted, rtol=1e-9)
+    assert np.abs(before.controller.qp.acceleration - wanted).max() > 0.1
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1.0, math.nan, math.inf])
+@pytest.mark.parametrize("name", OTHER_GAINS)
+def test_gains_that_mean_nothing_change_none(wrong, name):
+    def change(controller):
+        with pytest.raises(InvalidInputError, match="gain"):
+            controller.change_gains(**OTHER_GAINS | {name: wrong})
+
+    found = settled(0.2, AWAY, STILL, change).controller.qp.acceleration
+    np.testing.assert_array_equal(found, settled(0.2, AWAY, STILL).controller.qp.acceleration)

@@ -73,8 +73,8 @@ def declared_parameters(executable):
         return set(PARAMETERS)
     nodes = PACKAGE / "impact_control" / "nodes"
     text = (nodes / f"{executable}.py").read_text()
-    if "import LoopNode" in text:
-        text = (nodes / "loop.py").read_text()
+    if executable == "loop" or "import LoopNode" in text:
+        text = (nodes / "loop_parameters.py").read_text()
     calls = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))
     methods = (call for call in calls if isinstance(call.func, ast.Attribute))
     return {call.args[0].value for call in methods if call.func.attr == "declare_parameter"}

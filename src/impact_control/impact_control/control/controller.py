@@ -67,6 +67,13 @@ class ReferenceSpreadingController:
         self.peak_torque_rate = 0.0
         self._entering = True
 
+    def change_gains(self, position: float, orientation: float, posture: float) -> None:
+        """Use other gains k of the tasks [1/s^2], van Steen 2024 (15)-(17), from the next sample on.
+
+        The torque stays inside its rate limit. Raises InvalidInputError unless they are above 0.
+        """
+        self._law.change_gains(position, orientation, posture)
+
     @property
     def mode(self) -> Mode:
         """What the controller does."""

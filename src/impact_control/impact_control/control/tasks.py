@@ -49,7 +49,8 @@ def _position_rows(
 class PositionTask:
     """Origin of E on the position of a reference: van Steen 2024 (15), (23), (25), with dJ dq of (2) on the right.
 
-    Attributes after `write`: error [m] and velocity_error [m/s], wanted less actual, (3,).
+    gain may be changed between two samples. Attributes after `write`: error [m] and velocity_error [m/s], wanted less
+    actual, (3,).
     """
 
     rows = 3
@@ -57,7 +58,7 @@ class PositionTask:
     def __init__(self, gain: float, weight: float, wanted: ReferenceColumns) -> None:
         """Gain k_p [1/s^2], weight w_p [-]; `wanted` is followed until `follow` names another."""
         self.weight = weight
-        self._gain = gain
+        self.gain = gain
         self._wanted = wanted.data
         self.error = np.zeros(3)
         self.velocity_error = np.zeros(3)
@@ -70,7 +71,7 @@ class PositionTask:
         """See `Task`."""
         _position_rows(
             self._wanted, dynamics.position, dynamics.twist, dynamics.jacobian, dynamics.jacobian_rate_velocity,
-            self._gain, gamma, self.error, self.velocity_error, matrix, target,
+            self.gain, gamma, self.error, self.velocity_error, matrix, target,
         )  # fmt: skip
 
 
@@ -91,7 +92,8 @@ def _orientation_rows(
 class OrientationTask:
     """Axes of E on those of a reference, exp(phi) R_d: van Steen 2024 (16) with sign and frame of the Errata.
 
-    Attribute after `write`: error (3,) [rad], the turn that is left, axes of A.
+    gain may be changed between two samples. Attribute after `write`: error (3,) [rad], the turn that is left, axes of
+    A.
     """
 
     rows = 3
@@ -99,7 +101,7 @@ class OrientationTask:
     def __init__(self, gain: float, weight: float, wanted: ReferenceColumns) -> None:
         """Gain k_theta [1/s^2], weight w_theta [-]; `wanted` is followed until `follow` names another."""
         self.weight = weight
-        self._gain = gain
+        self.gain = gain
         self._wanted = wanted.data
         self._nominal = np.eye(3)
         self._work = np.zeros((2, 3, 3))
@@ -114,7 +116,7 @@ class OrientationTask:
         """See `Task`."""
         _orientation_rows(
             self._wanted, self._nominal, dynamics.rotation, dynamics.twist, dynamics.jacobian,
-            dynamics.jacobian_rate_velocity, self._gain, gamma, self._work, self.error, matrix, target,
+            dynamics.jacobian_rate_velocity, self.gain, gamma, self._work, self.error, matrix, target,
         )  # fmt: skip
 
 
@@ -126,8 +128,7 @@ class PostureTask:
     def __init__(self, gain: float, weight: float, wanted: ReferenceColumns) -> None:
         """Gain k_q [1/s^2], weight w_q [-]; `wanted` is followed until `follow` names another."""
         self.weight = weight
-        self._gain = gain
-        self._damping = 2.0 * math.sqrt(gain)
+        self.gain = gain
         self._wanted = wanted.posture
 
     def follow(self, wanted: ReferenceColumns) -> None:
@@ -137,7 +138,8 @@ class PostureTask:
     def write(self, dynamics: Dynamics, gamma: float, matrix: Matrix, target: Vector) -> None:
         """See `Task`."""
         value, velocity, acceleration = self._wanted.tolist()
-        feedback = self._damping * gamma * (velocity - dynamics.dq[0]) + self._gain * (value - dynamics.q[0])
+        damping = 2.0 * math.sqrt(self.gain) * gamma
+        feedback = damping * (velocity - dynamics.dq[0]) + self.gain * (value - dynamics.q[0])
         matrix[0, 0] = 1.0
         target[0] = acceleration + feedback
 
@@ -161,7 +163,7 @@ class JointTask:
         """Gain k [1/s^2], weight [-]; the motion is rest in q = 0 until `follow` names another."""
         self.rows = joints
         self.weight = weight
-        self._gain = gain
+        self.gain = gain
         self._position = self._velocity = self._acceleration = np.zeros(joints)
 
     def follow(self, position: Vector, velocity: Vector, acceleration: Vector) -> None:
@@ -171,7 +173,7 @@ class JointTask:
     def write(self, dynamics: Dynamics, gamma: float, matrix: Matrix, target: Vector) -> None:
         """See `Task`."""
         _joint_rows(
-            dynamics.q, dynamics.dq, self._position, self._velocity, self._acceleration, self._gain, gamma, matrix,
+            dynamics.q, dynamics.dq, self._position, self._velocity, self._acceleration, self.gain, gamma, matrix,
             target,
         )  # fmt: skip
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from impact_control.checks import require_positive
 from impact_control.compiled import compiled
 from impact_control.control.contact_force import DesiredForce
 from impact_control.control.parameters import ControlParameters
@@ -62,6 +63,14 @@ class TorqueLaw:
         self.failures = 0
         for values in (self._wrench, self.position_error, self.velocity_error, self.orientation_error):
             values[:] = 0.0
+
+    def change_gains(self, position: float, orientation: float, posture: float) -> None:
+        """Use other gains [1/s^2] from the next sample on. Raises InvalidInputError."""
+        for gain in (position, orientation, posture):
+            require_positive("gain", gain)
+        self._position_task.gain = position
+        self._orientation_task.gain = orientation
+        self._posture_task.gain = posture
 
     def take(self, dynamics: Dynamics) -> None:
         """Take the state that is to be answered; no copies."""

@@ -9,15 +9,16 @@ import time
 
 import numpy as np
 from impact_msgs.msg import ImpactClassification, ImpactEvent, SupervisorStatus
-from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 
 from impact_control.assignment import assigned
 from impact_control.classification import Verdict
 from impact_control.control import RUNNING, Fault, Mode
 from impact_control.errors import ImpactControlError
-from impact_control.nodes import qos, runtime, topics
+from impact_control.nodes import loop_parameters, qos, runtime, topics
 from impact_control.nodes.diagnostics import LoopDiagnostics
 from impact_control.nodes.impact_task import ImpactTaskServer, PreparedTask
 from impact_control.nodes.joint_states import JointStateReader
@@ -42,45 +43,9 @@ class LoopNode(LifecycleNode):
 
     def __init__(self, name: str = "impact_loop", *, detect: bool = True, classify: bool = True, control: bool = True):
         super().__init__(name)
-        describe = ParameterDescriptor
-        self.declare_parameter("scenario", "tabletop", describe(description="name or path of the scenario file"))
-        self.declare_parameter("detect", detect, describe(description="run observer and detector here", read_only=True))
-        self.declare_parameter("classify", classify, describe(description="run the classifier here", read_only=True))
-        self.declare_parameter("control", control, describe(description="run the controller here", read_only=True))
-        self.declare_parameter(
-            "state_patience",
-            0.2,
-            describe(
-                description="seconds of wall time without a joint state after which a running task ends in a fault; "
-                "0: no limit, for lockstep",
-                floating_point_range=[FloatingPointRange(from_value=0.0, to_value=10.0)],
-            ),
-        )
-        self.declare_parameter(
-            "supervisor_patience",
-            0.0,
-            describe(
-                description="seconds of wall time without a sign of life of the supervisor after which a task ends in "
-                "a fault; 0: there is none",
-                floating_point_range=[FloatingPointRange(from_value=0.0, to_value=10.0)],
-            ),
-        )
-        self.declare_parameter(
-            "robot_patience",
-            10.0,
-            describe(
-                description="seconds that the publisher of the joint states may take to be found at activation",
-                floating_point_range=[FloatingPointRange(from_value=0.0, to_value=60.0)],
-            ),
-        )
-        self.declare_parameter(
-            "arm", "", describe(description="which arm of a scene this node controls; empty for one-arm scenarios")
-        )
-        self.declare_parameter(
-            "partners",
-            "",
-            describe(description="namespaces beside this one, separated by commas, of the other arms at the object"),
-        )
+        loop_parameters.declare(self, detect=detect, classify=classify, control=control)
+        self.add_on_set_parameters_callback(self._on_parameters)
+        self.add_post_set_parameters_callback(self._on_parameters_set)
         self._active = False
         self._pipeline: Pipeline | None = None
         self._supervision = Supervised()
@@ -138,8 +103,7 @@ class LoopNode(LifecycleNode):
         self._last_stamp = 0
         self._last_arrival = time.monotonic()
         self._told = (Mode.IDLE, Fault.NONE, 0)
-        self._patience = float(self.get_parameter("state_patience").value)
-        self._supervision.start(float(self.get_parameter("supervisor_patience").value))
+        self._take_parameters()
         self._active = True
         if self._controls:
             self._tasks.open()
@@ -165,12 +129,28 @@ class LoopNode(LifecycleNode):
         self._partners.destroy()
         if self._controls:
             self._tasks.destroy()
+        self._pipeline = None
         return TransitionCallbackReturn.SUCCESS
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Send nothing more."""
         self._active = False
         return TransitionCallbackReturn.SUCCESS
+
+    def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
+        return loop_parameters.judge_change(parameters, configured=self._pipeline is not None)
+
+    def _on_parameters_set(self, parameters: list[Parameter]) -> None:
+        if self._active:
+            self._take_parameters()
+
+    def _take_parameters(self) -> None:
+        """Use what may change while the node runs. Between two samples: the executor serves one at a time."""
+        self._patience = float(self.get_parameter("state_patience").value)
+        self._supervision.start(float(self.get_parameter("supervisor_patience").value))
+        controller = required(self._pipeline).controller
+        if controller is not None:
+            controller.change_gains(**loop_parameters.gains(self, self._scenario))
 
     def _text(self, name: str) -> str:
         return str(self.get_parameter(name).value)
