@@ -28,7 +28,10 @@ PAIRING_DEPTH = 16
 
 
 class ClassifierNode(LifecycleNode):
-    """Judges each task that the controller runs. A task begins when the reference's task time starts anew."""
+    """Judges each task that the controller runs. A task begins when the reference's task time starts anew.
+
+    The tuning is that of the configured scenario: a controller without a classifier refuses tasks with another.
+    """
 
     def __init__(self) -> None:
         super().__init__("classifier")
@@ -124,10 +127,7 @@ class ClassifierNode(LifecycleNode):
         self._diagnostics.sample(stamp, 0.0)
 
     def _begin(self, message: ControllerReference, stamp: int) -> None:
-        if message.scenario != self._scenario.name:
-            self.get_logger().warning(
-                f"task {message.scenario!r} is judged with the tuning of scenario {self._scenario.name!r}"
-            )
+        self._writer.start(message.scenario)
         self._start_stamp = stamp - round(message.task_time * 1e9)
         self._impacts = 0
         self._classifier.start(message.nominal_impact_time, np.asarray(message.impact_configuration))

@@ -209,7 +209,8 @@ class ImpactTaskServer:
     def _require_what_is_built_in(self, assignment: Assignment) -> None:
         """Raise ImpactControlError when a task asks for another arm or other parts than this node has."""
         scenario = assignment.scenario
-        for key in BUILT_IN:
+        # A classifier in another process keeps its tuning.
+        for key in BUILT_IN if self._pipeline.judge.classifier is not None else (*BUILT_IN, "classification"):
             here, there = (_entry(one, key) for one in (self._scenario, scenario))
             if here != there:
                 raise ImpactControlError(

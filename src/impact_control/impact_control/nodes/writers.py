@@ -162,7 +162,7 @@ class StatusWriter:
 
 
 class ClassificationWriter:
-    """Fills ImpactClassification from a classifier; made once for a scenario."""
+    """Fills ImpactClassification from a classifier; made once for a scenario, whose tuning it tells."""
 
     def __init__(self, scenario: Scenario, n: int) -> None:
         c = scenario.classification
@@ -174,6 +174,10 @@ class ClassificationWriter:
             configuration_error_limit=c.configuration_error,
             envelope_margin=float(c.envelope_margin.max()),
         )
+
+    def start(self, scenario: str) -> None:
+        """Name the scenario of the task that is judged from now on."""
+        self._message.scenario = scenario
 
     def write(self, classifier: Classifier, impacts: int) -> ImpactClassification:
         """Return the message with the numbers behind the present verdicts; the caller stamps it."""
