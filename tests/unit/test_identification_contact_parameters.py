@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 
 from impact_control.errors import InvalidInputError
 from impact_control.identification import (
@@ -147,7 +148,7 @@ def test_a_viscoelastic_profile_needs_a_restitution_above_one_from_the_virtual_s
     )
     clean = profile(law)
     top = int(np.argmax(clean.force))
-    after, before = (np.trapezoid(clean.force[part]) for part in (slice(top, None), slice(0, top + 1)))
+    after, before = (trapezoid(clean.force[part]) for part in (slice(top, None), slice(0, top + 1)))
     assert after / before > 1.5
     assert spring.parameters["restitution"].value > 1.5
     assert any("restitution" in objection for objection in spring.objections)

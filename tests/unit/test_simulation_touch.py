@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pinocchio as pin
 import pytest
+from scipy.integrate import trapezoid
 from simulated_arms import HOMES
 
 from impact_control.errors import InvalidInputError
@@ -50,7 +51,7 @@ def test_a_profile_is_smooth_has_its_peak_in_the_middle_and_its_mean(profile, me
     assert not shares[(parts <= 0.0) | (parts >= 1.0)].any()
     assert np.abs(np.diff(shares)).max() <= math.pi * (parts[1] - parts[0]) * (1.0 + 1e-6)
     np.testing.assert_allclose(shares, shares[::-1], atol=1e-12)
-    assert np.trapezoid(shares, parts) == pytest.approx(mean, rel=1e-6)
+    assert trapezoid(shares, parts) == pytest.approx(mean, rel=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(5))

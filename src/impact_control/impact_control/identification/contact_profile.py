@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.integrate import trapezoid
 
 from impact_control.checks import finite_array, increasing_stamps, require_positive
 from impact_control.errors import InvalidInputError
@@ -60,7 +61,7 @@ def outline_of(profile: ForceProfile) -> Outline:
         onset=float(time[first]) - 0.07 * above,
         duration=1.15 * above,
         peak=float(smooth[top]),
-        impulse=float(np.trapezoid(force[inside], time[inside])),
+        impulse=float(trapezoid(force[inside], time[inside])),
     )
 
 
