@@ -1,11 +1,12 @@
-"""Command line: `impact-control`."""
+"""Command line: `impact-control`.
 
-from __future__ import annotations
+Annotations are not postponed here: Typer 0.9, which Ubuntu 24.04 has, does not evaluate them.
+"""
 
 import math
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
@@ -36,8 +37,8 @@ ShapeOption = Annotated[
     Shape,
     typer.Option(help="composed: observer, detector, classifier and controller in one process; or separate."),
 ]
-SeedOption = Annotated[int | None, typer.Option(min=0, help="Seed of the sensor noise; default: the scenario's.")]
 NamespaceOption = Annotated[str, typer.Option(help="Namespace of the arm, or of one arm of a scene.")]
+SeedOption = Annotated[Optional[int], typer.Option(min=0, help="Seed of the sensor noise; default: the scenario's.")]
 OutputOption = Annotated[Path, typer.Option("--output", "-o", help="Directory in which runs are kept.")]
 
 
@@ -47,7 +48,7 @@ def demo(
     shape: ShapeOption = Shape.COMPOSED,
     lockstep: Annotated[bool, typer.Option(help="The simulator waits for the command of each sample.")] = False,
     real_time_factor: Annotated[
-        float | None,
+        Optional[float],
         typer.Option(min=0.01, max=10.0, help="Simulated seconds to one of the clock; default: what the cores carry."),
     ] = None,
     seed: SeedOption = None,
@@ -77,7 +78,7 @@ def demo(
         raise typer.Exit(1)
 
 
-def _tell_run(arm: str, run: Run) -> None:
+def _tell_run(arm: str, run: "Run") -> None:
     """Print how the run of an arm went."""
     from impact_control.recording.table import summary_text
 
@@ -99,7 +100,7 @@ def _tell_objects(bag: Path) -> None:
 @app.command("report")
 def report_again(
     bag: Annotated[Path, typer.Argument(help="Directory of a bag, or of a run that holds one.")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where the report goes.")] = None,
+    output: Annotated[Optional[Path], typer.Option("--output", "-o", help="Where the report goes.")] = None,
 ) -> None:
     """Write the report of a recorded run again."""
     from impact_control.evaluation import evaluate_arms, report
@@ -123,18 +124,18 @@ def report_again(
 def replay(
     file: Annotated[Path, typer.Argument(help="Bag (MCAP or sqlite3), trials in HDF5, or log in columns.")],
     scenario: Annotated[
-        str | None, typer.Option("--scenario", "-s", help="With whose tuning; default: the recorded one.")
+        Optional[str], typer.Option("--scenario", "-s", help="With whose tuning; default: the recorded one.")
     ] = None,
     columns: Annotated[
-        Path | None, typer.Option(help="YAML file that names the columns of a log; default: those of libfranka.")
+        Optional[Path], typer.Option(help="YAML file that names the columns of a log; default: those of libfranka.")
     ] = None,
     trial: Annotated[int, typer.Option(min=0, help="Which trial of an HDF5 file.")] = 0,
     task_start: Annotated[
-        float | None,
+        Optional[float],
         typer.Option(help="Seconds since the first sample at which the task began, where no reference is recorded."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Also write a report with figures there.")
+        Optional[Path], typer.Option("--output", "-o", help="Also write a report with figures there.")
     ] = None,
 ) -> None:
     """Detect, classify and predict again over a recording, and compare with what was recorded."""
@@ -165,7 +166,7 @@ def scenarios(
 @app.command()
 def scenes(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Scenes to run in lockstep; without, they are listed.")
+        Optional[list[str]], typer.Argument(help="Scenes to run in lockstep; without, they are listed.")
     ] = None,
     check: Annotated[bool, typer.Option(help="Only say what stands against each, before anything moves.")] = False,
 ) -> None:
@@ -199,7 +200,7 @@ def scenes(
 
 @app.command()
 def study(
-    name: Annotated[str | None, typer.Argument(help="Name of a study; without one, they are listed.")] = None,
+    name: Annotated[Optional[str], typer.Argument(help="Name of a study; without one, they are listed.")] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
     quick: Annotated[bool, typer.Option(help="A smaller version of the same, for a first look.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")] = 0,
@@ -226,7 +227,7 @@ def study(
 @app.command()
 def bench(
     seconds: Annotated[float, typer.Option(min=1.0, help="Length of each measurement over DDS.")] = 60.0,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Also write the figures as JSON.")] = None,
+    output: Annotated[Optional[Path], typer.Option("--output", "-o", help="Also write the figures as JSON.")] = None,
 ) -> None:
     """Measure control step, detector, classifier, impact map and the way over DDS."""
     from impact_control.nodes.bench import run_bench
@@ -254,7 +255,7 @@ def reset(namespace: NamespaceOption = "") -> None:
 
 @app.command()
 def doctor(
-    robot_ip: Annotated[str | None, typer.Option(help="Address of the robot, to see whether it answers.")] = None,
+    robot_ip: Annotated[Optional[str], typer.Option(help="Address of the robot, to see whether it answers.")] = None,
 ) -> None:
     """Look at machine, real-time permissions, network, packages, robot side, and say what to change."""
     from impact_control.doctor import Level, examine, worst
