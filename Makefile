@@ -5,7 +5,12 @@ SCENARIO ?= tabletop
 
 .NOTPARALLEL:
 
-STAMPS := .venv/stamps
+# `make test-compat` has an environment of its own; both lie inside the clone.
+ENVIRONMENT := .venv
+# Which of the lock files in requirements it is made from.
+PACKAGES := run
+
+STAMPS := $(ENVIRONMENT)/stamps
 MESSAGES := $(wildcard src/impact_msgs/CMakeLists.txt src/impact_msgs/package.xml src/impact_msgs/cmake/* \
                        src/impact_msgs/action/* src/impact_msgs/msg/* src/impact_msgs/srv/*)
 PACKAGE := $(addprefix src/impact_control/,setup.py setup.cfg pyproject.toml package.xml)
@@ -13,10 +18,10 @@ PACKAGE := $(addprefix src/impact_control/,setup.py setup.cfg pyproject.toml pac
 # A sourced ROS installation must not leak into the environment, which has a ROS of its own.
 ISOLATED := env -u AMENT_PREFIX_PATH -u CMAKE_PREFIX_PATH -u PYTHONPATH -u PYTHONHOME -u RMW_IMPLEMENTATION \
                 -u _ROS_WHEELS_BOOTSTRAP_COMPLETE $(if $(AMENT_PREFIX_PATH),-u LD_LIBRARY_PATH)
-RUN := $(ISOLATED) .venv/bin/
+RUN := $(ISOLATED) $(ENVIRONMENT)/bin/
 
 # A step shows its progress itself and returns nothing, or the reason of its failure: the one line make ends with.
-step = $(if $(only_asked),,$(call stop_if,$(shell $(ISOLATED) PYTHON='$(PYTHON)' scripts/setup.sh $(1))))
+step = $(if $(only_asked),,$(call stop_if,$(shell $(ISOLATED) PYTHON='$(PYTHON)' scripts/setup.sh $(1) $(ENVIRONMENT) $(PACKAGES))))
 stop_if = $(if $(1),$(error $(1)))
 # `make -n` and `make -q` ask what would be done.
 flags = $(filter-out --%,$(firstword -$(MAKEFLAGS)))
@@ -24,7 +29,7 @@ only_asked = $(findstring n,$(flags))$(findstring q,$(flags))
 
 .PHONY: help
 help: ## show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 .PHONY: demo
 demo: setup ## run one impact task with the simulated arm and report on it (SCENARIO=tabletop)
@@ -32,8 +37,22 @@ demo: setup ## run one impact task with the simulated arm and report on it (SCEN
 
 .PHONY: test
 test: rigid lint ## lint, check types, run all tests
-	@$(RUN)python -m pytest tests/scenario tests/node tests/unit -m 'not wall_clock and not long' --numprocesses auto --dist loadfile --no-loadscope-reorder
-	@$(RUN)python -m pytest tests/node -m wall_clock
+	@$(suite)
+	@$(by_the_clock)
+
+PYTEST = $(RUN)python -m pytest -o cache_dir=$(ENVIRONMENT)/cache/pytest
+suite = $(PYTEST) tests/scenario tests/node tests/unit -m 'not wall_clock and not long' --numprocesses auto --dist loadfile --no-loadscope-reorder
+by_the_clock = $(PYTEST) tests/node -m wall_clock
+
+.PHONY: test-compat
+test-compat: ## run all tests with the versions of a ROS 2 installation, on Python 3.12 where there is one
+	@$(MAKE) --no-print-directory ENVIRONMENT=.venv-compat PACKAGES=compat suite
+
+# The tools for the tests are in the lock file, too.
+.PHONY: suite
+suite: setup
+	@$(suite)
+	@$(by_the_clock)
 
 # Compiled while lint and types leave a core idle; whoever comes to them first compiles them himself.
 .PHONY: rigid
@@ -75,17 +94,17 @@ lock: $(STAMPS)/python ## resolve requirements/*.in into lock files again
 	@$(RUN)python scripts/lock.py
 
 .PHONY: clean
-clean: ## remove the environment and all caches
-	@rm -rf .venv
+clean: ## remove the environments and all caches
+	@rm -rf .venv .venv-compat
 	@find src tests scripts -name __pycache__ -prune -exec rm -rf {} +
 
 # The environment holds absolute paths: when the clone has moved or its Python is gone, it is made anew.
-ifneq ($(and $(wildcard .venv/bin/python),$(file <$(STAMPS)/python)),$(CURDIR))
+ifneq ($(and $(wildcard $(ENVIRONMENT)/bin/python),$(file <$(STAMPS)/python)),$(CURDIR))
 .PHONY: $(STAMPS)/python
 endif
 
-# Making the environment removes .venv with all stamps, so everything else follows it.
-$(STAMPS)/python: requirements/run.txt scripts/environment.pth
+# Making the environment removes it with all stamps, so everything else follows it.
+$(STAMPS)/python: requirements/$(PACKAGES).txt scripts/environment.pth
 	$(call step,python)
 
 $(STAMPS)/messages: $(MESSAGES) $(STAMPS)/python

@@ -1,7 +1,7 @@
 """Resolve requirements/<name>.in into requirements/<name>.txt: every package, exact versions.
 
-`test` and `extras` are resolved under the versions of `run` and hold only what they add to it; `peers` is an
-environment of its own.
+`test` and `extras` are resolved under the versions of `run` and hold only what they add to it; `peers` and `compat`
+are environments of their own; of what Pinocchio 3 asks for in `compat`, its numpy is left out.
 Run by `make lock` with Python 3.11, so that a newcomer installs what was tried.
 """
 
@@ -29,12 +29,14 @@ def write(name: str, pins: set[str]) -> None:
 
 
 def main() -> None:
-    """Resolve all four lists."""
+    """Resolve all lists."""
     run = resolve("run", [])
     write("run", run)
     for name in ("test", "extras"):
         write(name, resolve(name, ["-c", str(REQUIREMENTS / "run.txt")]) - run)
     write("peers", resolve("peers", []))
+    older = resolve("compat_pinocchio", [])
+    write("compat", resolve("compat", []) | {pin for pin in older if not pin.startswith("numpy==")})
 
 
 if __name__ == "__main__":

@@ -1,19 +1,22 @@
 #!/bin/sh
 # One step of the set-up; the Makefile says which steps are due and in which order.
-#   python    virtual environment .venv with the packages of requirements/run.txt
-#   messages  impact_msgs, built with CMake and installed into .venv, which is its ROS prefix
+#   setup.sh <step> <environment> <packages>, of them:
+#   python    virtual environment <environment> with the packages of requirements/<packages>.txt
+#   messages  impact_msgs, built with CMake and installed into the environment, which is its ROS prefix
 #   package   impact_control, editable
 #   warm      caches of byte code, fonts and compiled kernels
 #   test      tools of requirements/test.txt
 #   extras    packages of requirements/extras.txt
-#   peers     virtual environment .venv/peers with the packages of requirements/peers.txt
-# Progress goes to standard error, everything else to .venv/log/<step>.log. A step that fails writes the reason, one
-# line, to standard output.
+#   peers     virtual environment <environment>/peers with the packages of requirements/peers.txt
+# Progress goes to standard error, everything else to <environment>/log/<step>.log. A step that fails
+# writes the reason, one line, to standard output.
 set -eu
 
 step=$1
-venv=$PWD/.venv
-log=.venv/log/$step.log
+environment=$2
+packages=$3
+venv=$PWD/$environment
+log=$environment/log/$step.log
 started=$(date +%s)
 in_line=
 
@@ -22,7 +25,7 @@ exec 3>&1 4>&2
 begin() {
     printf 'setup %s ... ' "$1" >&4
     in_line=yes
-    mkdir -p .venv/log .venv/stamps
+    mkdir -p "$environment/log" "$environment/stamps"
     exec >"$log" 2>&1
 }
 
@@ -30,7 +33,7 @@ end() {
     seconds=$(($(date +%s) - started))
     printf '%s s\n' "$seconds" >&4
     in_line=
-    echo "$seconds" >>.venv/log/seconds
+    echo "$seconds" >>"$environment/log/seconds"
 }
 
 fail() {
@@ -60,14 +63,19 @@ check_tools() {
         fail "no CMake found: install version 3.22 or newer (Debian: apt-get install cmake)"
 }
 
+# A ROS 2 Jazzy installation has Python 3.12; most of what differs there shows with 3.11, too.
 find_python() {
-    if [ -n "${PYTHON:-}" ]; then set -- "$PYTHON"; else set -- python3.11 python3; fi
+    case $packages in compat) accepted='3.12 3.11' ;; *) accepted=3.11 ;; esac
+    if [ -n "${PYTHON:-}" ]; then set -- "$PYTHON"; else set -- $(printf 'python%s ' $accepted) python3; fi
     for python in "$@"; do
-        "$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && break
+        version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) || version=none
+        case " $accepted " in *" $version "*) break ;; esac
         python=
     done
     [ -n "$python" ] ||
-        fail "no Python 3.11 found as $(echo "$@" | sed 's/ / or /'): install it (Debian: apt-get install python3.11-venv python3.11-dev) or name it: make PYTHON=/path/to/python3.11"
+        fail "no Python $(echo "$accepted" | sed 's/ / or /g') found as $(echo "$@" | sed 's/ / or /g'): install it (Debian: apt-get install python3.11-venv python3.11-dev) or name it: make PYTHON=/path/to/python3.11"
+    [ "$version" = "${accepted%% *}" ] ||
+        printf 'setup: no Python %s found as %s: the tests run on %s instead\n' "${accepted%% *}" "$1" "$version" >&4
     "$python" -c 'import ensurepip, venv' 2>/dev/null ||
         fail "$python has no module venv or ensurepip: install them (Debian: apt-get install python3.11-venv)"
     "$python" -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null ||
@@ -77,7 +85,7 @@ find_python() {
 # Exactly what the lock file says: no resolving, no building in environments of pip's own. Byte code is left to the
 # first import, which most modules never see.
 install() {
-    "${environment:-.venv}/bin/python" -m pip install --disable-pip-version-check --no-input --no-cache-dir --progress-bar off \
+    "${installed_into:-$environment}/bin/python" -m pip install --disable-pip-version-check --no-input --no-cache-dir --progress-bar off \
         --retries 3 --no-deps --no-compile --use-pep517 --no-build-isolation "$@" && return
     if grep -qE 'connection broken|ConnectionError|ReadTimeout|ProxyError' "$log"; then
         fail "the Python package index cannot be reached: check network, proxy and certificates, then run make again (details: $log)"
@@ -90,15 +98,15 @@ python)
     check_tools
     find_python
     # An environment is a function of the lock file: never patched, always made anew.
-    rm -rf .venv
-    begin '1/4 python environment (downloads 280 MB)'
-    "$python" -m venv .venv
-    install "$(grep '^setuptools==' requirements/run.txt)"
-    install -r requirements/run.txt
-    .venv/bin/python scripts/slim.py
-    cp scripts/environment.pth .venv/lib/python3.11/site-packages/impact_control_environment.pth
+    rm -rf "$environment"
+    begin "1/4 python $version environment (downloads 280 MB)"
+    "$python" -m venv "$environment"
+    install "$(grep '^setuptools==' "requirements/$packages.txt")"
+    install -r "requirements/$packages.txt"
+    "$environment/bin/python" scripts/slim.py
+    cp scripts/environment.pth "$environment/lib/python$version/site-packages/impact_control_environment.pth"
     end
-    printf '%s' "$PWD" >.venv/stamps/python
+    printf '%s' "$PWD" >"$environment/stamps/python"
     ;;
 messages)
     check_tools
@@ -106,10 +114,10 @@ messages)
     AMENT_PREFIX_PATH=$venv
     CMAKE_PREFIX_PATH=$venv
     export AMENT_PREFIX_PATH CMAKE_PREFIX_PATH
-    { cmake -S src/impact_msgs -B .venv/build/impact_msgs -Wno-dev -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF \
+    { cmake -S src/impact_msgs -B "$environment/build/impact_msgs" -Wno-dev -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF \
         -DCMAKE_INSTALL_PREFIX="$venv" -DPython3_EXECUTABLE="$venv/bin/python" &&
-        cmake --build .venv/build/impact_msgs --parallel "$(nproc)" &&
-        cmake --install .venv/build/impact_msgs; } ||
+        cmake --build "$environment/build/impact_msgs" --parallel "$(nproc)" &&
+        cmake --install "$environment/build/impact_msgs"; } ||
         fail "impact_msgs does not build: $(cause 'parser\.invalid|[^ ]*: error:' || cause error || echo 'no reason given') (details: $log)"
     end
     ;;
@@ -120,12 +128,12 @@ package)
     ;;
 warm)
     begin '4/4 caches'
-    .venv/bin/python scripts/warm_up.py ||
+    "$environment/bin/python" scripts/warm_up.py ||
         fail "impact_control does not start: $(tail -n 1 "$log" | cut -c -200) (details: $log)"
     end
-    printf 'setup done in %s s, .venv takes %s MB\n' \
-        "$(awk '{ sum += $1 } END { print sum }' .venv/log/seconds)" \
-        "$(du -s --block-size=1MB .venv | cut -f 1)" >&4
+    printf 'setup done in %s s, %s takes %s MB\n' \
+        "$(awk '{ sum += $1 } END { print sum }' "$environment/log/seconds")" "$environment" \
+        "$(du -s --block-size=1MB "$environment" | cut -f 1)" >&4
     ;;
 test)
     begin 'test tools'
@@ -139,9 +147,9 @@ extras)
     ;;
 peers)
     begin 'peers for the benchmark (downloads 150 MB)'
-    rm -rf .venv/peers
-    .venv/bin/python -m venv .venv/peers
-    environment=.venv/peers
+    rm -rf "$environment/peers"
+    "$environment/bin/python" -m venv "$environment/peers"
+    installed_into=$environment/peers
     install -r requirements/peers.txt
     end
     ;;

@@ -127,8 +127,8 @@ def test_links_lead_somewhere(page):
 
 @pages
 def test_make_targets_exist(page):
-    targets = set(re.findall(r"^([a-z]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    named = re.findall(r"(?:^|`)make ([a-z]+)\b", code(page.read_text()), re.MULTILINE)
+    targets = set(re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = re.findall(r"(?:^|`)make ([a-z-]+)\b", code(page.read_text()), re.MULTILINE)
     assert set(named) <= targets
 
 
@@ -150,5 +150,5 @@ def test_every_command_and_target_is_documented():
     text = code((DOCS / "development.md").read_text())
     for command in typer.main.get_command(app).commands:
         assert f"impact-control {command}" in text
-    for target in re.findall(r"^([a-z]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE):
+    for target in re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE):
         assert f"make {target}" in text

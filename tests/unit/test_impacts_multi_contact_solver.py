@@ -87,6 +87,7 @@ def pinocchio_impulses(W, c, mu):
     return impulse
 
 
+@pytest.mark.skipif(not hasattr(pin, "ADMMConstraintSolver"), reason="this solver is new in Pinocchio 4")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_law_is_the_one_of_pinocchio(family):
     random = np.random.default_rng(1)

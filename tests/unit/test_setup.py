@@ -38,8 +38,10 @@ def clone(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def make_setup(clone: Path, tools: tuple[str, ...], **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run `make setup` where only the basic commands and these tools are installed."""
+def make_setup(
+    clone: Path, tools: tuple[str, ...], *arguments: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run `make setup`, or make with other arguments, where only the basic commands and these tools are installed."""
     path = clone / "machine"
     path.mkdir()
     for name in COMMANDS + tools:
@@ -47,7 +49,7 @@ def make_setup(clone: Path, tools: tuple[str, ...], **environment: str) -> subpr
         assert found, name
         (path / name).symlink_to(found)
     return subprocess.run(
-        [str(path / "make"), "setup"],
+        [str(path / "make"), *(arguments or ("setup",))],
         cwd=clone,
         env={"PATH": str(path), "HOME": "/nonexistent", **environment},
         capture_output=True,
@@ -56,14 +58,14 @@ def make_setup(clone: Path, tools: tuple[str, ...], **environment: str) -> subpr
     )
 
 
-@pytest.mark.parametrize("lock", ["run.txt", "test.txt", "extras.txt"])
+@pytest.mark.parametrize("lock", ["run.txt", "test.txt", "extras.txt", "compat.txt"])
 def test_lock_pins_every_package_once(lock: str) -> None:
     lines = requirements(lock)
     assert all(re.fullmatch(r"[a-z0-9.-]+==[a-z0-9.]+", line) for line in lines)
     assert len(pins(lock)) == len(lines)
 
 
-@pytest.mark.parametrize("name", ["run", "test", "extras"])
+@pytest.mark.parametrize("name", ["run", "test", "extras", "compat"])
 def test_lock_holds_what_was_asked_for(name: str) -> None:
     locked = pins(f"{name}.txt")
     asked = pins(f"{name}.in")
@@ -118,12 +120,27 @@ def test_missing_python_is_named_in_one_line(clone: Path, environment: dict[str,
     assert not (clone / ".venv").exists()
 
 
-def test_missing_network_is_told_in_one_line(clone: Path) -> None:
+def test_tests_with_older_versions_leave_the_environment_alone(clone: Path) -> None:
+    result = make_setup(clone, TOOLS, "test-compat")
+    assert result.returncode != 0
+    assert "no Python 3.12 or 3.11 found as python3.12 or python3.11 or python3" in result.stderr
+    assert not list(clone.glob(".venv*"))
+
+
+@pytest.mark.parametrize("packages", ["run", "compat"])
+def test_missing_network_is_told_in_one_line(clone: Path, packages: str) -> None:
     closed_port = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_CONFIG_FILE": os.devnull}
     python = os.path.realpath(sys.executable)
-    result = make_setup(clone, TOOLS, PYTHON=python, **closed_port)
+    here = "{}.{}".format(*sys.version_info)
+    if here not in {"run": ("3.11",), "compat": ("3.12", "3.11")}[packages]:
+        pytest.skip(f"this environment is not made with Python {here}")
+    chosen = ("setup", f"PACKAGES={packages}", "ENVIRONMENT=.venv-here")
+    result = make_setup(clone, TOOLS, *chosen, PYTHON=python, **closed_port)
     assert result.returncode != 0
-    progress, reason = result.stderr.splitlines()
-    assert progress.startswith("setup 1/4")
+    *notices, progress, reason = result.stderr.splitlines()
+    assert [notice for notice in notices if "no Python 3.12 found" in notice and f"run on {here}" in notice] == notices
+    assert len(notices) == (packages == "compat" and here == "3.11")
+    assert progress.startswith(f"setup 1/4 python {here}")
     assert "package index cannot be reached" in reason
-    assert ".venv/log/python.log" in reason
+    assert ".venv-here/log/python.log" in reason
+    assert not (clone / ".venv").exists()
