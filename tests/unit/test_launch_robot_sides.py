@@ -366,3 +366,13 @@ def test_parameter_files_have_no_aliases():
     # The parser of ROS parameter files does not know them.
     for file in CONTROLLERS.glob("*.yaml"):
         assert not re.search(r"[:\-] [&*]\w", file.read_text()), file.name
+
+
+@side
+def test_nodes_are_seen_from_this_machine_only_unless_the_user_says_otherwise(monkeypatch, name):
+    (described,) = load(monkeypatch, name).generate_launch_description().arguments
+    (setting,) = named(described, "SetEnvironmentVariable")
+    assert described[0] is setting
+    variable, value = setting.arguments
+    assert (value.arguments, value.default_value) == ((variable,), "LOCALHOST")
+    assert variable == "ROS_AUTOMATIC_DISCOVERY_RANGE"

@@ -8,6 +8,10 @@ from pathlib import Path
 
 from impact_control.graph import NODE_ENVIRONMENT
 
+DISCOVERY_RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
+LOCALHOST = "LOCALHOST"
+"""What it is unless the user says otherwise: nodes of this machine only."""
+
 
 def isolate(log_directory: Path) -> None:
     """Set, where the user has not, a domain of our own, localhost only, and where ROS logs go.
@@ -15,8 +19,8 @@ def isolate(log_directory: Path) -> None:
     To be called before rclpy is initialised; child processes inherit it.
     """
     os.environ.setdefault("ROS_DOMAIN_ID", str(random.SystemRandom().randrange(1, 101)))
-    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     os.environ.setdefault("FASTDDS_BUILTIN_TRANSPORTS", NODE_ENVIRONMENT["FASTDDS_BUILTIN_TRANSPORTS"])
+    os.environ.setdefault(DISCOVERY_RANGE, LOCALHOST)
     os.environ.setdefault("ROS_LOG_DIR", str(log_directory))
     os.environ.setdefault("RCUTILS_LOGGING_USE_STDOUT", "0")
     os.environ.setdefault("RCUTILS_LOGGING_BUFFERED_STREAM", "0")

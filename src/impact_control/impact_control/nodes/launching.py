@@ -17,13 +17,16 @@ from launch.actions import (
     IncludeLaunchDescription,
     OpaqueFunction,
     RegisterEventHandler,
+    SetEnvironmentVariable,
     Shutdown,
 )
 from launch.event_handlers import OnProcessExit
 from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import EnvironmentVariable
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
+from impact_control.nodes.environment import DISCOVERY_RANGE, LOCALHOST
 from impact_control.robot_side import (
     ARGUMENTS,
     JOINT_STATE_BROADCASTER,
@@ -82,13 +85,18 @@ class RobotSide:
 def describe_launch(start: Callable[[RobotSide], list[Any]], own: Sequence[str], passed_on: Sequence[str]) -> Any:
     """Return the description of a launch: arguments are declared; what `start` returns follows from their values.
 
+    Unless the environment says otherwise, all of it is seen from this machine only.
+
     own: arguments of this robot side beside the common ones; passed_on: those that go on to our nodes.
     """
 
     def actions(context: LaunchContext) -> list[Any]:
         return start(RobotSide(context.launch_configurations, passed_on))
 
-    return LaunchDescription([*declare(*COMMON, *own, *passed_on), OpaqueFunction(function=actions)])
+    seen_from_here = SetEnvironmentVariable(
+        DISCOVERY_RANGE, EnvironmentVariable(DISCOVERY_RANGE, default_value=LOCALHOST)
+    )
+    return LaunchDescription([seen_from_here, *declare(*COMMON, *own, *passed_on), OpaqueFunction(function=actions)])
 
 
 def declare(*names: str) -> list[Any]:
