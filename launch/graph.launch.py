@@ -78,6 +78,7 @@ def lifecycle_node(spec: NodeSpec, namespace: str, more_parameters: dict, behind
         namespace="/".join(part for part in (namespace, spec.namespace) if part),
         parameters=[parameters({**spec.parameters, **more_parameters})],
         remappings=BEHIND_ROS2_CONTROL if behind and spec.duty is Duty.ROBOT else [],
+        ros_arguments=["--enclave", spec.enclave(namespace)],
         additional_env=NODE_ENVIRONMENT,
         output="both",
     )

@@ -49,6 +49,8 @@ def main():
     name = Path(sys.argv[0]).name
     words = [word for word in sys.argv[1:] if not word.startswith("/tmp/")]
     note("start", name, *words)
+    for variable in ("ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_SECURITY_ENCLAVE_OVERRIDE"):
+        note("environment", name, variable, repr(os.environ.get(variable)))
     if name in ENDING:
         return int(name == os.environ.get("STAND_IN_FAILS"))
     if name in LIFECYCLE:

@@ -133,6 +133,17 @@ def test_texts_reach_the_nodes_as_they_are(prefix, tmp_path):
     assert "effort_controller/commands:=robot/joint_commands" in simulator
 
 
+def test_nodes_are_seen_from_here_only_and_each_has_its_enclave(prefix, monkeypatch):
+    monkeypatch.delenv("ROS_AUTOMATIC_DISCOVERY_RANGE")
+    monkeypatch.setenv("ROS_SECURITY_ENCLAVE_OVERRIDE", "/left/operator")
+    lines, _ = run(prefix, "sim")
+    for name, node in (("simulator", "simulator"), ("loop", "impact_loop"), ("predictor", "predictor")):
+        assert f"environment {name} ROS_AUTOMATIC_DISCOVERY_RANGE 'LOCALHOST'" in lines
+        assert f"environment {name} ROS_SECURITY_ENCLAVE_OVERRIDE ''" in lines
+        (start,) = (line for line in lines if line.startswith(f"start {name} "))
+        assert f"--enclave /left/{node} " in start
+
+
 @pytest.mark.parametrize(
     ("step", "name"), [("collision_behavior", "franka"), ("spawner", "mock"), ("create", "gazebo")]
 )

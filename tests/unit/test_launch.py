@@ -150,3 +150,9 @@ def test_handlers_are_there_before_the_processes(launch_file):
 def test_nodes_live_in_the_namespace(launch_file):
     nodes = named(started(launch_file, namespace="left"), "LifecycleNode")
     assert {node.namespace for node in nodes} == {"left"}
+
+
+def test_every_node_keeps_its_own_enclave(launch_file):
+    for node in named(started(launch_file, namespace="left", record="bag"), "LifecycleNode"):
+        assert node.ros_arguments == ["--enclave", f"/left/{node.name}"]
+        assert node.additional_env["ROS_SECURITY_ENCLAVE_OVERRIDE"] == ""

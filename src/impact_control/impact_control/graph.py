@@ -46,6 +46,18 @@ class NodeSpec:
         """Name of the node as seen from the namespace of the graph."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
+    def enclave(self, namespace: str = "") -> str:
+        """Return the SROS 2 enclave of the process, which has the full name of the node. namespace: of the graph."""
+        return full_name(namespace, self.path)
+
+
+def full_name(namespace: str, path: str) -> str:
+    """Return the name of a node or an enclave from the root on; slashes around the namespace do not matter."""
+    return "/" + "/".join(part for part in (namespace.strip("/"), path) if part)
+
+
+OPERATOR = "operator"
+"""Enclave, in the namespace of the graph, of whoever starts and watches it: session, clients, `ros2` and launch."""
 
 NODE_ENVIRONMENT = {
     # For matrices of seven rows, threads of the linear algebra only fight for the cores.
@@ -53,6 +65,8 @@ NODE_ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     # Shared memory has locks: a process that stands still in one takes robot and supervisor with it.
     "FASTDDS_BUILTIN_TRANSPORTS": "UDPv4",
+    # Each keeps its own enclave, also when the terminal it is started from has one.
+    "ROS_SECURITY_ENCLAVE_OVERRIDE": "",
 }
 """Environment of every node."""
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import rclpy
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
@@ -25,6 +26,8 @@ class Inbox:
             namespace=owner.get_namespace(),
             enable_rosout=False,
             start_parameter_services=False,
+            # The owner has the service of that name: processes are started with one name for all their nodes.
+            parameter_overrides=[Parameter("start_type_description_service", value=False)],
         )
 
     def subscribe(self, kind: type, topic: str, profile: QoSProfile, *, raw: bool = False) -> Slot:

@@ -50,7 +50,7 @@ class Processes:
 
     def start(self, spec: NodeSpec) -> None:
         """Start a node. It ends with this process, however this process ends."""
-        arguments = ["--ros-args", "-r", f"__node:={spec.name}"]
+        arguments = ["--ros-args", "--enclave", spec.enclave(self._namespace), "-r", f"__node:={spec.name}"]
         if namespace := "/".join(part for part in (self._namespace.strip("/"), spec.namespace) if part):
             arguments += ["-r", f"__ns:=/{namespace}"]
         for key, value in spec.parameters.items():

@@ -27,7 +27,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from impact_control.control import Mode
 from impact_control.errors import ImpactControlError, InterruptedByUserError
-from impact_control.graph import Duty, NodeSpec
+from impact_control.graph import OPERATOR, Duty, NodeSpec, full_name
 from impact_control.nodes import qos, topics
 from impact_control.nodes.calls import CALL_PATIENCE, START_PATIENCE, Caller
 from impact_control.nodes.messages import to_stamp
@@ -102,18 +102,11 @@ class Session:
         stop_requested: Callable[[], bool] = lambda: False,
     ) -> None:
         self._specs = {spec.path: spec for spec in specs}
-        self._prefix = f"/{namespace.strip('/')}/" if namespace else "/"
         self.processes = Processes(log_directory, namespace, real_time=not self._lockstep)
         self._stop_requested = stop_requested
         self._bag: Path | None = None
         self._context = rclpy.Context()
-        rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
-        self._node: Node = rclpy.create_node(
-            f"session_{os.getpid()}",
-            context=self._context,
-            namespace=self._prefix,
-            start_parameter_services=False,
-        )
+        self._node = self._join(namespace)
         self._executor = EventsExecutor(context=self._context)
         self._executor.add_node(self._node)
         self._caller = Caller(self._node, self._spin)
@@ -130,6 +123,29 @@ class Session:
         }
 
     # ------------------------------------------------------------------ life
+
+    def _join(self, namespace: str) -> Node:
+        """Return a node of ours. Raises GraphError when ROS refuses it, as it does where its security is incomplete."""
+        enclave = full_name(namespace, OPERATOR)
+        try:
+            rclpy.init(
+                args=["--ros-args", "--enclave", enclave],
+                context=self._context,
+                signal_handler_options=SignalHandlerOptions.NO,
+            )
+            return rclpy.create_node(
+                f"session_{os.getpid()}",
+                context=self._context,
+                namespace=full_name(namespace, ""),
+                start_parameter_services=False,
+            )
+        except RuntimeError as error:
+            self._context.try_shutdown()
+            advice = ""
+            if os.environ.get("ROS_SECURITY_ENABLE") == "true":
+                keystore = os.environ.get("ROS_SECURITY_KEYSTORE", "")
+                advice = f"; security is on, with enclave {enclave} of keystore {keystore!r}, see docs/network.md"
+            raise GraphError(f"ROS refuses a node: {str(error).splitlines()[0]}{advice}") from error
 
     def __enter__(self) -> Session:
         """Start nothing yet."""
@@ -169,6 +185,8 @@ class Session:
             self._bag = None
         if self._context.ok():
             self._executor.remove_node(self._node)
+            for action in self._actions.values():
+                action.destroy()
             self._node.destroy_node()
             self._executor.shutdown()
             self._context.try_shutdown()
