@@ -4,6 +4,7 @@ Annotations are not postponed here: Typer 0.9, which Ubuntu 24.04 has, does not 
 """
 
 import math
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
@@ -20,6 +21,7 @@ from impact_control.scenario import (
     describe_schema,
     load_any,
     load_scene,
+    parts_of,
 )
 
 if TYPE_CHECKING:
@@ -269,6 +271,34 @@ def doctor(
         typer.echo(typer.style(line[:name], fg=colors[finding.level]) + line[name:])
     if worst(findings) is Level.FAIL:
         raise typer.Exit(1)
+
+
+@app.command()
+def security(
+    keystore: Annotated[
+        Optional[Path], typer.Argument(help="New or empty directory, or a keystore; without, the policy is printed.")
+    ] = None,
+    scenario: ScenarioArgument = "tabletop",
+    namespace: Annotated[str, typer.Option(help="Namespace in which the graph runs.")] = "",
+    policy: Annotated[Optional[Path], typer.Option(help="Policy file instead of the one of the graph.")] = None,
+) -> None:
+    """Make the keys and permissions with which the graph runs under SROS 2."""
+    import tempfile
+
+    from impact_control.nodes.security import graph_policy, make_keystore
+
+    text = graph_policy(scenario, namespace=namespace, **parts_of(load_any(scenario)))
+    if keystore is None:
+        typer.echo(text if policy is None else policy.read_text(), nl=False)
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        own = Path(directory) / "policy.xml"
+        own.write_text(text)
+        for enclave in make_keystore(keystore, policy or own):
+            typer.echo(f"Enclave: {enclave}")
+    typer.echo(f"export ROS_SECURITY_KEYSTORE={keystore.resolve()}")
+    typer.echo("export ROS_SECURITY_ENABLE=true ROS_SECURITY_STRATEGY=Enforce")
+    typer.echo(f"export ROS_DOMAIN_ID={os.environ.get('ROS_DOMAIN_ID', '0')}")
 
 
 def main() -> None:
