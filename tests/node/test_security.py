@@ -107,7 +107,7 @@ def secured(tmp_path, monkeypatch):
     monkeypatch.setenv("ROS_SECURITY_ENABLE", "true")
     monkeypatch.setenv("ROS_SECURITY_STRATEGY", "Enforce")
     try:
-        with joined("/operator"):
+        with joined("/operator", "session_0"):
             pass
     except RuntimeError as error:
         if "security libraries" in str(error):
@@ -116,12 +116,12 @@ def secured(tmp_path, monkeypatch):
 
 
 @contextlib.contextmanager
-def joined(enclave):
-    """A node of an enclave, as anybody could make it."""
+def joined(enclave, name):
+    """A node of an enclave, as whoever has its keys could make it."""
     context = rclpy.Context()
     rclpy.init(args=["--ros-args", "--enclave", enclave], context=context)
     try:
-        yield rclpy.create_node("stranger", context=context, start_parameter_services=False)
+        yield rclpy.create_node(name, context=context, start_parameter_services=False)
     finally:
         context.try_shutdown()
 
@@ -131,7 +131,7 @@ def test_encrypted_the_task_succeeds_and_others_neither_hear_nor_command(secured
     with Session(specs, tmp_path / "log") as session:
         session.start()
         assert session.run_task("tabletop").outcome is Outcome.SUCCEEDED
-        with pytest.raises(RuntimeError), joined("/predictor") as node:
+        with joined("/predictor", "predictor") as node, pytest.raises(RuntimeError):
             node.create_publisher(Float64MultiArray, topics.COMMANDS, qos.COMMAND)
         monkeypatch.setenv("ROS_SECURITY_ENABLE", "false")
         with Peer(tmp_path / "peer") as plain:

@@ -8,7 +8,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from typer.testing import CliRunner
 
+from impact_control.cli import app
 from impact_control.errors import InvalidInputError, MissingDependencyError
 from impact_control.graph import Shape, describe_graph
 from impact_control.nodes import topics
@@ -151,6 +153,15 @@ def test_without_lockstep_the_simulator_takes_commands_only():
 def test_a_wrong_namespace_is_refused(namespace):
     with pytest.raises(InvalidInputError, match="namespace"):
         graph_policy(namespace=namespace)
+
+
+def test_the_command_prints_the_policy_of_a_scenario_scene_or_namespace():
+    def printed(*arguments):
+        return CliRunner().invoke(app, ["security", *arguments], catch_exceptions=False).stdout
+
+    assert printed() == graph_policy()
+    assert printed("--namespace", "left") == graph_policy(namespace="left")
+    assert printed("--scenario", SCENE) == scene_policy()
 
 
 def test_without_sros2_the_way_to_it_is_told(tmp_path, monkeypatch):
