@@ -71,14 +71,17 @@ def compare(session, allowed):
             assert any(fnmatchcase(name, pattern) for pattern in patterns), (kind, name)
 
 
-@pytest.mark.parametrize(("shape", "namespace"), [(Shape.COMPOSED, ""), (Shape.SEPARATE, "left")])
-def test_every_node_uses_exactly_what_it_may(shape, namespace, tmp_path):
-    specs = describe_graph("tabletop", shape=shape, lockstep=True)
+@pytest.mark.parametrize(
+    ("shape", "namespace", "lockstep"), [(Shape.COMPOSED, "", False), (Shape.SEPARATE, "left", True)]
+)
+def test_every_node_uses_exactly_what_it_may(shape, namespace, lockstep, tmp_path):
+    specs = describe_graph("tabletop", shape=shape, lockstep=lockstep)
     with Session(specs, tmp_path, namespace=namespace) as session:
         session.start()
         compare(session, enclaves(specs, namespace=namespace))
 
 
+@pytest.mark.long
 def test_every_node_of_a_scene_uses_exactly_what_it_may(tmp_path):
     parts = parts_of(load_any("push_catfood_1"))
     specs = describe_graph("push_catfood_1", **parts, lockstep=True)

@@ -14,6 +14,7 @@ from operator import or_
 
 from impact_control.graph import OPERATOR, Duty, NodeSpec, full_name
 from impact_control.nodes import topics
+from impact_control.nodes.robot_switch import SwitchKind, switches_of
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ _DETECTION = Interfaces(
 _CLASSIFICATION = Interfaces(publishes=(topics.CLASSIFICATION, topics.DIAGNOSTICS), subscribes=(topics.JOINT_STATES,))
 _CONTROL = Interfaces(
     publishes=(topics.COMMANDS, topics.REFERENCE, topics.STATUS, topics.DIAGNOSTICS),
-    subscribes=(topics.JOINT_STATES,),
+    subscribes=(topics.JOINT_STATES, topics.SUPERVISOR),
     requests=(topics.PREDICT,),
     executes=(topics.EXECUTE,),
 )
@@ -102,7 +103,8 @@ OWN: Mapping[str, Interfaces] = {
     "classifier": _CLASSIFICATION | Interfaces(subscribes=(topics.REFERENCE, topics.EVENTS)),
     "controller": _CONTROL | Interfaces(subscribes=(topics.EVENTS, topics.CLASSIFICATION)),
     "predictor": Interfaces(serves=(topics.PREDICT,)),
-    "simulator": Interfaces(publishes=(topics.DIAGNOSTICS,), serves=(topics.RESET, topics.PAUSE)),
+    "simulator": Interfaces(publishes=(topics.DIAGNOSTICS,), serves=(topics.RESET, topics.PAUSE, topics.ACCEPT)),
+    "supervisor": Interfaces(publishes=(topics.DIAGNOSTICS,)),
     "recorder": Interfaces(),
 }
 """Of the node of an executable, beside what every lifecycle node has and what the arms of a scene add."""
@@ -118,9 +120,12 @@ HEARD = (topics.EVENTS, topics.STATUS)
 
 RECORDED = (
     topics.JOINT_STATES, topics.COMMANDS, topics.EXTERNAL_TORQUE, topics.REFERENCE, topics.STATUS, topics.TRUTH,
-    topics.EVENTS, topics.CLASSIFICATION,
+    topics.EVENTS, topics.CLASSIFICATION, topics.SUPERVISOR,
 )  # fmt: skip
 """What the recorder keeps of each arm."""
+
+WATCHED = (topics.COMMANDS, topics.JOINT_STATES, topics.STATUS)
+"""What the supervisor looks at of each arm."""
 
 TOOLS = ("launch_ros_*", "_ros2cli_*")
 """Nodes of `ros2 launch` and of the other `ros2` commands, in the root namespace."""
@@ -151,6 +156,13 @@ def _profile(spec: NodeSpec, namespace: str, arms: Sequence[str], objects: Seque
     if spec.executable == "simulator":
         taken = ANSWERS if spec.parameters.get("lockstep") else ANSWERS[:1]
         more = Interfaces(publishes=(*_of_arms(arms, OF_AN_ARM), *poses), subscribes=_of_arms(arms, taken))
+    elif spec.executable == "supervisor":
+        more = Interfaces(
+            publishes=_of_arms(arms, (topics.SUPERVISOR,)),
+            subscribes=_of_arms(arms, WATCHED),
+            serves=_of_arms(arms, (topics.STOP, topics.RESUME)),
+            requests=switches_of(SwitchKind(spec.parameters.get("robot_side", SwitchKind.SIMULATOR)), arms),
+        )
     elif spec.executable == "recorder":
         more = Interfaces(subscribes=(*_of_arms(arms, RECORDED), *poses, topics.DIAGNOSTICS))
     own = NODE | LOGGING | PARAMETERS | LIFECYCLE | OWN[spec.executable]

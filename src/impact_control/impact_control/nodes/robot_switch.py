@@ -50,14 +50,28 @@ class RobotSwitch:
         return self._asked is not None and self._asked.done() and self.accepted(self._asked.result())
 
 
+def switches_of(kind: SwitchKind, arms: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the services that are the switches of all arms, in the namespace of the graph."""
+    if kind is SwitchKind.SIMULATOR:
+        return (topics.ACCEPT,)
+    return tuple(topics.of_arm(arm, CONTROLLER_MANAGER) for arm in arms)
+
+
 def robot_switches(node: Node, kind: SwitchKind, arms: Sequence[str]) -> list[RobotSwitch]:
     """Return the switches of all arms, in the namespace of a node.
 
     Raises MissingDependencyError where ros2_control is not installed.
     """
+    names = switches_of(kind, arms)
     if kind is SwitchKind.SIMULATOR:
-        client = node.create_client(SetBool, topics.ACCEPT)
-        return [RobotSwitch(client, lambda allow: SetBool.Request(data=allow), lambda answer: bool(answer.success))]
+        return [
+            RobotSwitch(
+                node.create_client(SetBool, name),
+                lambda allow: SetBool.Request(data=allow),
+                lambda answer: bool(answer.success),
+            )
+            for name in names
+        ]
     try:
         from controller_manager_msgs.srv import SwitchController
     except ImportError as error:
@@ -67,5 +81,7 @@ def robot_switches(node: Node, kind: SwitchKind, arms: Sequence[str]) -> list[Ro
         which = "activate_controllers" if allow else "deactivate_controllers"
         return SwitchController.Request(**{which: [EFFORT_CONTROLLER]}, strictness=SwitchController.Request.STRICT)
 
-    clients = [node.create_client(SwitchController, topics.of_arm(arm, CONTROLLER_MANAGER)) for arm in arms]
-    return [RobotSwitch(client, request, lambda answer: bool(answer.ok)) for client in clients]
+    return [
+        RobotSwitch(node.create_client(SwitchController, name), request, lambda answer: bool(answer.ok))
+        for name in names
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -37,7 +38,9 @@ def graph_policy(
     if not _NAMESPACE.fullmatch(namespace):
         raise InvalidInputError("namespace", namespace, "names of letters, digits and _, with / in between")
     shapes = [Shape.COMPOSED] if arms else list(Shape)
-    specs = [spec for shape in shapes for spec in describe_graph(scenario, arms=arms, shape=shape, lockstep=True)]
+    # In lockstep a node may use more, without there are more nodes.
+    kinds = itertools.product((False, True), shapes)
+    specs = [spec for step, shape in kinds for spec in describe_graph(scenario, arms=arms, shape=shape, lockstep=step)]
     return policy_text(enclaves(specs, namespace=namespace, objects=objects))
 
 
