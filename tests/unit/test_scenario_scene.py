@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
 from impact_control.errors import ScenarioError
@@ -18,6 +19,7 @@ from impact_control.scenario import (
     load_scenario,
     load_scene,
 )
+from impact_control.simulation import build_scene_simulation
 
 PUSH, GRAB = load_scene("push_parcel_1"), load_scene("grab_parcel_1")
 
@@ -75,6 +77,38 @@ def test_an_actual_object_that_nobody_expects_is_refused():
     box = {"mass": "1 kg", "size": "1, 1, 1 m", "position": "0, 0, 0 m", "friction": 0.5}
     error = refused(PUSH, {"actual_environment.objects.bottle": box})
     assert (error.key, error.value) == ("actual_environment.objects", "bottle")
+
+
+TOUCH = {"arm": "left", "link": "panda_link4", "force": "9, 0, 0 N", "start": "0.1 s", "duration": "20 ms"}
+
+
+@pytest.mark.parametrize(("key", "wrong"), [("arm", "right"), ("link", "panda_link9"), ("force", "1 N")])
+def test_a_touch_of_what_is_not_there_is_refused(key, wrong):
+    touches = {"actual_environment.touches": [TOUCH, {**TOUCH, key: wrong}]}
+    assert refused(PUSH, touches).key == f"actual_environment.touches[1].{key}"
+
+
+def test_a_touch_acts_on_its_arm_alone():
+    """As the joint torques J^T F of the middle of a step, once the arm has left where it stood."""
+    scene = GRAB.with_overrides({"actual_environment.touches": [{**TOUCH, "arm": "right", "start": "0 s"}]})
+    robots = scene_robots(scene)
+    starts = {name: arm.home_configuration for name, arm in scene.arms.items()}
+    simulation = build_scene_simulation(scene, robots, starts)
+    for arm in simulation.arms.values():
+        arm.link_velocity[:] = arm.motor_velocity[:] = 0.5
+    for _ in range(14):
+        place = simulation.arms["right"].link_position.copy()
+        simulation.plant.step([np.zeros(7)] * 2)
+    left, right = simulation.arms["left"], simulation.arms["right"]
+    assert not left.external_torque.any()
+    model = robots["right"].pinocchio_model
+    jacobian = pin.computeFrameJacobian(
+        model, model.createData(), place, model.getFrameId("panda_link4"), pin.LOCAL_WORLD_ALIGNED
+    )
+    whole = jacobian[:3].T @ [9.0, 0.0, 0.0]
+    share = float(right.external_torque @ whole / (whole @ whole))
+    np.testing.assert_allclose(right.external_torque, share * whole, atol=1e-12)
+    assert 0.9 < share <= 1.0, "half of 20 ms, within three samples, after the arm began to move"
 
 
 def test_a_mistake_in_a_file_has_its_line(tmp_path):

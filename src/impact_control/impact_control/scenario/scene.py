@@ -28,7 +28,7 @@ from impact_control.scenario.scene_environment import (
     face_normal,
 )
 from impact_control.scenario.scene_task import INERTIA_MODELS, SceneTask
-from impact_control.scenario.schema import Robot, joint_sizes, require_inside_limits, robot_of
+from impact_control.scenario.schema import Robot, joint_sizes, require_inside_limits, require_known_links, robot_of
 from impact_control.scenario.validation import build
 from impact_control.types import Vector
 
@@ -77,6 +77,11 @@ class SceneScenario:
             if name not in objects:
                 allowed = f"one of expected_environment.objects: {', '.join(objects)}"
                 raise Refusal("actual_environment.objects", name, allowed)
+        require_known_links(self.actual_environment.touches, robot)
+        for k, touch in enumerate(self.actual_environment.touches):
+            if touch.arm not in self.arms:
+                allowed = f"one of arms: {', '.join(self.arms)}"
+                raise Refusal(f"actual_environment.touches[{k}].arm", touch.arm, allowed)
         self._require_balance()
 
     def _require_balance(self) -> None:

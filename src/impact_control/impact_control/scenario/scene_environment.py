@@ -9,7 +9,7 @@ from typing import Annotated
 
 import numpy as np
 
-from impact_control.scenario.environment import CompliantSurface, Contact, Surface
+from impact_control.scenario.environment import CompliantSurface, Contact, Surface, Touch
 from impact_control.scenario.fields import (
     NOT_NEGATIVE,
     POSITIVE,
@@ -18,6 +18,8 @@ from impact_control.scenario.fields import (
     Number,
     Numbers,
     Section,
+    Sections,
+    Text,
 )
 from impact_control.types import Matrix, Vector
 
@@ -82,6 +84,13 @@ class ActualObject(ExpectedObject):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class SceneTouch(Touch):
+    """Somebody touches a link of one of the arms for a while."""
+
+    arm: Annotated[str, Entry(Text(), "which of the arms is touched")]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SceneExpectedEnvironment:
     """What the robots believe."""
 
@@ -100,3 +109,4 @@ class SceneActualEnvironment:
         Mapping[str, ActualObject | None],
         Entry(NamedSections(ActualObject, none_allowed=True), "the objects, by name"),
     ]
+    touches: Annotated[tuple[SceneTouch, ...], Entry(Sections(SceneTouch), "who else touches the arms, and when", [])]

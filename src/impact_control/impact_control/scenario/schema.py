@@ -6,7 +6,7 @@ Proper 2021 sections 3.1, 3.4 and 4.3.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Annotated, Any
@@ -115,7 +115,7 @@ class Scenario:
         delay = self.simulation.measurement_delay
         if abs(delay / period - round(delay / period)) > 1e-6:
             raise Refusal("simulation.measurement_delay", delay, f"a multiple of control.period = {period:g} s")
-        _require_known_links(self.actual_environment.touches, robot)
+        require_known_links(self.actual_environment.touches, robot)
 
     def with_overrides(self, overrides: Mapping[str, Any]) -> Scenario:
         """Return a changed scenario, checked like a file.
@@ -152,7 +152,7 @@ def _robot(model: str, end_effector: str, motor_inertia: str) -> RobotDescriptio
     return load_robot(model, end_effector, motor_inertia)
 
 
-def _require_known_links(touches: tuple[Touch, ...], robot: RobotDescription) -> None:
+def require_known_links(touches: Sequence[Touch], robot: RobotDescription) -> None:
     """Refuse a touch on something that the robot does not have."""
     moving = [frame.name for frame in robot.pinocchio_model.frames if frame.parentJoint > 0]
     for k, touch in enumerate(touches):

@@ -8,6 +8,7 @@ from impact_control.impacts import ExponentialHuntCrossley
 from impact_control.references import initial_configuration
 from impact_control.robots import RobotDescription, load_robot
 from impact_control.scenario import Scenario, SceneScenario
+from impact_control.scenario import Touch as TouchSection
 from impact_control.simulation.command_gate import CommandGate
 from impact_control.simulation.options import Backlash, PlantOptions
 from impact_control.simulation.plant import FlexibleJointPlant
@@ -34,16 +35,19 @@ def build_simulation(scenario: Scenario) -> tuple[FlexibleJointPlant, Sensors, C
         )
     )
     options = plant_options(scenario)
-    touches = [
-        Touch(touch.link, touch.point, touch.force, touch.start, touch.duration, TouchProfile(touch.profile))
-        for touch in scenario.actual_environment.touches
-    ]
+    touches = [make_touch(touch) for touch in scenario.actual_environment.touches]
     start = initial_configuration(scenario, robot)
     plant = FlexibleJointPlant(robot, start, surface, options, touches)
     # Once through the kernels, so that nothing is compiled or loaded in the first period.
     plant.step(np.zeros_like(start))
     plant.reset(start, surface)
     return plant, make_sensors(scenario, robot), make_gate(scenario, robot)
+
+
+def make_touch(section: TouchSection) -> Touch:
+    """Return a touch as the plant takes it."""
+    profile = TouchProfile(section.profile)
+    return Touch(section.link, section.point, section.force, section.start, section.duration, profile)
 
 
 def plant_options(scenario: Scenario | SceneScenario) -> PlantOptions:

@@ -12,7 +12,7 @@ from impact_control.errors import InvalidInputError
 from impact_control.impacts import ExponentialHuntCrossley
 from impact_control.robots import RobotDescription
 from impact_control.scenario import ActualObject, Contact, SceneScenario
-from impact_control.simulation.build import make_gate, make_sensors, plant_options
+from impact_control.simulation.build import make_gate, make_sensors, make_touch, plant_options
 from impact_control.simulation.command_gate import CommandGate
 from impact_control.simulation.objects import Arm, Box
 from impact_control.simulation.scene import Scene
@@ -51,8 +51,9 @@ def build_scene_simulation(
     fallback = None if cover is None else ExponentialHuntCrossley(cover.stiffness, cover.damping, cover.exponent)
     table = actual.table
     surfaces = [] if table is None else [Surface(table.point, table.normal, _law(table.contact), table.friction)]
+    touches = {name: tuple(make_touch(touch) for touch in actual.touches if touch.arm == name) for name in robots}
     plant = Scene(
-        [Arm(robot, starts[name]) for name, robot in robots.items()],
+        [Arm(robot, starts[name], touches[name]) for name, robot in robots.items()],
         [_box(name, box, fallback) for name, box in there.items()],
         surfaces=surfaces,
         options=replace(plant_options(scene), step_safety=_STEP_SAFETY),

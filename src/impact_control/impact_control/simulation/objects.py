@@ -12,6 +12,7 @@ from impact_control.errors import InvalidInputError
 from impact_control.impacts import NormalForceLaw
 from impact_control.robots import RobotDescription
 from impact_control.simulation.surface import require_contact
+from impact_control.simulation.touch import Touch
 from impact_control.types import Matrix, Vector
 
 UPRIGHT = (0.0, 0.0, 0.0, 1.0)
@@ -24,10 +25,14 @@ def _zeros() -> Vector:
 
 @dataclass(frozen=True, eq=False)
 class Arm:
-    """An arm at rest at `configuration` (n,) [rad], holding itself against gravity. Raises InvalidInputError."""
+    """An arm at rest at `configuration` (n,) [rad], holding itself against gravity. Raises InvalidInputError.
+
+    touches: on its links, by what is not in the scene.
+    """
 
     robot: RobotDescription
     configuration: Vector
+    touches: tuple[Touch, ...] = ()
 
     def __post_init__(self) -> None:
         freeze(self, (len(self.robot.joint_names),), "configuration")

@@ -13,7 +13,7 @@ from impact_control.simulation.options import PlantOptions
 from impact_control.simulation.scene import Scene
 from impact_control.simulation.scene_bodies import SimulatedArm
 from impact_control.simulation.surface import Surface
-from impact_control.simulation.touch import Touch, Touches
+from impact_control.simulation.touch import Touch
 from impact_control.types import Vector
 
 
@@ -42,9 +42,9 @@ class FlexibleJointPlant(SimulatedArm):
         """Start again at rest at `configuration` (n,) [rad] with another surface, or none. Makes new arrays."""
         surfaces = () if surface is None else (surface,)
         self.surface = surface
-        self._scene = Scene([Arm(self.robot, configuration)], surfaces=surfaces, options=self.options)
+        arm = Arm(self.robot, configuration, self.touches)
+        self._scene = Scene([arm], surfaces=surfaces, options=self.options)
         super().__init__(self.robot, self._scene.arrays, 0)
-        self._touching = Touches(self.robot, self.touches, self.link_position) if self.touches else None
 
     @property
     def time(self) -> float:
@@ -58,6 +58,4 @@ class FlexibleJointPlant(SimulatedArm):
 
     def step(self, torque: Vector) -> None:
         """Advance one sample period under the commanded torque (n,) [Nm], held constant. See `Scene.step`."""
-        if self._touching is not None:
-            self.external_torque[:] = self._touching.torque(self.time, self.options.sample_period, self.link_position)
         self._scene.step((torque,))

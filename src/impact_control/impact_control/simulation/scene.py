@@ -32,6 +32,7 @@ from impact_control.simulation.scene_arrays import (
 )
 from impact_control.simulation.scene_bodies import SimulatedArm, SimulatedBox, SimulatedPusher
 from impact_control.simulation.surface import Surface
+from impact_control.simulation.touch import Touches
 from impact_control.types import Vector
 
 _INSIDE = 1e-9
@@ -73,6 +74,11 @@ class Scene:
         self.arms = tuple(SimulatedArm(arm.robot, arrays, i) for i, arm in enumerate(arms))
         self.pushers = tuple(SimulatedPusher(arrays, i) for i in range(len(arms), first_box))
         self.boxes = tuple(SimulatedBox(arrays, i) for i in range(first_box, first_box + len(boxes)))
+        self._touching = [
+            (arm, Touches(arm.robot, description.touches, description.configuration))
+            for arm, description in zip(self.arms, arms, strict=True)
+            if description.touches
+        ]
         self._commands = [arrays.terms[i, COMMAND, : arm.link_position.size] for i, arm in enumerate(self.arms)]
         self.time = 0.0
         self.integration_steps = 0
@@ -87,11 +93,14 @@ class Scene:
     def step(self, torques: Sequence[Vector]) -> None:
         """Advance one sample period under the commanded torque (n,) [Nm] of each arm, held constant.
 
-        Without gravity: an arm adds its gravity torque itself, unless `PlantOptions` switches that off.
+        Without gravity: an arm adds its gravity torque itself, unless `PlantOptions` switches that off. The external
+        torque of an arm that has touches is theirs.
         """
         for command, torque in zip(self._commands, torques, strict=True):
             command[:] = torque
         clock, options = self._clock, self.options
+        for arm, touching in self._touching:
+            arm.external_torque[:] = touching.torque(self.time, options.sample_period, arm.link_position)
         steps, self.time = advance_sample(
             clock.intervals,
             clock.interval,
