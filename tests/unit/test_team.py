@@ -78,6 +78,25 @@ def test_an_arm_that_stops_stops_all(first):
 
 
 @pytest.mark.parametrize("first", ["left", "right"])
+def test_what_an_arm_meets_after_its_partner_stopped_it_is_no_verdict_of_its_task(first):
+    """It would be judged against the pose in which it holds, and found as expected."""
+    bench = Bench().ticks(3)
+    bench.tick(**{first: 60.0})
+    bench.ticks(3)
+    other = bench.team.pipelines[OTHER[first]]
+    bench.tick(**{OTHER[first]: 60.0})
+    assert other.impact_now
+    bench.ticks(600)
+    assert bench.team.finished
+    assert other.outcome is Outcome.NO_IMPACT
+    assert bench.team.pipelines[first].outcome is Outcome.IMPACT_UNEXPECTED
+    bench.team.start()
+    bench.ticks(2)
+    bench.tick(**{OTHER[first]: 60.0})
+    assert other.judge.impacts == 1, "a new task is judged again"
+
+
+@pytest.mark.parametrize("first", ["left", "right"])
 def test_a_fault_of_one_arm_stops_the_others_and_is_the_outcome(first):
     bench = Bench().ticks(3)
     bench.tick(**{first: np.nan})

@@ -79,6 +79,7 @@ class Pipeline:
         self._duration = 0.0
         self._hold = False
         self._cancelled = False
+        self._interrupted = False
         self._forget()
 
     @property
@@ -131,6 +132,7 @@ class Pipeline:
         self._touched = False
         self.finished = False
         self._cancelled = False
+        self._interrupted = False
         self._rest.reset()
         self._armed = (reference, contact_force(scenario, reference) if force is None else force)
 
@@ -144,7 +146,8 @@ class Pipeline:
         self._stop()
 
     def stop_with_partner(self) -> None:
-        """Another arm at the same object was stopped: stop too."""
+        """Another arm at the same object was stopped: stop too. What is not judged by then is judged no more."""
+        self._interrupted = True
         self._stop()
 
     def _stop(self) -> None:
@@ -213,7 +216,7 @@ class Pipeline:
         if controller is not None and self.observer is not None:
             controller.update(dynamics, time, position, velocity, self.observer.residual)
             self._go_on_reacting(controller, time, self.observer.residual)
-            if self._task_running and controller.mode in JUDGED:
+            if self._task_running and controller.mode in JUDGED and not self._interrupted:
                 self._judge(controller, self.observer, time - controller.start_time, velocity)
         self._end_task_if_due(time, velocity)
 
@@ -271,7 +274,7 @@ class Pipeline:
     def impact_detected(self, time: float, position: Vector) -> None:
         """Take a detected impact, of our own detector or another's: time [s], position (n,) [rad] there."""
         controller = self.controller
-        if not self._task_running or controller is None:
+        if not self._task_running or controller is None or self._interrupted:
             return
         self._touched = True
         if self.judge.impact_detected(time - controller.start_time, position):
