@@ -30,6 +30,8 @@ class Record:
     torque: np.ndarray
     force: np.ndarray
     speed: np.ndarray
+    position: np.ndarray
+    velocity: np.ndarray
     events: int
 
 
@@ -49,7 +51,7 @@ def run(name, *, seed=1, delay=1, lost=0.0, overrides=()):
     pipeline.reset()
     pipeline.start(reference, scenario)
     random = np.random.default_rng(seed)
-    modes, torque, force, speed, pending = [], [], [], [], []
+    modes, torque, force, position, velocity, pending = [], [], [], [], [], []
     detected = np.nan
     for k in range(6000):
         sample = sensors.measure(plant)
@@ -65,18 +67,22 @@ def run(name, *, seed=1, delay=1, lost=0.0, overrides=()):
         plant.step(gate.select(plant.link_velocity, PERIOD))
         torque.append(pipeline.torque.copy())
         force.append(plant.normal_force)
-        speed.append(np.abs(plant.link_velocity).max())
+        position.append(plant.link_position.copy())
+        velocity.append(plant.link_velocity.copy())
         if pipeline.finished:
             break
     return Record(
-        pipeline, modes, detected - plant.first_contact_time, np.array(torque), np.array(force), np.array(speed),
-        pipeline.detector.index,
+        pipeline, modes, detected - plant.first_contact_time, np.array(torque), np.array(force),
+        np.abs(velocity).max(axis=1), np.array(position), np.array(velocity), pipeline.detector.index,
     )  # fmt: skip
 
 
 def assert_limits_kept(record, robot):
-    assert (np.abs(record.torque) <= robot.limits.torque).all()
-    assert (np.abs(np.diff(record.torque, axis=0)) <= robot.limits.torque_rate * PERIOD * (1 + 1e-9)).all()
+    limits = robot.limits
+    assert (np.abs(record.torque) <= limits.torque).all()
+    assert (np.abs(np.diff(record.torque, axis=0)) <= limits.torque_rate * PERIOD * (1 + 1e-9)).all()
+    assert (np.abs(record.velocity) <= limits.velocity).all()
+    assert ((limits.position_lower <= record.position) & (record.position <= limits.position_upper)).all()
 
 
 @pytest.mark.parametrize(("seed", "delay", "lost"), [(1, 1, 0.0), (2, 3, 0.0), (3, 2, 0.05)])
@@ -146,6 +152,30 @@ def test_absent_table_is_no_impact(seed):
     assert record.pipeline.outcome is Outcome.NO_IMPACT
     assert record.events == 0
     assert record.modes == [Mode.ANTE, Mode.STOPPED]
+    assert record.speed[-100:].max() < 0.02
+    assert_limits_kept(record, plan("tabletop")[1])
+
+
+@pytest.mark.parametrize(("friction", "seed"), [(0.0, 1), (0.0, 2), (0.5, 1)])
+def test_a_table_with_another_friction_is_told_by_what_follows_the_impact(friction, seed):
+    """Slippery, and rough: 0.1 is expected, the force on the table is 30 N."""
+    record = run("tabletop", seed=seed, overrides=(("actual_environment.surface.friction", friction),))
+    assert record.pipeline.outcome is Outcome.POST_IMPACT_UNEXPECTED
+    assert record.pipeline.judge.impact is Verdict.EXPECTED
+    assert record.modes[-1] is Mode.STOPPED
+    assert record.speed[-100:].max() < 0.02
+    assert_limits_kept(record, plan("tabletop")[1])
+
+
+def test_an_elastic_table_is_hit_again_and_again_and_pressed_on_in_the_end():
+    """Without damping in the contact: bounces are detected, the first is judged, none switches a second time."""
+    record = run("tabletop", overrides=(("actual_environment.surface.contact.damping", "0 N*s/m^2.5"),))
+    touched = np.flatnonzero(np.diff((record.force > 1.0).astype(int)) == 1)
+    assert record.events > 1 and touched[1] - touched[0] > 40
+    assert record.pipeline.outcome is Outcome.SUCCEEDED, record.pipeline.judge.classifier.reason
+    assert record.modes == [Mode.ANTE, Mode.INTERIM, Mode.POST, Mode.STOPPED]
+    end = int(plan("tabletop")[0].task.duration / PERIOD)
+    assert np.mean(record.force[end - 200 : end]) == pytest.approx(30.0, rel=0.2)
     assert record.speed[-100:].max() < 0.02
     assert_limits_kept(record, plan("tabletop")[1])
 

@@ -33,6 +33,7 @@ class SceneFigures:
             followed their references until then.
         ways: (3,) [m] of each object from start to end, by name.
         peak_torque, peak_speed: of the joints, as parts of their limits.
+        peak_position: of the joints, from the middle of their range, as part of half of it.
         peak_torque_rate: of the commanded torque, as part of the limit.
     """
 
@@ -43,6 +44,7 @@ class SceneFigures:
     ways: Mapping[str, tuple[float, float, float]]
     peak_torque: float
     peak_speed: float
+    peak_position: float
     peak_torque_rate: float
 
     @property
@@ -64,21 +66,22 @@ def scene_figures(plan: TeamPlan, course: SceneCourse) -> SceneFigures:
     predicted = float(np.mean([direction @ arm.velocity for arm in impact.arms.values()]))
     scale, period = plan.scene.task.post.velocity_scale, plan.scene.control.period
     net = np.array([direction @ _net(plan, course, arm) for arm in course.arms.values()])
-    peaks = np.zeros(3)
+    peaks = np.zeros(4)
     for name, arm in course.arms.items():
         limits, signals = plan.arms[name].robot.limits, arm.signals
         rates = np.diff(signals.torque, axis=0) / period
+        middle = 0.5 * (limits.position_lower + limits.position_upper)
         found = (
             (signals.torque, limits.torque),
             (signals.joint_velocity, limits.velocity),
+            (signals.joint_position - middle, limits.position_upper - middle),
             (rates, limits.torque_rate),
         )
         peaks = np.maximum(peaks, [float(np.max(np.abs(values) / limit)) for values, limit in found])
-    torque, speed, rate = peaks.tolist()
+    torque, speed, position, rate = peaks.tolist()
     ways = {name: tuple((o.position[-1] - o.position[0]).tolist()) for name, o in course.objects.items()}
-    return SceneFigures(
-        plan.scene.name, course.outcome, predicted, scale * predicted - float(net.mean()), ways, torque, speed, rate
-    )
+    found_speed = scale * predicted - float(net.mean())
+    return SceneFigures(plan.scene.name, course.outcome, predicted, found_speed, ways, torque, speed, position, rate)
 
 
 def _net(plan: TeamPlan, course: SceneCourse, arm: ArmCourse) -> Vector:

@@ -25,8 +25,8 @@ class ArmSignals:
     """What one arm did, N samples. World frame A.
 
     position, velocity (N, 3) of the origin of E, as the controller sees it [m, m/s]; ante_position, ante_velocity,
-    post_position, post_velocity (N, 3): the references; joint_velocity (N, n) of the links [rad/s]; torque (N, n)
-    commanded [Nm]; mode, gamma (N,): of the controller; normal_force (N,) [N].
+    post_position, post_velocity (N, 3): the references; joint_position, joint_velocity (N, n) of the links [rad,
+    rad/s]; torque (N, n) commanded [Nm]; mode, gamma (N,): of the controller; normal_force (N,) [N].
     """
 
     position: Matrix
@@ -35,6 +35,7 @@ class ArmSignals:
     ante_velocity: Matrix
     post_position: Matrix
     post_velocity: Matrix
+    joint_position: Matrix
     joint_velocity: Matrix
     torque: Matrix
     mode: Vector
@@ -46,13 +47,14 @@ class ArmSignals:
 class ArmCourse:
     """The signals of one arm, and what was found.
 
-    detection_time, first_contact_time [s] since the start of the task, NaN without; impact, post_impact: the verdicts,
-    reason: of the last; outcome; fault: of the controller.
+    detection_time, first_contact_time [s] since the start of the task, NaN without; impacts: how many were detected;
+    impact, post_impact: the verdicts, reason: of the last; outcome; fault: of the controller.
     """
 
     signals: ArmSignals
     detection_time: float
     first_contact_time: float
+    impacts: int
     impact: Verdict
     post_impact: Verdict
     reason: str
@@ -140,7 +142,7 @@ def _take(log: _Log, team: Team, simulation: SceneSimulation, time: float) -> No
         ante, post = controller.ante, controller.post
         row = (
             pipeline.dynamics.position, pipeline.dynamics.twist[:3], ante.position, ante.velocity, post.position,
-            post.velocity, arm.link_velocity, controller.torque, *scalars)  # fmt: skip
+            post.velocity, arm.link_position, arm.link_velocity, controller.torque, *scalars)  # fmt: skip
         log.arms[name].append(tuple(values.copy() for values in row))
     for name, box in simulation.objects.items():
         log.objects[name].append((box.position.copy(), box.velocity.copy(), box.orientation.copy()))
@@ -155,6 +157,7 @@ def _course(times: Vector, log: _Log, team: Team, simulation: SceneSimulation) -
             signals=ArmSignals(*columns),
             detection_time=log.detections.get(name, np.nan),
             first_contact_time=simulation.arms[name].first_contact_time,
+            impacts=pipeline.judge.impacts,
             impact=pipeline.judge.impact,
             post_impact=pipeline.judge.post_impact,
             reason=pipeline.judge.reason,
