@@ -224,7 +224,7 @@ def test_backlash_of_another_arm_is_refused():
         FlexibleJointPlant(ROBOT, HOME, None, with_backlash(np.full(7, 0.01)))
 
 
-@pytest.mark.parametrize("name", ["sample_period", "refresh_ticks", "largest_step", "step_safety"])
+@pytest.mark.parametrize("name", ["sample_period", "refresh_ticks", "largest_step", "step_safety", "stiff_friction"])
 @pytest.mark.parametrize("value", [0.0, -1.0, np.nan])
 def test_options_refuse_wrong_numbers(name, value):
     with pytest.raises(InvalidInputError, match=name):

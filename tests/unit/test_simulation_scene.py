@@ -206,13 +206,13 @@ def test_an_elastic_blow_off_the_centre():
     assert kinetic_energy(scene, 1) == pytest.approx(0.5 * 1.3 * simulated.velocity[0], rel=5e-5)
 
 
-def squeezed(friction=0.5, force=20.0, slip_scale=2e-3, lift=0.0):
+def squeezed(friction=0.5, force=20.0, slip_scale=2e-3, lift=0.0, options=None):
     """Return a box held by two pushers through springs of 1e4 N/m, each pressing with about `force` [N]."""
     law = HuntCrossley(1e4, 1e4, 1.0)
     box = parcel(law=law, friction=friction, slip_scale=slip_scale, position=np.zeros(3))
     points = np.array([[0.0, -0.02, 0.0], [0.0, 0.02, 0.0], [0.0, 0.0, 0.02], [0.0, 0.0, -0.02]])
     pushers = [Pusher([side * (0.1 + 0.01), 0.0, 0.0], 0.01, points=points) for side in (-1.0, 1.0)]
-    scene = Scene(boxes=[box], pushers=pushers)
+    scene = Scene(boxes=[box], pushers=pushers, options=options)
     for pusher, side in zip(scene.pushers, (-1.0, 1.0), strict=True):
         pusher.position[0] -= side * force / 4 / 1e4
         pusher.velocity[2] = lift
@@ -243,6 +243,30 @@ def test_is_lifted_by_friction_and_falls_without_enough():
     run(slipping, 100)
     # 2 mu f = 8 N of 12.75 N: it falls with the rest.
     assert slipping.boxes[0].velocity[2] == pytest.approx(-(G - 2 * 0.2 * 20.0 / 1.3) * 0.1, rel=1e-2)
+
+
+@pytest.mark.parametrize("force", [60.0, 300.0])
+def test_stiff_friction_is_gone_through_in_few_steps_to_the_same_motion(force):
+    """A box that is jerked up and sideways between two effectors, against the classical scheme, which friction rules.
+
+    Its rate is 2 n mu f / v_s times what answers at the contacts; with steps of 1 us the classical scheme is stable.
+    """
+
+    def lifted(options):
+        scene = squeezed(friction=0.9, force=force, lift=0.1, options=options)
+        moved = []
+        for k in range(60):
+            for pusher in scene.pushers:
+                pusher.velocity[1] = 0.05 * math.sin(0.2 * k)
+            scene.step(())
+            moved.append([*scene.boxes[0].velocity, *0.1 * scene.boxes[0].angular_velocity])
+        return scene, np.array(moved)
+
+    few, coarse = lifted(PlantOptions(stiff_friction=4.0))
+    many, fine = lifted(PlantOptions(largest_step=1e-6))
+    assert np.abs(coarse - fine).max() < 1e-3 * np.abs(fine).max()
+    np.testing.assert_allclose(few.boxes[0].position, many.boxes[0].position, atol=1e-6)
+    assert few.integration_steps == 60 * 20, "the largest step, 50 us"
 
 
 def test_edges_and_corners_are_there_too():

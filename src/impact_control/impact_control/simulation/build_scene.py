@@ -25,6 +25,10 @@ _STEP_SAFETY = 2.0
 """Two thirds of the stability limit: halves the work of a grab and moves no velocity of its object by 1e-5 m/s."""
 
 
+_STIFF_FRICTION = 4.0
+"""What a hand holds by friction would take ten times the steps, for the same motion."""
+
+
 @dataclass(frozen=True, eq=False)
 class SceneSimulation:
     """Plant A of a scene, and what lies between it and the controllers; all but the plant by name."""
@@ -56,7 +60,7 @@ def build_scene_simulation(
         [Arm(robot, starts[name], touches[name]) for name, robot in robots.items()],
         [_box(name, box, fallback) for name, box in there.items()],
         surfaces=surfaces,
-        options=replace(plant_options(scene), step_safety=_STEP_SAFETY),
+        options=replace(plant_options(scene), step_safety=_STEP_SAFETY, stiff_friction=_STIFF_FRICTION),
     )
     return SceneSimulation(
         plant=plant,

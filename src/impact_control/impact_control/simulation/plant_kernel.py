@@ -3,7 +3,8 @@
 Over one refresh interval (a multiple of the period of the torque loops) the rigid-body terms of the arms, mass
 matrix, nonlinear torques, gravity and Jacobian, are constants taken at the middle of the interval. What is stiff,
 transmissions, torque filters and contacts, and the boxes, whose equations are short, are integrated here by the
-classical Runge-Kutta scheme with a step that shrinks with the contacts' own rate.
+classical Runge-Kutta scheme with a step that shrinks with the contacts' own rate; where only friction is stiff, by the
+one of `stabilised_step`.
 """
 
 from __future__ import annotations
@@ -37,8 +38,12 @@ from impact_control.simulation.scene_arrays import (
     TRUTH_PEAK,
     Indices,
 )
+from impact_control.simulation.stabilised_step import LENGTH, MOST_STAGES, advance_stabilised, stages_for
 from impact_control.simulation.step_control import LANDING, contact_step, joint_step
 from impact_control.types import Matrix, Vector
+
+STABLE = 2.8
+"""Largest step over the time constant of a decay with which the classical Runge-Kutta scheme is stable."""
 
 REACH = 0.005
 """[m] A pair farther apart than this, and than it closes in two intervals, is left out for one interval."""
@@ -103,6 +108,7 @@ def advance_sample(
     tick_period: float,
     largest_step: float,
     step_safety: float,
+    stiff_friction: float,
     predict_velocity: bool,
     compensation: float,
     start_time: float,
@@ -119,8 +125,8 @@ def advance_sample(
 ) -> tuple[int, float]:
     """Advance the state in place by `intervals` intervals [s] of `ticks` periods [s] of the torque loops each.
 
-    largest_step [s], step_safety, predict_velocity: see `PlantOptions`; compensation: see `freeze_arm`; the arrays:
-    see `SceneArrays`. Returns the number of integration steps, and the time [s] at the end.
+    largest_step [s], step_safety, stiff_friction, predict_velocity: see `PlantOptions`; compensation: see `freeze_arm`;
+    the arrays: see `SceneArrays`. Returns the number of integration steps, and the time [s] at the end.
     """
     bodies[:, TRUTH_PEAK] = 0.0
     steps, time = 0, start_time
@@ -132,6 +138,7 @@ def advance_sample(
             tick_period,
             largest_step,
             step_safety,
+            stiff_friction,
             time,
             state,
             work,
@@ -147,11 +154,41 @@ def advance_sample(
 
 
 @compiled
+def _advance_classically(
+    step: float,
+    state: Vector,
+    work: Matrix,
+    layout: Indices,
+    joints: Matrix,
+    terms: Matrix,
+    bodies: Matrix,
+    pairs: Indices,
+    contacts: Matrix,
+) -> None:
+    """Advance the state in place by a step [s] of the classical Runge-Kutta scheme; its derivative is in work[0]."""
+    size = state.shape[0]
+    slope, total, trial, torque = work[0], work[1], work[2], work[3]
+    for i in range(size):
+        total[i] = slope[i]
+        trial[i] = state[i] + 0.5 * step * slope[i]
+    for stage in range(1, 4):
+        derivative(trial, slope, torque, layout, joints, terms, bodies, pairs, contacts)
+        reach = step if stage == 2 else 0.5 * step
+        weight = 1.0 if stage == 3 else 2.0
+        for i in range(size):
+            total[i] += weight * slope[i]
+            trial[i] = state[i] + reach * slope[i]
+    for i in range(size):
+        state[i] += step / 6.0 * total[i]
+
+
+@compiled
 def _advance_interval(
     ticks: int,
     tick_period: float,
     largest_step: float,
     step_safety: float,
+    stiff_friction: float,
     start_time: float,
     state: Vector,
     work: Matrix,
@@ -163,8 +200,7 @@ def _advance_interval(
     contacts: Matrix,
 ) -> int:
     """Integrate one interval with the terms that `freeze_arm` wrote; return the number of steps."""
-    size = state.shape[0]
-    slope, total, trial, torque = work[0], work[1], work[2], work[3]
+    slope, torque = work[0], work[3]
     observe(ticks * tick_period, state, layout, terms, bodies, pairs, contacts)
     time = start_time
     steps = 0
@@ -172,22 +208,19 @@ def _advance_interval(
         _actuate(state, layout, joints, terms)
         remaining = tick_period
         while remaining > 1e-12:
-            for i in range(size):
-                trial[i] = state[i]
-                total[i] = 0.0
-            step = remaining
-            for stage in range(4):
-                derivative(trial, slope, torque, layout, joints, terms, bodies, pairs, contacts)
-                if stage == 0:
-                    step = contact_step(largest_step, step_safety, time, bodies, pairs, contacts)
-                    step = min(joint_step(step, LANDING * largest_step, state, layout, joints), remaining)
-                reach = step if stage == 2 else 0.5 * step
-                weight = 1.0 if stage == 0 or stage == 3 else 2.0
-                for i in range(size):
-                    total[i] += weight * slope[i]
-                    trial[i] = state[i] + reach * slope[i]
-            for i in range(size):
-                state[i] += step / 6.0 * total[i]
+            derivative(state, slope, torque, layout, joints, terms, bodies, pairs, contacts)
+            step, friction = contact_step(largest_step, step_safety, time, bodies, pairs, contacts)
+            step = min(joint_step(step, LANDING * largest_step, state, layout, joints), remaining)
+            if step >= min(largest_step, remaining) and friction * step > stiff_friction * step_safety:
+                stages = stages_for(friction, step, STABLE / step_safety)
+                if stages > MOST_STAGES:
+                    stages = MOST_STAGES
+                    step = (stages * stages - 1.0) * LENGTH * step_safety / STABLE / friction
+                advance_stabilised(stages, step, state, work, layout, joints, terms, bodies, pairs, contacts)
+            else:
+                if friction > 0.0:
+                    step = min(step, step_safety / friction)
+                _advance_classically(step, state, work, layout, joints, terms, bodies, pairs, contacts)
             normalise_orientations(state, layout)
             time += step
             remaining -= step

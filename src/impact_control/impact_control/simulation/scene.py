@@ -108,6 +108,7 @@ class Scene:
             clock.tick_period,
             options.largest_step,
             options.step_safety,
+            options.stiff_friction,
             options.predict_velocity,
             self._compensation,
             self.time,

@@ -43,7 +43,7 @@ Indices = NDArray[np.int64]
 class SceneArrays(NamedTuple):
     """The arrays of a scene of b bodies, of them a arms of up to n joints, with c pairs that may touch.
 
-    state (s,): see above. work (4, >= s): scratch of the integration.
+    state (s,): see above. work (5, >= s): scratch of the integration.
 
     layout (b, 3): KIND of the body, ARM, PUSHER or BOX; BASE, where its state begins; JOINT_COUNT of an arm.
 
@@ -127,7 +127,7 @@ def scene_arrays(
     pairs, contacts = _contacts(arms, pushers, boxes, surfaces)
     return SceneArrays(
         state=state,
-        work=np.zeros((4, max(state.size, width))),
+        work=np.zeros((5, max(state.size, width))),
         layout=layout,
         joints=joints,
         links=links,

@@ -31,10 +31,11 @@ LANDING = 0.005
 @compiled
 def contact_step(
     largest_step: float, step_safety: float, time: float, bodies: Matrix, pairs: Indices, contacts: Matrix
-) -> float:
-    """Return the largest step [s] that the contacts allow, and note first touches and peak forces.
+) -> tuple[float, float]:
+    """Return the largest step [s] that the contacts allow but for their friction, and the rate of that [1/s].
 
-    The rates of all contacts together are at most their sum, the trace of what they do to the bodies.
+    Notes first touches and peak forces. The rates of all contacts together are at most their sum, the trace of what
+    they do to the bodies.
     """
     step = largest_step
     damping = 0.0
@@ -67,10 +68,10 @@ def contact_step(
             contacts[pair, FIRST_TOUCH] = time + gap / closing if closing > 0.0 else time
     for body in range(bodies.shape[0]):
         bodies[body, TRUTH_PEAK] = max(bodies[body, TRUTH_PEAK], bodies[body, TRUTH_SUM])
-    rate = max(damping + math.sqrt(stiffness), friction)
+    rate = damping + math.sqrt(stiffness)
     if rate > 0.0:
         step = min(step, step_safety / rate)
-    return step
+    return step, friction
 
 
 @compiled
