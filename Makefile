@@ -2,6 +2,7 @@
 # Needed on the machine: a C and C++ compiler, CMake, Python 3.11 (another name or place: make PYTHON=...).
 
 SCENARIO ?= tabletop
+VIEW_PORT ?= 8080
 
 .NOTPARALLEL:
 
@@ -32,8 +33,8 @@ help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 .PHONY: demo
-demo: setup ## run one impact task with the simulated arm and report on it (SCENARIO=tabletop)
-	@$(RUN)impact-control demo --scenario $(SCENARIO)
+demo: setup $(if $(VIEW),$(STAMPS)/view) ## run one impact task with the simulated arm and report on it (SCENARIO=tabletop, VIEW=1 to look on in a browser)
+	@$(RUN)impact-control demo --scenario $(SCENARIO) $(if $(VIEW),--view --port $(VIEW_PORT))
 
 .PHONY: test
 test: rigid lint ## lint, check types, run all tests
@@ -89,6 +90,10 @@ setup: $(STAMPS)/warm $(STAMPS)/messages $(STAMPS)/package ## make the environme
 extras: $(STAMPS)/test $(STAMPS)/extras ## install the large packages of requirements/extras.txt and compare with them
 	@$(RUN)python -m pytest tests/extras
 
+.PHONY: browser
+browser: $(STAMPS)/test $(STAMPS)/view $(STAMPS)/browser ## look at the live view with a headless browser
+	@$(RUN)python -m pytest tests/view
+
 .PHONY: lock
 lock: $(STAMPS)/python ## resolve requirements/*.in into lock files again
 	@$(RUN)python scripts/lock.py
@@ -129,4 +134,12 @@ $(STAMPS)/peers: requirements/peers.txt $(STAMPS)/python | setup
 
 $(STAMPS)/extras: requirements/extras.txt $(STAMPS)/python | setup
 	$(call step,extras)
+	@touch $@
+
+$(STAMPS)/view: requirements/view.txt $(STAMPS)/python | setup
+	$(call step,view)
+	@touch $@
+
+$(STAMPS)/browser: scripts/setup.sh $(STAMPS)/python | setup
+	$(call step,browser)
 	@touch $@

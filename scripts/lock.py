@@ -1,7 +1,8 @@
 """Resolve requirements/<name>.in into requirements/<name>.txt: every package, exact versions.
 
-`test` and `extras` are resolved under the versions of `run` and hold only what they add to it; `peers` and `compat`
-are environments of their own; of what Pinocchio 3 asks for in `compat`, its numpy is left out.
+`test`, `extras` and `view` are resolved under the versions of `run` and hold only what they add to it; `peers` and
+`compat` are environments of their own. What a requirement with the comment "files only" needs is left out, and of what
+Pinocchio 3 asks for in `compat` its numpy.
 Run by `make lock` with Python 3.11, so that a newcomer installs what was tried.
 """
 
@@ -13,13 +14,19 @@ from pathlib import Path
 REQUIREMENTS = Path(__file__).resolve().parent.parent / "requirements"
 
 
+FILES_ONLY = "# files only"
+
+
 def resolve(name: str, constraints: list[str]) -> set[str]:
     """Return the pins `package==version` that pip chooses for requirements/<name>.in."""
+    lines = (REQUIREMENTS / f"{name}.in").read_text().splitlines()
+    alone = {line.removesuffix(FILES_ONLY).strip() for line in lines if line.endswith(FILES_ONLY)}
+    wanted = [line for line in lines if line and not line.startswith("#") and not line.endswith(FILES_ONLY)]
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-cache-dir", "--disable-pip-version-check"]
-    what = ["--dry-run", "--ignore-installed", "--report", "-", "-r", str(REQUIREMENTS / f"{name}.in")]
+    what = ["--dry-run", "--ignore-installed", "--report", "-", *wanted]
     report = subprocess.run([*pip, *what, *constraints], check=True, stdout=subprocess.PIPE).stdout
     packages = (item["metadata"] for item in json.loads(report)["install"])
-    return {f"{package['name'].lower().replace('_', '-')}=={package['version']}" for package in packages}
+    return alone | {f"{package['name'].lower().replace('_', '-')}=={package['version']}" for package in packages}
 
 
 def write(name: str, pins: set[str]) -> None:
@@ -32,7 +39,7 @@ def main() -> None:
     """Resolve all lists."""
     run = resolve("run", [])
     write("run", run)
-    for name in ("test", "extras"):
+    for name in ("test", "extras", "view"):
         write(name, resolve(name, ["-c", str(REQUIREMENTS / "run.txt")]) - run)
     write("peers", resolve("peers", []))
     older = resolve("compat_pinocchio", [])

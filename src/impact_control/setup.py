@@ -13,7 +13,7 @@ from setuptools import find_packages, setup
 PACKAGE = "impact_control"
 MANIFEST = ElementTree.parse("package.xml")
 NODES = (
-    "simulator", "loop", "detector", "classifier", "controller", "predictor", "recorder", "supervisor",
+    "simulator", "loop", "detector", "classifier", "controller", "predictor", "recorder", "supervisor", "viewer",
     "collision_behavior",
 )  # fmt: skip
 

@@ -7,12 +7,13 @@ import math
 import os
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 from impact_control.errors import ImpactControlError, InterruptedByUserError
-from impact_control.graph import Shape, sustainable_real_time_factor
+from impact_control.graph import Shape, View, sustainable_real_time_factor
 from impact_control.pipeline import Outcome
 from impact_control.progress_line import ProgressLine
 from impact_control.scenario import (
@@ -26,6 +27,8 @@ from impact_control.scenario import (
 
 if TYPE_CHECKING:
     from impact_control.nodes.runs import Run
+    from impact_control.view.recorded import Record
+    from impact_control.view.stage import Stage
 
 app = typer.Typer(
     help="Impact-aware control of Franka arms: run scenarios, read their recordings.",
@@ -41,6 +44,8 @@ ShapeOption = Annotated[
 ]
 NamespaceOption = Annotated[str, typer.Option(help="Namespace of the arm, or of one arm of a scene.")]
 SeedOption = Annotated[Optional[int], typer.Option(min=0, help="Seed of the sensor noise; default: the scenario's.")]
+PortOption = Annotated[int, typer.Option(min=1, max=65535, help="Port of the page in the browser.")]
+HostOption = Annotated[str, typer.Option(help="Address the page listens at; 0.0.0.0: for other machines, too.")]
 OutputOption = Annotated[Path, typer.Option("--output", "-o", help="Directory in which runs are kept.")]
 
 
@@ -55,18 +60,26 @@ def demo(
     ] = None,
     seed: SeedOption = None,
     output: OutputOption = Path("runs"),
+    view: Annotated[bool, typer.Option("--view", help="Show it in the browser, and play it there afterwards.")] = False,
+    port: PortOption = 8080,
+    host: HostOption = "127.0.0.1",
+    wait: Annotated[float, typer.Option(min=0.0, max=150.0, help="Seconds to wait for a browser to look on.")] = 60.0,
 ) -> None:
     """Run one impact with the simulated arm: nodes, bag, report."""
     from impact_control.nodes.runs import new_run_directory, run, stoppable
 
     name = load_any(scenario).name
+    if view:
+        _tell_page(port, host)
     directory = new_run_directory(output, name)
     line = ProgressLine(name)
+    losses: list[str] = []
     with stoppable() as stop:
         try:
             runs = run(
                 scenario, directory, shape=shape, lockstep=lockstep, real_time_factor=real_time_factor, seed=seed,
-                stop_requested=stop, on_progress=line.progress, on_stage=line.stage,
+                view=View(port, host, wait) if view else None,
+                stop_requested=stop, on_progress=line.progress, on_stage=line.stage, on_loss=losses.append,
             )  # fmt: skip
         finally:
             line.end()
@@ -76,6 +89,12 @@ def demo(
     if not lockstep and (factor := real_time_factor or sustainable_real_time_factor(len(runs))) != 1.0:
         typer.echo(f"Clock:  ran at {factor:.3g} of real time (--real-time-factor)")
     typer.echo(f"Bag:    {directory / 'bag'}")
+    for loss in losses:
+        typer.echo(f"Lost:   {loss}")
+    if view:
+        from impact_control.view.recorded import record_of_bag
+
+        _play(port, host, *record_of_bag(directory / "bag"))
     if any(done.result.outcome in (Outcome.FAULT, Outcome.REFUSED) for done in runs.values()):
         raise typer.Exit(1)
 
@@ -88,6 +107,27 @@ def _tell_run(arm: str, run: "Run") -> None:
     outcome = run.result.outcome.name.replace("_", " ").lower()
     typer.echo(f"Task{f' of {arm}' if arm else ''}: {outcome} ({run.result.summary})")
     typer.echo(f"Report: {run.report}")
+
+
+def _tell_page(port: int, host: str) -> None:
+    """Say where the view is to be seen. Raises ViewError when it cannot be."""
+    from impact_control.view.drawing import address, require_viewable
+
+    require_viewable(port, host)
+    typer.echo(f"View:   {address(port, host)} in a browser")
+
+
+def _play(port: int, host: str, stage: Stage, record: Record) -> None:
+    """Play a recording in the browser until Enter, Ctrl-C or SIGTERM."""
+    from impact_control.nodes.runs import enter_pressed, stoppable
+    from impact_control.view.drawing import address, open_server
+    from impact_control.view.player import play
+
+    server = open_server(port, host, stage.title)
+    typer.echo(f"To look at again: {address(port, host)}; Enter or Ctrl-C ends.")
+    with stoppable() as stop:
+        play(server, stage, record, lambda: stop() or enter_pressed())
+    server.stop()
 
 
 def _tell_objects(bag: Path) -> None:
@@ -139,6 +179,9 @@ def replay(
     output: Annotated[
         Optional[Path], typer.Option("--output", "-o", help="Also write a report with figures there.")
     ] = None,
+    view: Annotated[bool, typer.Option("--view", help="Play it in the browser.")] = False,
+    port: PortOption = 8080,
+    host: HostOption = "127.0.0.1",
 ) -> None:
     """Detect, classify and predict again over a recording, and compare with what was recorded."""
     from impact_control.recording.log_columns import load_log_columns
@@ -146,11 +189,34 @@ def replay(
     from impact_control.replay import replay_file, summarise_replay, write_replay_report
 
     chosen = None if columns is None else load_log_columns(columns)
-    for arm, run in replay_file(file, scenario=scenario, columns=chosen, trial=trial, task_start=task_start).items():
+    if view:
+        _tell_page(port, host)
+    runs = replay_file(file, scenario=scenario, columns=chosen, trial=trial, task_start=task_start)
+    for arm, run in runs.items():
         typer.echo(summary_text(summarise_replay(run), color=sys.stdout.isatty()), nl=False)
         if output is not None:
             write_replay_report(run, output / arm)
             typer.echo(f"Report: {output / arm / 'replay.html'}")
+    if view:
+        from impact_control.view.recorded import record_of_replay
+
+        _play(port, host, *record_of_replay(runs))
+
+
+@app.command()
+def view(
+    scenario: ScenarioArgument = "tabletop",
+    namespace: Annotated[str, typer.Option(help="Of the nodes.")] = "",
+    real: Annotated[bool, typer.Option("--real", help="With an arm: nobody knows the true force.")] = False,
+    port: PortOption = 8080,
+    host: HostOption = "127.0.0.1",
+) -> None:
+    """Show nodes that run in this ROS domain in the browser."""
+    from impact_control.nodes.runs import look_on, stoppable
+
+    with stoppable() as stop, TemporaryDirectory(prefix="impact_control_") as log:
+        _tell_page(port, host)
+        look_on(scenario, View(port, host), Path(log), namespace=namespace, simulated=not real, stop_requested=stop)
 
 
 @app.command()

@@ -26,6 +26,12 @@ class Duty(Enum):
     LOOP = "loop"
     SUPERVISOR = "supervisor"
     RECORDER = "recorder"
+    VIEWER = "viewer"
+
+    @property
+    def dispensable(self) -> bool:
+        """Whether a task goes on when the node is lost."""
+        return self is Duty.VIEWER
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,16 @@ def full_name(namespace: str, path: str) -> str:
 OPERATOR = "operator"
 """Enclave, in the namespace of the graph, of whoever starts and watches it: session, clients, `ros2` and launch."""
 
+
+@dataclass(frozen=True)
+class View:
+    """The page that shows a graph: port, address to listen at, and for how long [s] the start waits for a browser."""
+
+    port: int
+    host: str = "127.0.0.1"
+    patience: float = 0.0
+
+
 NODE_ENVIRONMENT = {
     # For matrices of seven rows, threads of the linear algebra only fight for the cores.
     "OPENBLAS_NUM_THREADS": "1",
@@ -86,6 +102,7 @@ def describe_graph(
     seed: int | None = None,
     record: bool = True,
     supervise: bool = True,
+    view: View | None = None,
 ) -> tuple[NodeSpec, ...]:
     """Return the nodes for a scenario, in the order in which they are to be started.
 
@@ -95,6 +112,7 @@ def describe_graph(
     each sample; it then starts paused. real_time_factor: simulated seconds to a second of the wall clock; None: what
     the cores here carry. seed: of the sensor noise; None: the scenario's. record: with a recorder, which needs its
     `directory` set before it is activated. supervise: with a supervisor, unless in lockstep, where nothing is late.
+    view: in the browser; it comes first, so that nothing happens unseen.
     """
     if lockstep and not simulate:
         raise InvalidInputError("lockstep", lockstep, "False without the simulator: a robot does not wait")
@@ -109,7 +127,7 @@ def describe_graph(
         slower = SIMULATED_PATIENCE * max(1.0, 1.0 / factor) if simulate else 1.0
         limits = {name: limit * slower for name, limit in asdict(SupervisionLimits()).items()}
         supervisors = [NodeSpec("supervisor", "supervisor", Duty.SUPERVISOR, {"arms": ",".join(arms), **limits})]
-    nodes: list[NodeSpec] = []
+    nodes: list[NodeSpec] = [] if view is None else [viewer(scenario, view, simulated=simulate)]
     if record:
         topics = [*RECORDED_AT_LEAST, *(["simulation/truth"] if simulate else [])]
         required = [f"{arm}/{topic}" for arm in arms for topic in topics] or topics
@@ -137,6 +155,14 @@ def describe_graph(
             NodeSpec("controller", "controller", Duty.LOOP, {**common, **patience}),
         ]
     return (*nodes, *supervisors)
+
+
+def viewer(scenario: str, view: View, *, simulated: bool) -> NodeSpec:
+    """Return the node that shows a graph with this scenario. simulated: whether the robot side is the simulator."""
+    parameters = {
+        "scenario": scenario, "port": view.port, "host": view.host, "patience": view.patience, "simulated": simulated,
+    }  # fmt: skip
+    return NodeSpec("viewer", "viewer", Duty.VIEWER, parameters)
 
 
 SUPERVISOR_PATIENCE = 0.5

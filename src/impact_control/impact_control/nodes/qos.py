@@ -41,3 +41,11 @@ RECORD = QoSProfile(
     durability=DurabilityPolicy.VOLATILE,
 )
 """The recorder's side of a stream: best effort, deep enough to ride over a write to disk."""
+
+LOOK = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST,
+    depth=200,
+    reliability=ReliabilityPolicy.BEST_EFFORT,
+    durability=DurabilityPolicy.VOLATILE,
+)
+"""The viewer's side of a stream: best effort; what it is too slow for is lost to it and delays nobody."""

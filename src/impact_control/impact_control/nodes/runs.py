@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import select
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,9 +13,9 @@ from pathlib import Path
 from types import FrameType
 
 from impact_control.evaluation import evaluate_arms, report
-from impact_control.graph import Shape, describe_graph
+from impact_control.graph import Shape, View, describe_graph, viewer
 from impact_control.nodes.environment import isolate
-from impact_control.nodes.session import Progress, Session, TaskResult
+from impact_control.nodes.session import NodeDiedError, Progress, Session, TaskResult
 from impact_control.recording.summary import RunSummary
 from impact_control.scenario import load_any, parts_of
 
@@ -62,6 +64,11 @@ def stoppable() -> Iterator[StopFlag]:
             signal.signal(number, handler)
 
 
+def enter_pressed() -> bool:
+    """Whether a line waits on standard input; never where that is no terminal."""
+    return sys.stdin.isatty() and bool(select.select([sys.stdin], [], [], 0.0)[0])
+
+
 def new_run_directory(parent: Path, scenario: str) -> Path:
     """Return a new directory `parent/<time>-<scenario>`."""
     stem = f"{datetime.now():%Y%m%d-%H%M%S}-{scenario}"
@@ -83,14 +90,17 @@ def run(
     lockstep: bool = False,
     real_time_factor: float | None = None,
     seed: int | None = None,
+    view: View | None = None,
     stop_requested: Callable[[], bool] = lambda: False,
     on_progress: Callable[[Progress], None] | None = None,
     on_stage: Callable[[str], None] = lambda text: None,
+    on_loss: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Run]:
     """Run a scenario or scene on a fresh graph with the simulator; the runs of the arms by name, "" without a scene.
 
-    name: of the file, or its path. real_time_factor, seed: see `describe_graph`. Bag and logs go into `directory`, the
-    report of an arm into a directory of its name there.
+    name: of the file, or its path. real_time_factor, seed, view: see `describe_graph`. Bag and logs go into
+    `directory`, the report of an arm into a directory of its name there. on_loss: is told of nodes that were lost and
+    not needed.
 
     Raises ImpactControlError: a broken scenario, a node that dies, the user's stop.
     """
@@ -98,19 +108,45 @@ def run(
     isolate(directory / "log")
     bag = directory / "bag"
     specs = describe_graph(
-        name, **parts_of(scenario), shape=shape, lockstep=lockstep, real_time_factor=real_time_factor, seed=seed
-    )
+        name, **parts_of(scenario), shape=shape, lockstep=lockstep, real_time_factor=real_time_factor, seed=seed,
+        view=view,
+    )  # fmt: skip
     with Session(specs, directory / "log", stop_requested=stop_requested) as session:
         on_stage("starting the nodes")
-        session.start(bag, scenario.to_yaml())
+        session.start(bag, scenario.to_yaml(), lambda: on_stage("waiting for a browser"))
         on_stage("planning")
         results = session.run_tasks(name, timeout=TASK_PATIENCE, on_progress=on_progress)
         on_stage("stopping the nodes")
         # Several loops and a simulator at real-time priority leave the recorder little of two cores.
         session.pause(True)
         session.record(None)
+    for death in session.losses:
+        on_loss(f"{death}; the task went on without it (log: {session.processes.log_file(death.name)})")
     on_stage("writing the report")
     return {
         arm: Run(directory / arm, results[arm], report(evaluation, directory / arm))
         for arm, evaluation in evaluate_arms(bag).items()
     }
+
+
+def look_on(
+    scenario: str,
+    view: View,
+    log_directory: Path,
+    *,
+    namespace: str = "",
+    simulated: bool = True,
+    stop_requested: Callable[[], bool],
+) -> None:
+    """Show a graph that runs in this ROS domain, until a stop is requested, which raises InterruptedByUserError.
+
+    scenario: that the graph was started with. namespace: of the graph. simulated: see `graph.viewer`.
+    Raises NodeDiedError when the viewer is lost.
+    """
+    with Session(
+        [viewer(scenario, view, simulated=simulated)], log_directory, namespace=namespace, stop_requested=stop_requested
+    ) as session:
+        session.start()
+        while not session.losses:
+            session.watch(1.0)
+        raise NodeDiedError(session.losses[0], f" (log: {session.processes.log_file('viewer')})")

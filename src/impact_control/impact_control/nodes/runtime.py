@@ -115,6 +115,15 @@ def keep_to_cores(cores: slice) -> None:
         os.sched_setaffinity(0, kept)
 
 
+def give_way(niceness: int, cores: slice) -> None:
+    """Let everything else run first, and keep to these of the cores; for a process that nobody waits for.
+
+    niceness: 0 to 19, added to that of the process. Before rclpy makes its threads, which inherit both.
+    """
+    os.nice(niceness)
+    keep_to_cores(cores)
+
+
 def tame_senders() -> None:
     """Take real-time priority from the threads with which Fast DDS sends in the background.
 

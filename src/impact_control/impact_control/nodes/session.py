@@ -90,7 +90,8 @@ class TaskResult:
 class Session:
     """The running graph, from outside. Use as a context manager: leaving it stops every process.
 
-    `stop_requested` is asked while waiting; when it says True, `InterruptedByUserError` is raised.
+    `stop_requested` is asked while waiting; when it says True, `InterruptedByUserError` is raised. `losses`: of nodes
+    without which the task goes on.
     """
 
     def __init__(
@@ -105,6 +106,8 @@ class Session:
         self.processes = Processes(log_directory, namespace, real_time=not self._lockstep)
         self._stop_requested = stop_requested
         self._bag: Path | None = None
+        self._started = False
+        self.losses: tuple[Death, ...] = ()
         self._context = rclpy.Context()
         self._node = self._join(namespace)
         self._executor = EventsExecutor(context=self._context)
@@ -157,10 +160,13 @@ class Session:
         """Stop everything, complete the bag."""
         self.stop()
 
-    def start(self, bag: Path | None = None, scenario_yaml: str = "") -> None:
+    def start(
+        self, bag: Path | None = None, scenario_yaml: str = "", on_view: Callable[[], None] = lambda: None
+    ) -> None:
         """Start all processes together, configure each as soon as it is there, then activate them in order.
 
-        bag: directory for the recorder's first bag.
+        bag: directory for the recorder's first bag. on_view: is told when a viewer shows its page, before it is waited
+        for that somebody looks.
         """
         for spec in self._specs.values():
             self.processes.start(spec)
@@ -174,8 +180,11 @@ class Session:
         for spec in self._specs.values():
             if spec.duty is Duty.RECORDER:
                 self.record(bag, scenario_yaml)
-            else:
-                self._change(spec.path, Transition.TRANSITION_ACTIVATE)
+                continue
+            if spec.duty is Duty.VIEWER:
+                on_view()
+            self._change(spec.path, Transition.TRANSITION_ACTIVATE)
+        self._started = True
 
     def stop(self) -> None:
         """Stop all nodes, complete the bag, leave the graph. Idempotent."""
@@ -386,7 +395,10 @@ class Session:
     def _spin(self, timeout: float) -> None:
         self._executor.spin_once(timeout_sec=timeout)
         death = self.processes.first_death()
-        if death is not None:
+        if death is not None and self._started and self._specs[death.name].duty.dispensable:
+            self.processes.stop([death.name])
+            self.losses += (death,)
+        elif death is not None:
             log = self._log_hint(death.name)
             # DDS may take seconds to take leave of a peer that vanished; the bag is completed afterwards.
             self._stop_nodes(patience=0.4)

@@ -1,0 +1,143 @@
+"""The panel beside the scene, as HTML: mode and verdicts in colour, numbers, and a bar for each joint."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+
+import numpy as np
+
+from impact_control.classification import Verdict
+from impact_control.control import Fault, Mode
+from impact_control.view.frame import ArmFrame
+
+_GREEN, _RED, _BLUE, _ORANGE = "#2f9e44", "#e03131", "#1c7ed6", "#e8590c"
+_VIOLET, _TEAL, _GRAY, _PALE = "#7048e8", "#0c8599", "#868e96", "#adb5bd"
+
+MODE_COLORS = {
+    Mode.IDLE: _GRAY,
+    Mode.ANTE: _BLUE,
+    Mode.INTERIM: _ORANGE,
+    Mode.POST: _GREEN,
+    Mode.STOPPED: "#495057",
+    Mode.FAULT: _RED,
+    Mode.PULL_BACK: _VIOLET,
+    Mode.ADMITTANCE: _TEAL,
+    Mode.RESUME: _BLUE,
+}
+"""Colour of each mode."""
+
+VERDICT_COLORS = {
+    Verdict.UNKNOWN: _GRAY,
+    Verdict.EXPECTED: _GREEN,
+    Verdict.UNEXPECTED: _RED,
+    Verdict.NOT_STARTED: _PALE,
+}
+"""Colour of each verdict."""
+
+JOINT_COLORS = ("#1c7ed6", "#e8590c", "#2f9e44", "#e03131", "#7048e8", "#846358", "#d6336c")
+"""Of the joints, in panel and plots."""
+
+_THRESHOLD_AT = 70.0
+"""[%] of its width at which a bar stands when the rate is at the threshold."""
+
+_STYLE = "font:13px/1.45 system-ui,'Open Sans',sans-serif;padding:2px 10px 6px"
+_CELL = "padding:1px 4px;text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap"
+
+
+def arm_panel(name: str, frame: ArmFrame) -> str:
+    """Return the panel of an arm; name: "" for the only one."""
+    title = f"<div style='font-weight:700;font-size:15px'>{escape(name)}</div>" if name else ""
+    mode = "no data" if frame.mode is None else words(frame.mode)
+    color = _PALE if frame.mode is None else MODE_COLORS[frame.mode]
+    if frame.fault is not Fault.NONE:
+        mode, color = f"{mode}: {words(frame.fault)}", _RED
+    rows = [
+        _row("Mode", badge(mode, color)),
+        _row("Impact", badge(words(frame.impact), VERDICT_COLORS[frame.impact])),
+        _row("After it", badge(words(frame.post_impact), VERDICT_COLORS[frame.post_impact])),
+    ]
+    reason = f"<div style='color:#666;font-size:12px;margin:0 0 4px'>{escape(frame.reason)}</div>"
+    return (
+        f"<div style=\"{_STYLE}\">{title}<table style='width:100%;border-collapse:collapse'>{''.join(rows)}</table>"
+        f"{reason if frame.reason else ''}{_numbers(frame)}{rate_bars(frame)}</div>"
+    )
+
+
+def badge(text: str, color: str) -> str:
+    """Return a word in white on a colour."""
+    return (
+        f"<span style='background:{color};color:#fff;font-weight:700;border-radius:4px;padding:1px 8px'>"
+        f"{escape(text)}</span>"
+    )
+
+
+def words(value: Mode | Verdict | Fault) -> str:
+    """Return a name as it is said."""
+    return value.name.lower().replace("_", " ")
+
+
+def rate_bars(frame: ArmFrame) -> str:
+    """Return a bar for each joint: rate of the residual against its threshold, the largest of the last second.
+
+    The thin line is the threshold; a bar beyond it is red. Beside it the residual itself. The joints have the colours
+    of their lines in the plots.
+    """
+    rate, threshold, residual = frame.peak_rate, frame.rate_threshold, frame.residual
+    if rate is None or residual is None:
+        return ""
+    bound = np.full(len(rate), np.nan) if threshold is None else threshold
+    rows = "".join(_joint_row(joint, *values) for joint, values in enumerate(zip(rate, bound, residual, strict=True)))
+    head = "".join(f"<td style='{_CELL};color:#666;font-size:11px'>{text}</td>" for text in ("Nm/s", "limit", "Nm"))
+    return (
+        "<div style='font-weight:600;margin-top:6px'>External torque: rate and its threshold</div>"
+        f"<table style='width:100%;border-collapse:collapse'><tr><td></td><td></td>{head}</tr>{rows}</table>"
+    )
+
+
+def _joint_row(joint: int, rate: float, threshold: float, residual: float) -> str:
+    color = JOINT_COLORS[joint % len(JOINT_COLORS)]
+    cells = (
+        f"<td style='{_CELL};font-weight:700;color:{color}'>{joint + 1}</td>",
+        f"<td style='width:100%;padding:1px 4px'>{_bar(rate, threshold)}</td>",
+        f"<td style='{_CELL}'>{rate:.0f}</td>",
+        f"<td style='{_CELL};color:#666'>{_text(threshold, '.0f')}</td>",
+        f"<td style='{_CELL}'>{residual:+.2f}</td>",
+    )
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _bar(rate: float, threshold: float) -> str:
+    share = rate / threshold if threshold > 0.0 else 0.0
+    width = min(100.0, _THRESHOLD_AT * share)
+    color = _RED if share > 1.0 else _ORANGE if share > 0.5 else _BLUE
+    return (
+        "<div style='position:relative;height:11px;background:#e9ecef;border-radius:3px;overflow:hidden'>"
+        f"<div style='width:{width:.1f}%;height:100%;background:{color}'></div>"
+        f"<div style='position:absolute;left:{_THRESHOLD_AT:g}%;top:0;width:2px;height:100%;background:#212529'>"
+        "</div></div>"
+    )
+
+
+def _numbers(frame: ArmFrame) -> str:
+    force = "-" if frame.contact_force is None else f"{np.linalg.norm(frame.contact_force):.0f} N"
+    wanted = 0.0 if frame.desired_force is None else float(np.linalg.norm(frame.desired_force))
+    peak = "" if math.isnan(frame.peak_force) else f", peak {frame.peak_force:.0f} N"
+    impacts = str(frame.impacts) + (f", link {frame.isolated_link}" if frame.isolated_link > 0 else "")
+    cells = [
+        ("Task time", _text(frame.task_time, ".2f", " s")),
+        ("Impacts", impacts),
+        ("Contact force", f"{force}{peak}"),
+        ("Desired force", f"{wanted:.0f} N"),
+        ("Position error", _text(1e3 * frame.position_error, ".1f", " mm")),
+        ("Missed samples", str(frame.missed_samples)),
+    ]
+    return f"<table style='width:100%;border-collapse:collapse'>{''.join(_row(*cell) for cell in cells)}</table>"
+
+
+def _row(name: str, value: str) -> str:
+    return f"<tr><td style='color:#666;padding:2px 4px'>{name}</td><td style='{_CELL}'>{value}</td></tr>"
+
+
+def _text(value: float, form: str, unit: str = "") -> str:
+    return f"{value:{form}}{unit}" if math.isfinite(value) else "-"
