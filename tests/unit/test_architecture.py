@@ -37,6 +37,7 @@ ALLOWED = {
         "scenario",
         "simulation",
     },
+    "view": {"classification", "control", "recording", "references", "robots", "scenario"},
     "benchmark": {"classification", "detection", "impacts", "references", "robots", "scenario", "simulation"},
 }
 """Which subpackages each may import from: arrows point one way."""

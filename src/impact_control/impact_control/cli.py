@@ -7,7 +7,6 @@ import math
 import os
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
@@ -27,8 +26,6 @@ from impact_control.scenario import (
 
 if TYPE_CHECKING:
     from impact_control.nodes.runs import Run
-    from impact_control.view.recorded import Record
-    from impact_control.view.stage import Stage
 
 app = typer.Typer(
     help="Impact-aware control of Franka arms: run scenarios, read their recordings.",
@@ -63,14 +60,16 @@ def demo(
     view: Annotated[bool, typer.Option("--view", help="Show it in the browser, and play it there afterwards.")] = False,
     port: PortOption = 8080,
     host: HostOption = "127.0.0.1",
-    wait: Annotated[float, typer.Option(min=0.0, max=150.0, help="Seconds to wait for a browser to look on.")] = 60.0,
+    wait: Annotated[float, typer.Option(min=0.0, max=150.0, help="Seconds to wait for a browser.")] = 60.0,
 ) -> None:
     """Run one impact with the simulated arm: nodes, bag, report."""
     from impact_control.nodes.runs import new_run_directory, run, stoppable
 
     name = load_any(scenario).name
     if view:
-        _tell_page(port, host)
+        from impact_control.nodes.looking import page, play_bag
+
+        typer.echo(f"View:   {page(port, host)} in a browser")
     directory = new_run_directory(output, name)
     line = ProgressLine(name)
     losses: list[str] = []
@@ -92,9 +91,7 @@ def demo(
     for loss in losses:
         typer.echo(f"Lost:   {loss}")
     if view:
-        from impact_control.view.recorded import record_of_bag
-
-        _play(port, host, *record_of_bag(directory / "bag"))
+        play_bag(directory / "bag", port, host, typer.echo)
     if any(done.result.outcome in (Outcome.FAULT, Outcome.REFUSED) for done in runs.values()):
         raise typer.Exit(1)
 
@@ -107,27 +104,6 @@ def _tell_run(arm: str, run: "Run") -> None:
     outcome = run.result.outcome.name.replace("_", " ").lower()
     typer.echo(f"Task{f' of {arm}' if arm else ''}: {outcome} ({run.result.summary})")
     typer.echo(f"Report: {run.report}")
-
-
-def _tell_page(port: int, host: str) -> None:
-    """Say where the view is to be seen. Raises ViewError when it cannot be."""
-    from impact_control.view.drawing import address, require_viewable
-
-    require_viewable(port, host)
-    typer.echo(f"View:   {address(port, host)} in a browser")
-
-
-def _play(port: int, host: str, stage: Stage, record: Record) -> None:
-    """Play a recording in the browser until Enter, Ctrl-C or SIGTERM."""
-    from impact_control.nodes.runs import enter_pressed, stoppable
-    from impact_control.view.drawing import address, open_server
-    from impact_control.view.player import play
-
-    server = open_server(port, host, stage.title)
-    typer.echo(f"To look at again: {address(port, host)}; Enter or Ctrl-C ends.")
-    with stoppable() as stop:
-        play(server, stage, record, lambda: stop() or enter_pressed())
-    server.stop()
 
 
 def _tell_objects(bag: Path) -> None:
@@ -190,7 +166,9 @@ def replay(
 
     chosen = None if columns is None else load_log_columns(columns)
     if view:
-        _tell_page(port, host)
+        from impact_control.nodes.looking import page, play_replay
+
+        page(port, host)
     runs = replay_file(file, scenario=scenario, columns=chosen, trial=trial, task_start=task_start)
     for arm, run in runs.items():
         typer.echo(summary_text(summarise_replay(run), color=sys.stdout.isatty()), nl=False)
@@ -198,9 +176,7 @@ def replay(
             write_replay_report(run, output / arm)
             typer.echo(f"Report: {output / arm / 'replay.html'}")
     if view:
-        from impact_control.view.recorded import record_of_replay
-
-        _play(port, host, *record_of_replay(runs))
+        play_replay(runs, port, host, typer.echo)
 
 
 @app.command()
@@ -212,11 +188,10 @@ def view(
     host: HostOption = "127.0.0.1",
 ) -> None:
     """Show nodes that run in this ROS domain in the browser."""
-    from impact_control.nodes.runs import look_on, stoppable
+    from impact_control.nodes.looking import look_on, page
 
-    with stoppable() as stop, TemporaryDirectory(prefix="impact_control_") as log:
-        _tell_page(port, host)
-        look_on(scenario, View(port, host), Path(log), namespace=namespace, simulated=not real, stop_requested=stop)
+    typer.echo(f"View:   {page(port, host)} in a browser; Ctrl-C ends.")
+    look_on(scenario, View(port, host), namespace, simulated=not real)
 
 
 @app.command()

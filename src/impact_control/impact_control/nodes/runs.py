@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import select
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,9 +11,9 @@ from pathlib import Path
 from types import FrameType
 
 from impact_control.evaluation import evaluate_arms, report
-from impact_control.graph import Shape, View, describe_graph, viewer
+from impact_control.graph import Shape, View, describe_graph
 from impact_control.nodes.environment import isolate
-from impact_control.nodes.session import NodeDiedError, Progress, Session, TaskResult
+from impact_control.nodes.session import Progress, Session, TaskResult
 from impact_control.recording.summary import RunSummary
 from impact_control.scenario import load_any, parts_of
 
@@ -62,11 +60,6 @@ def stoppable() -> Iterator[StopFlag]:
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
-
-
-def enter_pressed() -> bool:
-    """Whether a line waits on standard input; never where that is no terminal."""
-    return sys.stdin.isatty() and bool(select.select([sys.stdin], [], [], 0.0)[0])
 
 
 def new_run_directory(parent: Path, scenario: str) -> Path:
@@ -127,26 +120,3 @@ def run(
         arm: Run(directory / arm, results[arm], report(evaluation, directory / arm))
         for arm, evaluation in evaluate_arms(bag).items()
     }
-
-
-def look_on(
-    scenario: str,
-    view: View,
-    log_directory: Path,
-    *,
-    namespace: str = "",
-    simulated: bool = True,
-    stop_requested: Callable[[], bool],
-) -> None:
-    """Show a graph that runs in this ROS domain, until a stop is requested, which raises InterruptedByUserError.
-
-    scenario: that the graph was started with. namespace: of the graph. simulated: see `graph.viewer`.
-    Raises NodeDiedError when the viewer is lost.
-    """
-    with Session(
-        [viewer(scenario, view, simulated=simulated)], log_directory, namespace=namespace, stop_requested=stop_requested
-    ) as session:
-        session.start()
-        while not session.losses:
-            session.watch(1.0)
-        raise NodeDiedError(session.losses[0], f" (log: {session.processes.log_file('viewer')})")
