@@ -49,7 +49,7 @@ class Browser:
         self._numbers = itertools.count(1)
         self.messages: list[str] = []
         try:
-            self._socket = connect(self._address(), max_size=None, compression=None)
+            self._socket = connect(self._address(), max_size=None, compression=None, ping_interval=None)
             target = self._call("Target.createTarget", url="about:blank", width=size[0], height=size[1])["targetId"]
             self._session = self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
             for domain in ("Page", "Runtime"):

@@ -12,7 +12,7 @@ from impact_control.graph import View, viewer
 from impact_control.nodes.runs import stoppable
 from impact_control.nodes.session import NodeDiedError, Session
 from impact_control.replay import ReplayedRun
-from impact_control.view.drawing import address, open_server, require_viewable
+from impact_control.view.drawing import address, close_server, open_server, require_viewable
 from impact_control.view.player import play
 from impact_control.view.recorded import Record, record_of_bag, record_of_replay
 from impact_control.view.stage import Stage
@@ -50,11 +50,11 @@ def look_on(scenario: str, view: View, namespace: str, *, simulated: bool) -> No
 
 
 def _play(stage: Stage, record: Record, port: int, host: str, tell: Callable[[str], None]) -> None:
-    server = open_server(port, host, stage.title)
+    server = open_server(port, host)
     tell(f"To look at again: {address(port, host)}; Enter or Ctrl-C ends.")
     with stoppable() as stop:
         play(server, stage, record, lambda: stop() or _enter_pressed())
-    server.stop()
+    close_server(server)
 
 
 def _enter_pressed() -> bool:

@@ -32,7 +32,7 @@ from impact_control.recording.definitions import MessageType, message_definition
 from impact_control.scenario import load_any
 from impact_control.types import Vector
 from impact_control.view.columns import POSE, pose_signal, signals_of
-from impact_control.view.drawing import DEFAULT_PORT, Drawing, address, open_server
+from impact_control.view.drawing import DEFAULT_PORT, Drawing, address, close_server, open_server
 from impact_control.view.frame import PLOT_SPAN, Frame, courses_of, frame_of
 from impact_control.view.player import FRAME_PERIOD, PANEL_EVERY, PLOTS_EVERY, TRACE_SPAN
 from impact_control.view.signals import GrowingSignals, Signal
@@ -129,7 +129,7 @@ class ViewerNode(LifecycleNode):
         simulated = bool(self.get_parameter("simulated").value)
         try:
             stage = stage_of(load_any(str(self.get_parameter("scenario").value)), simulated=simulated)
-            self._server = open_server(port, host, "impact-control")
+            self._server = open_server(port, host)
             self._drawing = Drawing(self._server, stage)
         except ImpactControlError as error:
             self.get_logger().error(str(error))
@@ -173,7 +173,7 @@ class ViewerNode(LifecycleNode):
         if self._drawing is not None:
             self._drawing, self._feeds = None, []
             self._inbox.close()
-            self._server.stop()
+            close_server(self._server)
 
     def draw(self) -> None:
         """Take what has come, and show it."""

@@ -46,14 +46,20 @@ class ViewError(ImpactControlError):
     """The view cannot be opened."""
 
 
-def open_server(port: int, host: str, title: str) -> Any:
+def open_server(port: int, host: str) -> Any:
     """Return viser's server at a port of a host. Raises what `require_viewable` does."""
     require_viewable(port, host)
     import viser
 
     with contextlib.redirect_stdout(io.StringIO()):
-        server = viser.ViserServer(host=host, port=port, label=title, verbose=False)
+        server = viser.ViserServer(host=host, port=port, verbose=False)
     return server
+
+
+def close_server(server: Any) -> None:
+    """Close the page."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        server.stop()
 
 
 def require_viewable(port: int, host: str) -> None:
@@ -98,6 +104,7 @@ class Drawing:
         self._plots: list[Any] = []
         scene = server.scene
         server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(28, 126, 214))
+        server.gui.set_panel_label(f"impact-control: {stage.title}")
         scene.set_up_direction("+z")
         scene.world_axes.visible = False
         scene.configure_environment_map("warehouse", environment_intensity=0.55)
@@ -141,7 +148,9 @@ class Drawing:
 
     def tell(self, frame: Frame) -> None:
         """Write the panel of a frame."""
-        self._panel.content = "".join(arm_panel(name, arm) for name, arm in frame.arms.items())
+        content = "".join(arm_panel(name, arm) for name, arm in frame.arms.items())
+        if content != self._panel.content:
+            self._panel.content = content
 
     def plot(self, courses: Mapping[str, Courses]) -> None:
         """Plot the last seconds of the chosen arm; courses: of each arm, by name."""

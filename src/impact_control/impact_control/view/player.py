@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -78,11 +79,16 @@ class Player:
         self._impact.on_click(lambda event: self._to_impact())
         self._drawing = Drawing(server, stage)
         self._frames = 0
+        self._shown, self._stood_for = math.nan, 0
 
     def step(self, elapsed: float) -> None:
         """Show the next frame; elapsed [s] of the wall clock since the one before."""
         clock, record = self.clock, self._record
         clock.advance(elapsed)
+        self._stood_for = self._stood_for + 1 if clock.time == self._shown else 0
+        self._shown = clock.time
+        if self._stood_for > PLOTS_EVERY:  # everything is shown, and the browser may rest
+            return
         before = clock.time - max(_SAMPLE, clock.speed * elapsed if clock.playing else 0.0)
         frame = frame_of(record.arms, record.objects, clock.time, before)
         self._drawing.show(frame)
