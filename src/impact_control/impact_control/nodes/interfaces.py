@@ -106,6 +106,7 @@ OWN: Mapping[str, Interfaces] = {
     "simulator": Interfaces(publishes=(topics.DIAGNOSTICS,), serves=(topics.RESET, topics.PAUSE, topics.ACCEPT)),
     "supervisor": Interfaces(publishes=(topics.DIAGNOSTICS,)),
     "recorder": Interfaces(),
+    "viewer": Interfaces(),
 }
 """Of the node of an executable, beside what every lifecycle node has and what the arms of a scene add."""
 
@@ -126,6 +127,12 @@ RECORDED = (
 
 WATCHED = (topics.COMMANDS, topics.JOINT_STATES, topics.STATUS)
 """What the supervisor looks at of each arm."""
+
+SHOWN = (
+    topics.JOINT_STATES, topics.EXTERNAL_TORQUE, topics.REFERENCE, topics.STATUS, topics.TRUTH, topics.EVENTS,
+    topics.CLASSIFICATION,
+)  # fmt: skip
+"""What the viewer shows of each arm, the truth of a simulated one."""
 
 TOOLS = ("launch_ros_*", "_ros2cli_*")
 """Nodes of `ros2 launch` and of the other `ros2` commands, in the root namespace."""
@@ -163,6 +170,8 @@ def _profile(spec: NodeSpec, namespace: str, arms: Sequence[str], objects: Seque
             serves=_of_arms(arms, (topics.STOP, topics.RESUME)),
             requests=switches_of(SwitchKind(spec.parameters.get("robot_side", SwitchKind.SIMULATOR)), arms),
         )
+    elif spec.executable == "viewer":
+        more = Interfaces(subscribes=(*_of_arms(arms, SHOWN), *poses))
     elif spec.executable == "recorder":
         more = Interfaces(subscribes=(*_of_arms(arms, RECORDED), *poses, topics.DIAGNOSTICS))
     own = NODE | LOGGING | PARAMETERS | LIFECYCLE | OWN[spec.executable]

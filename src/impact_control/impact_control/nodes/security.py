@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from impact_control.errors import InvalidInputError, MissingDependencyError
-from impact_control.graph import Shape, describe_graph
+from impact_control.graph import Shape, View, describe_graph
 from impact_control.nodes.interfaces import Interfaces, Profile, enclaves
 
 VERSION = "0.2.0"
@@ -40,7 +40,8 @@ def graph_policy(
     shapes = [Shape.COMPOSED] if arms else list(Shape)
     # In lockstep a node may use more, without there are more nodes.
     kinds = itertools.product((False, True), shapes)
-    specs = [spec for step, shape in kinds for spec in describe_graph(scenario, arms=arms, shape=shape, lockstep=step)]
+    graphs = (describe_graph(scenario, arms=arms, shape=shape, lockstep=step, view=View(8080)) for step, shape in kinds)
+    specs = [spec for graph in graphs for spec in graph]
     return policy_text(enclaves(specs, namespace=namespace, objects=objects))
 
 

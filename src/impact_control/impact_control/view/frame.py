@@ -137,7 +137,7 @@ def courses_of(signals: Signals, end: float, joints: int) -> Courses:
     """
     # Times that stay where they are while the end moves on: else the peaks would dance.
     last = math.floor(end / _PLOT_STEP)
-    grid: Vector = np.arange(last - round(PLOT_SPAN / _PLOT_STEP) + 1, last + 1) * _PLOT_STEP
+    grid: Vector = np.arange(last - round(PLOT_SPAN / _PLOT_STEP) + 1, last + 1, dtype=float) * _PLOT_STEP
     velocity = sampled(signals["velocity"], grid, _PLOT_PATIENCE)
     grid = grid[int(np.argmax(np.isfinite(velocity[:, 0]))) :] if np.isfinite(velocity[:, 0]).any() else grid[-2:]
     ante, post = (_of_joints(signals[name], grid, joints) for name in ("ante_velocity", "post_velocity"))
