@@ -23,8 +23,8 @@ FLAGS = (
 )  # fmt: skip
 """Software rendering, no window, no sandbox: the browser sees a page of this machine only, and may run as root."""
 
-START_PATIENCE = 30.0
-CALL_PATIENCE = 180.0
+START_PATIENCE = 120.0
+CALL_PATIENCE = 240.0
 """[s] that the browser may take to come up, and to answer: it draws without a graphics card."""
 
 
