@@ -172,8 +172,12 @@ SIMULATED_PATIENCE = 3.0
 """How much longer a supervisor waits before the embedded simulator, which damps a silent controller's arm by itself:
 on a machine for something else, a core may stand still for longer than before an arm is allowed."""
 
+LARGEST_FACTOR = 10.0
+"""Of real time that may be asked of a simulator."""
+
 SEVERAL_ARMS = 0.125
-"""Of real time: an object held between two arms costs the simulator 2 to 5 ms for each sample of 1 ms."""
+"""Of real time: found when an object held between two arms cost the simulator 2 to 5 ms for a sample of 1 ms; see
+docs/scenes.md."""
 
 
 def sustainable_real_time_factor(loops: int) -> float:

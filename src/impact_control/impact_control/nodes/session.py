@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -27,7 +27,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from impact_control.control import Mode
 from impact_control.errors import ImpactControlError, InterruptedByUserError
-from impact_control.graph import OPERATOR, Duty, NodeSpec, full_name
+from impact_control.graph import LARGEST_FACTOR, OPERATOR, Duty, NodeSpec, full_name
 from impact_control.nodes import qos, topics
 from impact_control.nodes.calls import CALL_PATIENCE, START_PATIENCE, Caller
 from impact_control.nodes.messages import to_stamp
@@ -41,6 +41,9 @@ END_PATIENCE = 0.3
 
 STANDSTILL_TIME = 0.35
 """[s] the robot side is left running without the controller, so that the arm comes to a damped rest."""
+
+RELEASE_PATIENCE = 0.1
+"""[s] a simulator may take to let its clock run."""
 
 
 class GraphError(ImpactControlError):
@@ -113,6 +116,12 @@ class Session:
         self._executor = EventsExecutor(context=self._context)
         self._executor.add_node(self._node)
         self._caller = Caller(self._node, self._spin)
+        # Of simulators whose time is not that of the wall; found now, because there is no time for it in the end.
+        self._clocks = {
+            name: self._node.create_client(SetParameters, f"{name}/set_parameters")
+            for name in self._names(Duty.ROBOT)
+            if self._lockstep or self._specs[name].parameters.get("real_time_factor") != 1.0
+        }
         # Of the arms of a scene by name; "": the arm of a scenario.
         arms = [self._specs[name].namespace for name in self._names(Duty.LOOP)]
         self._supervision = SupervisorStatus()
@@ -203,9 +212,20 @@ class Session:
     def _stop_nodes(self, patience: float = 3.0) -> None:
         """Stop the loop first, then, after the arm came to rest, robot side and recorder."""
         self.processes.request_stop(self._names(Duty.LOOP))
-        if any(self.processes.running(name) for name in self._names(Duty.ROBOT)):
+        robots = [name for name in self._names(Duty.ROBOT) if self.processes.running(name)]
+        for name in set(robots) & set(self._clocks):
+            self._let_time_pass(name)
+        if robots:
             time.sleep(STANDSTILL_TIME)
         self.processes.stop_all(patience)
+
+    def _let_time_pass(self, robot: str) -> None:
+        """Let a simulator go on as fast as it can: in lockstep it waits for commands, also for those of the dead."""
+        values = {"lockstep": False, "real_time_factor": LARGEST_FACTOR}
+        answer = self._clocks[robot].call_async(_parameters(values))
+        end = time.monotonic() + RELEASE_PATIENCE
+        while not answer.done() and time.monotonic() < end:
+            self._executor.spin_once(timeout_sec=0.01)
 
     def _names(self, duty: Duty) -> list[str]:
         return [name for name, spec in self._specs.items() if spec.duty is duty]
@@ -369,10 +389,7 @@ class Session:
 
     def set_parameters(self, node: str, **values: object) -> None:
         """Set parameters of a node; raises GraphError with the node's reason when one is refused."""
-        request = SetParameters.Request(
-            parameters=[Parameter(name=key, value=_parameter_value(value)) for key, value in values.items()]
-        )
-        answer = self._caller.call_until_answered(SetParameters, f"{node}/set_parameters", request)
+        answer = self._caller.call_until_answered(SetParameters, f"{node}/set_parameters", _parameters(values))
         for outcome, key in zip(answer.results, values, strict=True):
             if not outcome.successful:
                 raise GraphError(f"{node} refused {key} = {values[key]!r}: {outcome.reason}")
@@ -450,6 +467,12 @@ def task_result(answer: Any) -> TaskResult:
         duration=result.duration,
         final_position_error=result.final_position_error,
         peak_torque_rate=result.peak_torque_rate,
+    )
+
+
+def _parameters(values: Mapping[str, object]) -> SetParameters.Request:
+    return SetParameters.Request(
+        parameters=[Parameter(name=key, value=_parameter_value(value)) for key, value in values.items()]
     )
 
 

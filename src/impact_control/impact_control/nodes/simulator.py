@@ -10,9 +10,11 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
 from rclpy.experimental import EventsExecutor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
 
 from impact_control.errors import ImpactControlError
+from impact_control.graph import LARGEST_FACTOR
 from impact_control.nodes import runtime, topics
 from impact_control.nodes.inbox import Inbox
 from impact_control.nodes.object_pose import ObjectPose
@@ -42,7 +44,8 @@ class SimulatorNode(LifecycleNode):
 
     Real time by default, or `real_time_factor` of it: simulated seconds to a second of the wall clock; stamps are
     simulated time. With `lockstep` each sample waits for the command computed from it. Without a fresh command for
-    longer than the scenario's limit the joints are damped, gravity stays compensated, and a warning says so.
+    longer than the scenario's limit the joints are damped, gravity stays compensated, and a warning says so. Both
+    parameters hold at once when they are set, so that time can go on after whoever sent the commands has died.
 
     A period that starts late by its own length sets the clock anew from there: the time is lost, because samples sent
     in a burst to catch up would reach the loop as no robot sends them.
@@ -64,7 +67,7 @@ class SimulatorNode(LifecycleNode):
             1.0,
             ParameterDescriptor(
                 description="simulated seconds to a second of the wall clock, without lockstep",
-                floating_point_range=[FloatingPointRange(from_value=0.01, to_value=10.0)],
+                floating_point_range=[FloatingPointRange(from_value=0.01, to_value=LARGEST_FACTOR)],
             ),
         )
         self.declare_parameter(
@@ -82,12 +85,12 @@ class SimulatorNode(LifecycleNode):
         self._active = False
         self._paused = False
         self.unanswered = 0
+        self._set_clock([])
+        self.add_post_set_parameters_callback(self._set_clock)
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Build the plant of the scenario."""
         self._inbox = Inbox(self)
-        self._lockstep = bool(self.get_parameter("lockstep").value)
-        self._wall_period_ns = round(PERIOD_NS / float(self.get_parameter("real_time_factor").value))
         self._sides: dict[str, ArmSide] = {}
         self._objects: dict[str, ObjectPose] = {}
         try:
@@ -131,6 +134,11 @@ class SimulatorNode(LifecycleNode):
         """Stop sending samples."""
         self._active = False
         return TransitionCallbackReturn.SUCCESS
+
+    def _set_clock(self, changed: list[Parameter]) -> None:
+        """Let time pass as the parameters say."""
+        self._lockstep = bool(self.get_parameter("lockstep").value)
+        self._wall_period_ns = round(PERIOD_NS / float(self.get_parameter("real_time_factor").value))
 
     def _close(self) -> None:
         for part in (*self._sides.values(), *self._objects.values()):
@@ -226,7 +234,7 @@ class SimulatorNode(LifecycleNode):
             side.expect_answer()
         while waiting := [side for side in sides if not side.answered()]:
             executor.spin_once(timeout_sec=LOCKSTEP_POLL)
-            if stop.requested or not self._active or self._paused:
+            if stop.requested or not self._active or self._paused or not self._lockstep:
                 break
             now = time.monotonic()
             if now > again:

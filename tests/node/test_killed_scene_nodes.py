@@ -1,0 +1,73 @@
+"""kill -9 of a node of a push and of a grab, in lockstep: the rest stops with a message, arms and bag are safe.
+
+Simulated time stands still until the loop that was killed is missed, then it goes on without commands.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+from impact_msgs.msg import GroundTruth
+
+from impact_control.graph import describe_graph
+from impact_control.nodes.session import NodeDiedError, Session
+from impact_control.recording.series import read_bag
+from impact_control.scenario import load_scene, parts_of
+
+pytestmark = [pytest.mark.wall_clock, pytest.mark.timeout(120)]
+
+APPROACH, CONTACT = "approach", "contact"
+ROWS = [
+    ("push_catfood_1", "left/impact_loop", APPROACH),
+    ("push_catfood_1", "simulator", APPROACH),
+    ("push_catfood_1", "recorder", CONTACT),
+    ("grab_catfood_1", "left/impact_loop", CONTACT),
+]
+AT = {APPROACH: -0.15, CONTACT: 0.1}
+"""[s] after the nominal impact from which on the node is killed: in full motion, and with the object in motion."""
+
+DECAY = 10.0
+"""[1/s] at which the joints of a damped arm come to rest at least; the fastest of them ten times as fast."""
+
+
+@pytest.mark.parametrize(("name", "victim", "phase"), ROWS)
+def test_killing_a_node_stops_everything_safely(name, victim, phase, tmp_path):
+    scene = load_scene(name)
+    specs = describe_graph(name, **parts_of(scene), lockstep=True)
+    due = scene.task.impact_time + AT[phase]
+    killed_at = []
+
+    def kill(progress):
+        if progress.task_time >= due and not killed_at:
+            assert (progress.impacts > 0) is (phase == CONTACT)
+            killed_at.append(time.monotonic())
+            os.kill(session.processes.pid(victim), signal.SIGKILL)
+
+    with Session(specs, tmp_path / "log") as session:
+        session.start(tmp_path / "bag", scene.to_yaml())
+        pids = [session.processes.pid(spec.path) for spec in specs]
+        with pytest.raises(NodeDiedError, match=f"^node '{victim}' was killed by SIGKILL"):
+            session.run_tasks(name, on_progress=kill)
+        stopped_at = time.monotonic()
+    assert stopped_at - killed_at[0] < 1.0
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    assert (tmp_path / "bag" / "metadata.yaml").is_file()
+    recording = read_bag(tmp_path / "bag")
+    for arm in scene.arms:
+        assert len(recording.series(f"{arm}/joint_states")["stamp"]) > 100
+        if victim.endswith("impact_loop"):
+            truth = recording.series(f"{arm}/simulation/truth")
+            assert truth["in_contact"].any() == (phase == CONTACT)
+            lost = truth["command_state"] == GroundTruth.COMMAND_LOST
+            begin = lost.size - int(np.argmin(lost[::-1]))
+            assert lost.size - begin > 50
+            speed = np.abs(truth["joint_velocity"][begin:]).max(axis=1)
+            assert speed[0] > 0.1, "it was in motion"
+            since = truth["time"][begin:] - truth["time"][begin]
+            assert (speed < 0.02 + 1.5 * speed[0] * np.exp(-DECAY * since)).all()
