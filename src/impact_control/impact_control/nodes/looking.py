@@ -51,7 +51,7 @@ def look_on(scenario: str, view: View, namespace: str, *, simulated: bool) -> No
 
 def _play(stage: Stage, record: Record, port: int, host: str, tell: Callable[[str], None]) -> None:
     server = open_server(port, host)
-    tell(f"To look at again: {address(port, host)}; Enter or Ctrl-C ends.")
+    tell(f"To look at again: {address(port, host)} (reload the page); Enter or Ctrl-C ends.")
     with stoppable() as stop:
         play(server, stage, record, lambda: stop() or _enter_pressed())
     close_server(server)
