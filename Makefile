@@ -91,7 +91,7 @@ extras: $(STAMPS)/test $(STAMPS)/extras ## install the large packages of require
 	@$(RUN)python -m pytest tests/extras
 
 .PHONY: browser
-browser: $(STAMPS)/test $(STAMPS)/view $(STAMPS)/browser ## look at the live view with a headless browser
+browser: $(STAMPS)/test $(STAMPS)/view $(if $(BROWSER),,$(STAMPS)/browser) ## look at the live view with a headless browser
 	@$(RUN)python -m pytest tests/view
 
 .PHONY: lock
@@ -140,6 +140,6 @@ $(STAMPS)/view: requirements/view.txt $(STAMPS)/python | setup
 	$(call step,view)
 	@touch $@
 
-$(STAMPS)/browser: scripts/setup.sh $(STAMPS)/python | setup
+$(STAMPS)/browser: scripts/browser.sh $(STAMPS)/python | setup
 	$(call step,browser)
 	@touch $@

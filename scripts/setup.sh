@@ -153,7 +153,6 @@ view)
     end
     ;;
 browser)
-    [ -z "${BROWSER:-}" ] || exit 0
     command -v npm >/dev/null ||
         fail "no npm found, which brings a headless browser: install it (Debian: apt-get install npm), or name a Chromium: make browser BROWSER=/path/to/chromium"
     begin 'headless browser (downloads 70 MB)'

@@ -34,13 +34,9 @@ class Browser:
     def __init__(self, directory: Path, size: tuple[int, int] = (1600, 900)) -> None:
         """directory: an empty one for what the browser keeps. size: of the page [pixels]."""
         program = os.environ.get("BROWSER") or str(BROWSER / "chromium")
-        own = {
-            "LANG": "en_US.UTF-8",
-            "LC_ALL": "",
-            "HOME": str(directory),
-            "FONTCONFIG_PATH": str(BROWSER / "fonts"),
-            "LD_LIBRARY_PATH": str(BROWSER / "lib"),
-        }
+        own = {"LANG": "en_US.UTF-8", "LC_ALL": "", "HOME": str(directory)}
+        if not os.environ.get("BROWSER"):
+            own |= {"FONTCONFIG_PATH": str(BROWSER / "fonts"), "LD_LIBRARY_PATH": str(BROWSER / "lib")}
         self._log = (directory / "browser.log").open("w+")
         self._process = subprocess.Popen(
             [program, *FLAGS[:-1], f"--user-data-dir={directory / 'profile'}", FLAGS[-1]],
