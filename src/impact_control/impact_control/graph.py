@@ -11,7 +11,7 @@ from impact_control.errors import InvalidInputError
 from impact_control.supervision import SupervisionLimits
 
 
-class Shape(Enum):
+class Shape(str, Enum):  # Typer 0.9 compares the default of an option by its text
     """How observer, detector, classifier and controller are spread over processes."""
 
     COMPOSED = "composed"
