@@ -2,17 +2,19 @@
 
 The nodes, their parameters and their order are those of `impact_control.graph.describe_graph`, which the command
 line uses too. All are configured in that order, each when the one before is, and then activated in that order,
-each when the one before is active. In between, behind ros2_control, the effort controller is activated: late, so that
-an arm is without a commander as shortly as can be, and before the loop, so that no task can begin without it. When one
-process ends, or a transition fails, everything is shut down.
+each when the one before is active. In between, behind ros2_control, the effort controller is loaded, the robot side is
+held against what ours needs, and the controller is activated: late, so that an arm is without a commander as shortly
+as can be, and before the loop, so that no task can begin without it. When one process ends that should not, or a step
+fails, everything is shut down.
 """
 
+from collections.abc import Mapping
 from itertools import pairwise
 
 from launch.actions import EmitEvent, OpaqueFunction, RegisterEventHandler, Shutdown
 from launch.event_handlers import OnProcessExit, OnProcessStart
 from launch.events import matches_action
-from launch_ros.actions import LifecycleNode
+from launch_ros.actions import LifecycleNode, Node
 from launch_ros.event_handlers import OnStateTransition
 from launch_ros.events.lifecycle import ChangeState
 from lifecycle_msgs.msg import Transition
@@ -25,7 +27,17 @@ from impact_control.robot_side import EFFORT_CONTROLLER
 from impact_control.scenario import load_any, parts_of
 from launch import LaunchContext, LaunchDescription
 
-ARGUMENTS = ("scenario", "shape", "seed", "real_time_factor", "record", "namespace", "simulate", "ros2_control")
+ARGUMENTS = (
+    "scenario",
+    "shape",
+    "seed",
+    "real_time_factor",
+    "record",
+    "namespace",
+    "simulate",
+    "ros2_control",
+    "check_gravity",
+)
 
 BEHIND_ROS2_CONTROL = [(topics.JOINT_STATES, "robot/joint_states"), (topics.COMMANDS, "robot/joint_commands")]
 """Topics of a simulator that topic_based_ros2_control reaches, as `urdf/ros2_control.xacro` names them."""
@@ -64,9 +76,23 @@ def graph_actions(context: LaunchContext) -> list:
         Duty.SUPERVISOR: {"robot_side": (SwitchKind.ROS2_CONTROL if behind else SwitchKind.SIMULATOR).value},
     }
     nodes = [lifecycle_node(spec, value["namespace"], more.get(spec.duty, {}), behind) for spec in specs]
-    middle = [spawner(EFFORT_CONTROLLER, value["namespace"])] if behind else []
+    middle = taking_over(value) if behind else []
     # Handlers first: they must be there before the first process is.
     return [*bring_up(nodes, middle), *shut_down(specs, nodes), *nodes]
+
+
+def taking_over(value: Mapping[str, str]) -> list:
+    """Return the steps with which an arm behind ros2_control is taken over, given the arguments of the launch."""
+    check = Node(
+        package="impact_control",
+        executable="robot_check",
+        name="robot_check",
+        namespace=value["namespace"],
+        parameters=[parameters({"scenario": value["scenario"], "check_gravity": value["check_gravity"] == "true"})],
+        output="both",
+    )
+    loaded = spawner(EFFORT_CONTROLLER, value["namespace"], "--inactive")
+    return [loaded, check, spawner(EFFORT_CONTROLLER, value["namespace"])]
 
 
 def lifecycle_node(spec: NodeSpec, namespace: str, more_parameters: dict, behind: bool) -> LifecycleNode:
@@ -87,7 +113,7 @@ def lifecycle_node(spec: NodeSpec, namespace: str, more_parameters: dict, behind
 def bring_up(nodes: list, middle: list) -> list:
     """Return handlers that make one chain: configure all nodes in order, then activate all in order.
 
-    middle: a process in between, which has to end well, or none.
+    middle: processes in between, one after another, which have to end well.
     """
     first, last = nodes[0], nodes[-1]
     chain = [RegisterEventHandler(OnProcessStart(target_action=first, on_start=[configure(first)]))]
@@ -97,7 +123,7 @@ def bring_up(nodes: list, middle: list) -> list:
             when(node, "activating", "active", activate(following)),
         ]
     then = activate(first)
-    for process in middle:
+    for process in reversed(middle):
         chain.append(when_done(process, then))
         then = process
     return [*chain, when(last, "configuring", "inactive", then)]

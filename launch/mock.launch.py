@@ -28,11 +28,12 @@ def generate_launch_description() -> LaunchDescription:
 
 def start(side: RobotSide) -> list:
     """Return the controller manager and what comes after it."""
-    simulated = side.value["hardware"] == "simulated"
+    # Mock hardware weighs nothing.
+    simulated = str(side.value["hardware"] == "simulated").lower()
     # The clock of a controller manager is that of the wall.
-    graph = side.graph(simulate=str(simulated).lower(), ros2_control="true", real_time_factor="1.0")
+    graph = side.graph(simulate=simulated, check_gravity=simulated, ros2_control="true", real_time_factor="1.0")
     return [
-        state_publisher(side, "topics" if simulated else "mock"),
+        state_publisher(side, "topics" if simulated == "true" else "mock"),
         controller_manager(side.namespace, str(controllers_file(side.scenario))),
         *viewer(side),
         *one_after_another([broadcaster(side.namespace)], graph),

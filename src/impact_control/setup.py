@@ -14,7 +14,7 @@ PACKAGE = "impact_control"
 MANIFEST = ElementTree.parse("package.xml")
 NODES = (
     "simulator", "loop", "detector", "classifier", "controller", "predictor", "recorder", "supervisor", "viewer",
-    "collision_behavior",
+    "collision_behavior", "robot_check",
 )  # fmt: skip
 
 

@@ -39,6 +39,17 @@ class Peer:
         self.executor.shutdown()
         self.context.try_shutdown()
 
+    def another(self, name):
+        """Return one more node of the test, served like the first."""
+        node = rclpy.create_node(name, context=self.context, namespace=self.node.get_namespace())
+        self.executor.add_node(node)
+        return node
+
+    def leave(self, node):
+        """Take leave of such a node."""
+        self.executor.remove_node(node)
+        node.destroy_node()
+
     def bring_up(self, *specs):
         """Start nodes and activate them."""
         for spec in specs:

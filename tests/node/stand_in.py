@@ -12,7 +12,7 @@ import signal
 import sys
 from pathlib import Path
 
-ENDING = ("spawner", "create", "collision_behavior")
+ENDING = ("spawner", "create", "collision_behavior", "robot_check")
 LIFECYCLE = ("simulator", "recorder", "predictor", "loop", "detector", "classifier", "controller", "supervisor")
 
 

@@ -20,7 +20,7 @@ pytestmark = [
 
 ROOT = Path(__file__).resolve().parents[2]
 EXECUTABLES = {
-    "impact_control": ("simulator", "recorder", "predictor", "loop", "collision_behavior"),
+    "impact_control": ("simulator", "recorder", "predictor", "loop", "supervisor", "collision_behavior", "robot_check"),
     "controller_manager": ("ros2_control_node", "spawner"),
     "robot_state_publisher": ("robot_state_publisher",),
     "ros_gz_sim": ("create",),
@@ -111,7 +111,9 @@ def test_controllers_and_nodes_come_up_in_order(prefix, name, before):
     nodes = [line.split()[1] for line in lines if line.startswith("configure")]
     spawned = [f"start spawner {controller}" for controller in before]
     effort = ["start spawner effort_controller"] if before else []
-    assert order(lines, "start spawner", "configure", "activate") == [
+    if before:
+        effort += ["start robot_check --ros-args", *effort]
+    assert order(lines, "start spawner", "start robot_check", "configure", "activate") == [
         *spawned,
         *(f"configure {node}" for node in nodes),
         *effort,
@@ -151,3 +153,13 @@ def test_a_step_that_fails_ends_everything_before_our_nodes_start(prefix, step, 
     lines, output = run(prefix, name, fails=step)
     assert not order(lines, "start loop", "configure", "activate")
     assert f"{step}-" in output and "exit code 1" in output
+
+
+def test_a_robot_side_that_does_not_fit_is_not_taken_over(prefix):
+    lines, output = run(prefix, "mock", fails="robot_check")
+    assert order(lines, "configure") and not order(lines, "activate")
+    # Loaded, but not activated.
+    assert [line for line in lines if "spawner effort_controller" in line] == [
+        line for line in lines if "spawner effort_controller --inactive" in line
+    ]
+    assert "robot_check-" in output and "exit code 1" in output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from itertools import count
 
 import pytest
 from launch_files import ACTIVATE, CONFIGURE, PACKAGE, declared, exited, handlers, load, named, started
@@ -19,6 +20,7 @@ DEFAULTS = {
     "namespace": "",
     "simulate": "true",
     "ros2_control": "false",
+    "check_gravity": "true",
 }
 
 
@@ -72,12 +74,15 @@ def test_executables_are_modules_and_entry_points(launch_file, shape):
     assert "install_scripts = $base/lib/impact_control" in (PACKAGE / "setup.cfg").read_text()
 
 
-def walk(actions, returncode=0):
-    """What happens when every node and process does what it is asked, from the first node's start to the end."""
+def walk(actions, failing=None):
+    """What happens when every node and process does what it is asked, from the first node's start to the end.
+
+    failing: number of the process that ends with 1, counted from 0.
+    """
     (start,) = handlers(actions, "OnProcessStart")
     goals = {CONFIGURE: ("configuring", "inactive"), ACTIVATE: ("activating", "active")}
     exits = handlers(actions, "OnProcessExit")
-    course, emitted = [], list(start.on_start)
+    course, emitted, ended = [], list(start.on_start), count()
     while emitted and len(course) < 20:
         (emission,) = emitted
         if type(emission).__name__ == "EmitEvent":
@@ -91,9 +96,9 @@ def walk(actions, returncode=0):
                 for action in handler.entities
             ]
         elif type(emission).__name__ == "Node":
-            course.append((emission.executable, *emission.keywords["arguments"]))
+            course.append((emission.executable, *emission.keywords.get("arguments", ())))
             (handler,) = (handler for handler in exits if handler.target_action is emission)
-            emitted = [exited(handler.on_exit, returncode)]
+            emitted = [exited(handler.on_exit, int(next(ended) == failing))]
         else:
             return [*course, emission]
     return course
@@ -108,16 +113,20 @@ def test_nodes_are_configured_and_then_activated_in_order(launch_file, shape):
     assert walk(actions) == [(name, CONFIGURE) for name in names] + [(name, ACTIVATE) for name in names]
 
 
+TAKING_OVER = [("spawner", "effort_controller", "--inactive"), ("robot_check",), ("spawner", "effort_controller")]
+
+
 @pytest.mark.parametrize("simulate", ["true", "false"])
-def test_the_effort_controller_is_activated_between_configuring_and_activating(launch_file, simulate):
+def test_the_robot_side_is_checked_and_taken_over_between_configuring_and_activating(launch_file, simulate):
     actions = started(launch_file, ros2_control="true", simulate=simulate)
     names = [node.name for node in named(actions, "LifecycleNode")]
     assert ("simulator" in names) == (simulate == "true")
-    expected = [(name, CONFIGURE) for name in names] + [("spawner", "effort_controller")]
-    assert walk(actions) == expected + [(name, ACTIVATE) for name in names]
-    *course, end = walk(actions, returncode=1)
-    assert course == expected
-    assert type(end).__name__ == "Shutdown" and "that process ended with 1" in end.reason
+    configured = [(name, CONFIGURE) for name in names]
+    assert walk(actions) == configured + TAKING_OVER + [(name, ACTIVATE) for name in names]
+    for number in range(len(TAKING_OVER)):
+        *course, end = walk(actions, failing=number)
+        assert course == configured + TAKING_OVER[: number + 1]
+        assert type(end).__name__ == "Shutdown" and "that process ended with 1" in end.reason
 
 
 def test_only_a_simulator_behind_ros2_control_is_remapped(launch_file):

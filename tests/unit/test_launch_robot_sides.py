@@ -25,8 +25,7 @@ from launch_files import (
 from ruamel.yaml import YAML
 
 from impact_control.errors import ImpactControlError, InvalidInputError
-from impact_control.nodes import topics
-from impact_control.nodes.collision_behavior import PARAMETERS
+from impact_control.nodes import collision_behavior, robot_check, topics
 from impact_control.robot_side import ARGUMENTS, check_controllers, controllers_file, scenario_of
 from impact_control.robots import load_robot
 from impact_control.scenario import load_scenario
@@ -44,6 +43,9 @@ FOREIGN = {
     "rviz2": {"rviz2"},
 }
 """Executables of packages that are not installed here, as their own documentation names them."""
+
+STEPS = {"collision_behavior": collision_behavior, "robot_check": robot_check}
+"""Our processes that do one thing and end."""
 
 side = pytest.mark.parametrize("name", SIDES)
 manager = pytest.mark.parametrize("name", WITH_MANAGER)
@@ -69,8 +71,8 @@ def depends():
 
 def declared_parameters(executable):
     """The names of the parameters that a node of ours declares, read from its code."""
-    if executable == "collision_behavior":
-        return set(PARAMETERS)
+    if executable in STEPS:
+        return set(STEPS[executable].PARAMETERS)
     nodes = PACKAGE / "impact_control" / "nodes"
     text = (nodes / f"{executable}.py").read_text()
     if executable == "loop" or "import LoopNode" in text:
@@ -122,7 +124,7 @@ def test_the_table_of_arguments_is_that_of_the_launch_files(monkeypatch):
 @pytest.mark.parametrize("rviz", ["true", "false"])
 def test_packages_and_executables_are_there(monkeypatch, name, rviz):
     own, graph, _ = all_started(monkeypatch, name, use_rviz=rviz, record="bag")
-    processes = [*named(own, "Node"), *named(graph, "Node"), *named(graph, "LifecycleNode")]
+    processes = [*named(own, "Node"), *course_of_graph(graph), *named(graph, "LifecycleNode")]
     assert len(processes) > 3
     assert any(process.package == "rviz2" for process in processes) == (rviz == "true")
     for process in processes:
@@ -137,7 +139,7 @@ def test_packages_and_executables_are_there(monkeypatch, name, rviz):
 @side
 def test_parameters_are_declared_by_our_nodes(monkeypatch, name):
     own, graph, _ = all_started(monkeypatch, name, record="bag")
-    processes = (*named(own, "Node"), *named(graph, "LifecycleNode"))
+    processes = (*named(own, "Node"), *course_of_graph(graph), *named(graph, "LifecycleNode"))
     ours = [process for process in processes if process.package == PACKAGE.name]
     assert ours
     for process in ours:
@@ -184,9 +186,16 @@ def own_descriptions(monkeypatch, name, robot):
 
 
 def course_of_graph(graph):
-    """The process between configuring and activating."""
+    """The processes between configuring and activating, one after another."""
     transitions = handlers(graph, "OnStateTransition")
-    return [action for handler in transitions for action in handler.entities if type(action).__name__ == "Node"]
+    firsts = [action for handler in transitions for action in handler.entities if type(action).__name__ == "Node"]
+    following = {id(handler.target_action): handler.on_exit for handler in handlers(graph, "OnProcessExit")}
+    processes = []
+    for process in firsts:
+        while type(process).__name__ == "Node":
+            processes.append(process)
+            process = exited(following[id(process)])
+    return processes
 
 
 @pytest.mark.parametrize(
@@ -226,7 +235,7 @@ def test_each_step_waits_for_the_good_end_of_the_one_before(monkeypatch, name, s
 def test_texts_among_the_parameters_are_marked_as_texts(monkeypatch, name):
     own, graph, _ = all_started(monkeypatch, name, record="bag", use_rviz="true")
     texts = 0
-    for process in (*named(own, "Node"), *named(graph, "LifecycleNode")):
+    for process in (*named(own, "Node"), *course_of_graph(graph), *named(graph, "LifecycleNode")):
         mappings = (given for given in process.keywords.get("parameters", ()) if isinstance(given, dict))
         for value in (value for mapping in mappings for value in mapping.values() if isinstance(value, str)):
             assert isinstance(value, Text), value
@@ -255,6 +264,10 @@ def test_only_the_robot_side_differs(monkeypatch, name, values, simulate, behind
     assert ("simulator" in nodes) == simulate
     assert nodes.keys() - {"simulator"} == {"predictor", "impact_loop", "supervisor"}
     assert bool(course_of_graph(graph)) == behind
+    for process in course_of_graph(graph):
+        if process.executable == "robot_check":
+            # Mock hardware weighs nothing.
+            assert process.parameters[0]["check_gravity"] == (values.get("hardware") != "generic")
     (supervision,) = nodes["supervisor"].parameters
     assert supervision["robot_side"] == ("ros2_control" if behind else "simulator")
     if not simulate:

@@ -21,10 +21,11 @@ from impact_control.scenario import (
     robot_of,
 )
 
+CONTROLLER_MANAGER = "controller_manager"
 JOINT_STATE_BROADCASTER = "joint_state_broadcaster"
 EFFORT_CONTROLLER = "effort_controller"
 ROBOT_STATE_BROADCASTER = "franka_robot_state_broadcaster"
-"""Names of the controllers in `config/controllers`."""
+"""Names of the nodes in `config/controllers`."""
 
 SIDES = ("topics", "mock", "gazebo", "franka")
 """Values of the argument `side` of `urdf/arm.urdf.xacro`."""
@@ -57,6 +58,9 @@ ARGUMENTS: Mapping[str, Argument] = {
     "simulate": Argument("true", "start the embedded simulator, too", ("true", "false")),
     "ros2_control": Argument(
         "false", "a controller manager stands before the robot: its effort controller is activated", ("true", "false")
+    ),
+    "check_gravity": Argument(
+        "true", "refuse a robot side whose efforts at rest are not those that hold the arm", ("true", "false")
     ),
     "hardware": Argument(
         "simulated",
@@ -145,17 +149,43 @@ def check_controllers(path: Path, joint_names: tuple[str, ...], period: float) -
     period: of the controller [s]. Raises InvalidInputError naming the parameter, what was found and what is needed.
     """
     content = YAML(typ="safe").load(path)
-    needed = {
-        ("controller_manager", "update_rate"): round(1.0 / period),
-        ("controller_manager", EFFORT_CONTROLLER): {"type": "effort_controllers/JointGroupEffortController"},
+    needed = needed_parameters(joint_names, period)
+    found = {key: _nested(content.get(f"/**/{key[0]}", {}).get("ros__parameters", {}), key[1]) for key in needed}
+    check_parameters(found, needed, f"{path}: ")
+
+
+def needed_parameters(joint_names: tuple[str, ...], period: float) -> dict[tuple[str, str], object]:
+    """Return what a controller manager and its controllers have to be told, by node and parameter.
+
+    Joints in the order of the model, the rate of the controller with this period [s], effort in, and out what the
+    observer needs.
+    """
+    return {
+        (CONTROLLER_MANAGER, "update_rate"): round(1.0 / period),
+        (CONTROLLER_MANAGER, f"{EFFORT_CONTROLLER}.type"): "effort_controllers/JointGroupEffortController",
         (JOINT_STATE_BROADCASTER, "joints"): list(joint_names),
         (JOINT_STATE_BROADCASTER, "interfaces"): ["position", "velocity", "effort"],
         (EFFORT_CONTROLLER, "joints"): list(joint_names),
     }
+
+
+def check_parameters(
+    found: Mapping[tuple[str, str], object], needed: Mapping[tuple[str, str], object], where: str = ""
+) -> None:
+    """Refuse parameters, by node and name, that are not those needed.
+
+    Raises InvalidInputError naming the parameter, what was found and what is needed; where: begins the name.
+    """
     for (node, parameter), value in needed.items():
-        found = content.get(f"/**/{node}", {}).get("ros__parameters", {}).get(parameter)
-        if found != value:
-            raise InvalidInputError(f"{path}: {node}.{parameter}", found, f"{value}")
+        if found.get((node, parameter)) != value:
+            raise InvalidInputError(f"{where}{node}.{parameter}", found.get((node, parameter)), f"{value}")
+
+
+def _nested(content: object, path: str) -> object:
+    """Return the entry of nested mappings at a dotted path, None where there is none."""
+    for part in path.split("."):
+        content = content.get(part) if isinstance(content, Mapping) else None
+    return content
 
 
 def _data_file(directory: Path, name_or_path: str) -> str:

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import rclpy
-from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.node import Node
 
 from impact_control.errors import ImpactControlError, InvalidInputError, MissingDependencyError
 from impact_control.nodes.calls import Caller
+from impact_control.nodes.step import run_step
 
 SERVICE = "service_server/set_full_collision_behavior"
 """Of franka_hardware, in the namespace of its controller manager."""
@@ -57,20 +57,11 @@ def set_thresholds(node: Node) -> None:
 
 def main() -> int:
     """Entry point of the process."""
-    rclpy.init()
-    node = Node("collision_behavior")
-    for name, (unit, size) in PARAMETERS.items():
-        describe = ParameterDescriptor(description=f"{size} thresholds [{unit}], of contact and of collision")
-        node.declare_parameter(name, [0.0] * size, describe)
-    try:
-        set_thresholds(node)
-    except ImpactControlError as error:
-        node.get_logger().error(str(error))
-        return 1
-    finally:
-        node.destroy_node()
-        rclpy.try_shutdown()
-    return 0
+    described = {
+        name: ([0.0] * size, f"{size} thresholds [{unit}], of contact and of collision")
+        for name, (unit, size) in PARAMETERS.items()
+    }
+    return run_step("collision_behavior", described, set_thresholds)
 
 
 if __name__ == "__main__":

@@ -154,16 +154,16 @@ def controller_manager(namespace: str, *given: Any) -> Any:
     )
 
 
-def spawner(controller: str, namespace: str) -> Any:
+def spawner(controller: str, namespace: str, *options: str) -> Any:
     """Return the process that activates a controller and ends: with 0 once the controller is active.
 
-    It waits for the controller manager as long as that takes.
+    It waits for the controller manager as long as that takes. options: of the spawner, as --inactive to load only.
     """
     return Node(
         package="controller_manager",
         executable="spawner",
         namespace=namespace,
-        arguments=[controller],
+        arguments=[controller, *options],
         output="both",
     )
 

@@ -13,9 +13,9 @@ from std_srvs.srv import SetBool
 
 from impact_control.errors import MissingDependencyError
 from impact_control.nodes import topics
-from impact_control.robot_side import EFFORT_CONTROLLER
+from impact_control.robot_side import CONTROLLER_MANAGER, EFFORT_CONTROLLER
 
-CONTROLLER_MANAGER = "controller_manager/switch_controller"
+SWITCH = f"{CONTROLLER_MANAGER}/switch_controller"
 """Service of ros2_control, in the namespace of the arm."""
 
 
@@ -54,7 +54,7 @@ def switches_of(kind: SwitchKind, arms: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the services that are the switches of all arms, in the namespace of the graph."""
     if kind is SwitchKind.SIMULATOR:
         return (topics.ACCEPT,)
-    return tuple(topics.of_arm(arm, CONTROLLER_MANAGER) for arm in arms)
+    return tuple(topics.of_arm(arm, SWITCH) for arm in arms)
 
 
 def robot_switches(node: Node, kind: SwitchKind, arms: Sequence[str]) -> list[RobotSwitch]:

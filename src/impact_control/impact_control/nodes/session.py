@@ -434,10 +434,14 @@ class Session:
         return future.result()
 
     def _log_hint(self, node: str) -> str:
-        """The last error line a node wrote, and where the rest is."""
+        """The last error line a node wrote, and where the rest is.
+
+        What has not come as far as its logger says its last word without marking it as an error.
+        """
         file = self.processes.log_file(node)
         lines = file.read_text(errors="replace").splitlines() if file.exists() else []
-        errors = [line for line in lines if "[ERROR]" in line or "Error:" in line]
+        logged = any(line.startswith("[") for line in lines)
+        errors = [line for line in lines if not logged or "[ERROR]" in line or "Error:" in line]
         said = f": {errors[-1].split(']: ')[-1]}" if errors else ""
         return f"{said} (log: {file})"
 

@@ -1,0 +1,159 @@
+"""The check of what stands behind ros2_control, on stand-ins of its controllers and of an arm that rests."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from harness import JOINTS, Peer, joint_state
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from impact_control.graph import Duty, NodeSpec
+from impact_control.nodes import qos
+from impact_control.robots import Dynamics, load_robot
+from impact_control.scenario import load_scenario
+
+pytestmark = pytest.mark.wall_clock
+
+FITS = {
+    "controller_manager": {
+        "update_rate": 1000,
+        "effort_controller.type": "effort_controllers/JointGroupEffortController",
+    },
+    "joint_state_broadcaster": {"joints": JOINTS, "interfaces": ["position", "velocity", "effort"]},
+    "effort_controller": {"joints": JOINTS},
+}
+
+
+def check(peer, scenario="tabletop", **parameters):
+    """Run the check as a process while the stand-ins are served; return its exit code and what it said."""
+    given = {"scenario": scenario, **parameters}
+    command = [sys.executable, "-m", "impact_control.nodes.robot_check", "--ros-args"]
+    command += [word for name, value in given.items() for word in ("-p", f"{name}:={value}")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    peer.until(lambda: process.poll() is not None, patience=60.0, what="the end of the check")
+    return process.returncode, process.communicate()[0]
+
+
+class Rest:
+    """A stand-in of an arm at rest that carries its own weight. What is changed is published from then on."""
+
+    def __init__(self, peer):
+        home = np.array(load_scenario("tabletop").task.home_configuration)
+        dynamics = Dynamics(load_robot("panda"))
+        dynamics.update(home, np.zeros(7))
+        self.position, self.velocity, self.effort = home, np.zeros(7), dynamics.gravity.copy()
+        self.names = JOINTS
+        self.period = 1e-3
+        self._publisher = peer.node.create_publisher(JointState, "joint_states", qos.STREAM)
+        self._ends = threading.Event()
+        self._thread = threading.Thread(target=self._publish)
+        self._thread.start()
+
+    def end(self):
+        self._ends.set()
+        self._thread.join()
+
+    def _publish(self):
+        following = time.time()
+        while not self._ends.is_set():
+            # As many as are due: stamps as regular as those of a controller manager.
+            while following < time.time():
+                stamp = round(following * 1e9)
+                message = joint_state(stamp, self.position, self.velocity, self.effort, self.names)
+                self._publisher.publish(message)
+                following += self.period
+            time.sleep(1e-4)
+
+
+@contextmanager
+def controllers(peer, changes=()):
+    """Stand-ins of controller manager and controllers with these parameters, each {(node, name): value}."""
+    nodes = []
+    for name, values in FITS.items():
+        node = peer.another(name)
+        for parameter, value in values.items():
+            node.declare_parameter(parameter, dict(changes).get((name, parameter), value))
+        nodes.append(node)
+    nodes[-1].create_subscription(Float64MultiArray, "effort_controller/commands", lambda message: None, qos.COMMAND)
+    try:
+        yield
+    finally:
+        for node in nodes:
+            peer.leave(node)
+
+
+@pytest.fixture
+def peer(tmp_path):
+    with Peer(tmp_path) as peer:
+        yield peer
+
+
+@pytest.fixture
+def rest(peer):
+    rest = Rest(peer)
+    yield rest
+    rest.end()
+
+
+def test_the_simulated_arm_fits(peer):
+    peer.bring_up(NodeSpec("simulator", "simulator", Duty.ROBOT, {"scenario": "tabletop", "seed": 1}))
+    with controllers(peer):
+        code, said = check(peer)
+    assert code == 0, said
+    assert "fits panda" in said and "weight held" in said
+
+
+@pytest.mark.parametrize(
+    ("node", "name", "value"),
+    [
+        ("controller_manager", "update_rate", 100),
+        ("effort_controller", "joints", JOINTS[::-1]),
+    ],
+)
+def test_controllers_that_do_not_fit_are_refused(peer, rest, node, name, value):
+    with controllers(peer, {(node, name): value}.items()):
+        code, said = check(peer)
+    assert code == 1
+    assert f"{node}.{name} = {value!r} is not allowed: {FITS[node][name]}" in said
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"period": 1 / 30}, "time between joint states = '33.33 ms' is not allowed: 1 ms"),
+        ({"effort": np.zeros(7)}, "none, as without its weight"),
+        ({"names": [f"fr3_joint{i}" for i in range(1, 8)]}, "joints panda_joint1, .* are missing among fr3_joint1"),
+    ],
+    ids=["rate", "without weight", "other arm"],
+)
+def test_joint_states_that_do_not_fit_are_refused(peer, rest, change, reason):
+    vars(rest).update(change)
+    with controllers(peer):
+        code, said = check(peer)
+    assert code == 1
+    assert re.search(reason, said), said
+
+
+def test_hardware_without_weight_fits_when_it_is_said(peer, rest):
+    rest.effort = np.zeros(7)
+    with controllers(peer):
+        code, said = check(peer, check_gravity="false")
+    assert code == 0, said
+    assert "weight not looked at" in said
+
+
+def test_a_second_publisher_is_named(peer, rest):
+    second = peer.another("joint_state_publisher")
+    second.create_publisher(JointState, "joint_states", qos.STREAM)
+    with controllers(peer):
+        code, said = check(peer)
+    peer.leave(second)
+    assert code == 1 and "publishers of joint_states" in said and "joint_state_publisher" in said
