@@ -23,8 +23,8 @@ pytestmark = [pytest.mark.wall_clock, pytest.mark.timeout(120)]
 APPROACH, CONTACT = "approach", "contact"
 ROWS = [
     ("push_catfood_1", "left/impact_loop", APPROACH),
-    ("push_catfood_1", "simulator", APPROACH),
-    ("push_catfood_1", "recorder", CONTACT),
+    pytest.param("push_catfood_1", "simulator", APPROACH, marks=pytest.mark.long),
+    pytest.param("push_catfood_1", "recorder", CONTACT, marks=pytest.mark.long),
     ("grab_catfood_1", "left/impact_loop", CONTACT),
 ]
 AT = {APPROACH: -0.15, CONTACT: 0.1}

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from diagnostic_msgs.msg import DiagnosticArray
 from harness import JOINTS, Peer, joint_state
 from impact_msgs.action import ExecuteImpactTask
 from impact_msgs.msg import ControllerReference, ControllerStatus, ExternalTorque
@@ -91,6 +92,30 @@ def task(goal):
         goal.send(START)
         assert time.monotonic() < end, goal.peer.log(SPEC.name)
     return goal
+
+
+def diagnostics(feeder, found):
+    """The newest diagnostics of the loop, as a mapping, once some came since now."""
+    found.clear()
+    feeder.peer.until(lambda: found, what="diagnostics of the loop")
+    (status,) = found[-1].status
+    return status, {value.key: value.value for value in status.values}
+
+
+def test_diagnostics_tell_rate_missed_samples_and_how_the_problems_ended(feeder):
+    found = feeder.peer.listen(DiagnosticArray, "/diagnostics", 10)
+    diagnostics(feeder, found)
+    for after in (1, 1, 4, 1, 3, 1):
+        feeder.send(START, after=after * 1_000_000)
+    _, value = diagnostics(feeder, found)
+    assert (value["samples missed"], value["samples missed in a row"]) == ("5", "3")
+    solved = {name: int(value[f"QP {name}"]) for name in ("solved", "relaxed", "failed", "not_used")}
+    assert sum(solved.values()) == 6 and solved["failed"] == 0
+    assert float(value["rate [Hz]"]) == pytest.approx(6.0, rel=0.2)
+    assert float(value["computation largest [us]"]) >= float(value["computation mean [us]"]) > 0.0
+    assert value["log lines waiting"] == "0"
+    status, _ = diagnostics(feeder, found)
+    assert status.message == "no samples"
 
 
 def last_status(feeder):

@@ -127,7 +127,7 @@ def test_tests_with_older_versions_leave_the_environment_alone(clone: Path) -> N
     assert not list(clone.glob(".venv*"))
 
 
-@pytest.mark.parametrize("packages", ["run", "compat"])
+@pytest.mark.parametrize("packages", ["run", pytest.param("compat", marks=pytest.mark.long)])
 def test_missing_network_is_told_in_one_line(clone: Path, packages: str) -> None:
     closed_port = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_CONFIG_FILE": os.devnull}
     python = os.path.realpath(sys.executable)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from impact_control.errors import InvalidInputError
-from impact_control.supervision import Cause, SupervisionLimits, Watch
+from impact_control.supervision import DISOBEYING, Cause, RobotMode, SupervisionLimits, Watch
 
 INTERVAL = 0.004
 LIMITS = SupervisionLimits(command_limit=0.035, state_limit=0.05, lag_limit=0.1)
@@ -75,6 +75,17 @@ def test_a_second_commander_is_found_at_once():
     finding = Observed().look(commanders=2)
     assert finding.cause is Cause.SECOND_COMMANDER
     assert "2" in finding.reason
+
+
+@pytest.mark.parametrize("mode", [None, *RobotMode])
+def test_an_arm_that_follows_no_commands_is_found(mode):
+    observed = Observed()
+    observed.watch.see_mode(mode)
+    finding = observed.look()
+    if mode in DISOBEYING:
+        assert finding.cause is Cause.ROBOT_STOPPED and mode.name in finding.reason
+    else:
+        assert finding is None
 
 
 def test_a_robot_that_stands_still_is_not_blamed_on_its_controller():

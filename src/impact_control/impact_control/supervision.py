@@ -30,6 +30,25 @@ class Cause(IntEnum):
     CONTROLLER_STALE = 3
     SECOND_COMMANDER = 4
     OPERATOR = 5
+    ROBOT_STOPPED = 6
+
+
+class RobotMode(IntEnum):
+    """What an arm does by its own account; constants of franka_msgs/FrankaRobotState."""
+
+    OTHER = 0
+    IDLE = 1
+    MOVE = 2
+    GUIDING = 3
+    REFLEX = 4
+    USER_STOPPED = 5
+    AUTOMATIC_ERROR_RECOVERY = 6
+
+
+DISOBEYING = frozenset(
+    {RobotMode.GUIDING, RobotMode.REFLEX, RobotMode.USER_STOPPED, RobotMode.AUTOMATIC_ERROR_RECOVERY}
+)
+"""Modes in which an arm follows no commands."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +89,7 @@ class Watch:
     _stamp: float = field(default=0.0, init=False)
     _answered_stamp: float = field(default=math.nan, init=False)
     _answered: float = field(default=math.nan, init=False)
+    _mode: RobotMode | None = field(default=None, init=False)
     _looked: float = field(default=math.nan, init=False)
 
     def start(self, now: float) -> None:
@@ -100,6 +120,10 @@ class Watch:
         self._answered = self._looked
         self._answered_stamp = stamp
 
+    def see_mode(self, mode: RobotMode | None) -> None:
+        """The arm says that it is in this mode; None: it says nothing."""
+        self._mode = mode
+
     @property
     def command_age(self) -> float:
         """Seconds since a command was seen, at the last look."""
@@ -124,6 +148,9 @@ class Watch:
         limits = self.limits
         if commanders > 1:
             return Finding(Cause.SECOND_COMMANDER, f"{commanders} publishers of commands", self._looked)
+        if self._mode in DISOBEYING:
+            reason = f"the arm follows no commands: its mode is {self._mode.name}"
+            return Finding(Cause.ROBOT_STOPPED, reason, self._looked)
         if self.state_age > limits.state_limit:
             reason = f"no joint state for {self.state_age * 1e3:.0f} ms (limit {limits.state_limit * 1e3:.0f} ms)"
             return Finding(Cause.ROBOT_SILENT, reason, self._state)

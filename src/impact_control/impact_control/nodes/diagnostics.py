@@ -1,4 +1,4 @@
-"""Rate, jitter, deadline misses and age of the input of a 1 kHz node, on /diagnostics."""
+"""Rate, jitter, deadline misses, age and queue of the input, and QP status of a 1 kHz node, on /diagnostics."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
+from impact_control.control import QPStatus
 from impact_control.nodes import topics
 
 
@@ -31,9 +32,14 @@ class LoopDiagnostics:
         self._computation = 0.0
         self._longest = 0.0
         self._jitter = 0.0
+        self._passed_over = 0
+        self._solutions = [0] * len(QPStatus)
 
-    def sample(self, stamp: int, duration: float) -> None:
-        """Note a sample with its stamp [ns] and the time it took [s]."""
+    def sample(self, stamp: int, duration: float, passed_over: int, qp_status: QPStatus) -> None:
+        """Note a sample with its stamp [ns] and the time it took [s].
+
+        passed_over: samples just before it that a newer one took the place of: the queue of joint states holds one.
+        """
         now = time.monotonic()
         self._jitter = max(self._jitter, abs(now - self._last - self._period))
         self._last = now
@@ -42,15 +48,18 @@ class LoopDiagnostics:
         self._computation += duration
         self._longest = max(self._longest, duration)
         self._over += duration > self._period
+        self._passed_over = max(self._passed_over, passed_over)
+        self._solutions[qp_status] += 1
 
-    def publish(self, missed: int, samples: int) -> None:
-        """Publish what happened since the last call."""
+    def publish(self, missed: int, samples: int, waiting_lines: int) -> None:
+        """Publish what happened since the last call. waiting_lines: of the log, which are written beside the loop."""
         rate = self._count / max(1e-9, time.monotonic() - self._since)
         wall = self._node.get_clock().now().nanoseconds
         lost = missed / max(1, samples + missed)
+        unsolved = self._solutions[QPStatus.FAILED]
         status = DiagnosticStatus(
             name=f"{self._node.get_fully_qualified_name()}: loop",
-            level=DiagnosticStatus.WARN if self._over or lost > 0.1 else DiagnosticStatus.OK,
+            level=DiagnosticStatus.WARN if self._over or unsolved or lost > 0.1 else DiagnosticStatus.OK,
             message=f"{rate:.0f} Hz" if self._count else "no samples",
         )
         if self._count:
@@ -61,6 +70,9 @@ class LoopDiagnostics:
                 KeyValue(key="computation largest [us]", value=f"{self._longest * 1e6:.0f}"),
                 KeyValue(key="deadline misses", value=str(self._over)),
                 KeyValue(key="samples missed", value=str(missed)),
+                KeyValue(key="samples missed in a row", value=str(self._passed_over)),
+                KeyValue(key="log lines waiting", value=str(waiting_lines)),
+                *(KeyValue(key=f"QP {how.name.lower()}", value=str(self._solutions[how])) for how in QPStatus),
                 KeyValue(key="age of the last input [ms]", value=f"{(wall - self._stamp) * 1e-6:.2f}"),
             ]
         array = DiagnosticArray(status=[status])

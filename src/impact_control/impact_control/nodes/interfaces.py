@@ -164,11 +164,13 @@ def _profile(spec: NodeSpec, namespace: str, arms: Sequence[str], objects: Seque
         taken = ANSWERS if spec.parameters.get("lockstep") else ANSWERS[:1]
         more = Interfaces(publishes=(*_of_arms(arms, OF_AN_ARM), *poses), subscribes=_of_arms(arms, taken))
     elif spec.executable == "supervisor":
+        kind = SwitchKind(spec.parameters.get("robot_side", SwitchKind.SIMULATOR))
+        watched = (*WATCHED, topics.FRANKA_STATE) if kind is SwitchKind.ROS2_CONTROL else WATCHED
         more = Interfaces(
             publishes=_of_arms(arms, (topics.SUPERVISOR,)),
-            subscribes=_of_arms(arms, WATCHED),
+            subscribes=_of_arms(arms, watched),
             serves=_of_arms(arms, (topics.STOP, topics.RESUME)),
-            requests=switches_of(SwitchKind(spec.parameters.get("robot_side", SwitchKind.SIMULATOR)), arms),
+            requests=switches_of(kind, arms),
         )
     elif spec.executable == "viewer":
         more = Interfaces(subscribes=(*_of_arms(arms, SHOWN), *poses))

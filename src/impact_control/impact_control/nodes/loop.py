@@ -16,7 +16,7 @@ from sensor_msgs.msg import JointState
 
 from impact_control.assignment import assigned
 from impact_control.classification import Verdict
-from impact_control.control import RUNNING, Fault, Mode
+from impact_control.control import RUNNING, Fault, Mode, QPStatus
 from impact_control.errors import ImpactControlError
 from impact_control.nodes import loop_parameters, qos, runtime, topics
 from impact_control.nodes.diagnostics import LoopDiagnostics
@@ -212,23 +212,26 @@ class LoopNode(LifecycleNode):
         if control is not None:
             control.command(pipeline.torque)
         elapsed = time.perf_counter() - started
-        self._count(stamp)
+        passed_over = self._count(stamp)
         if self._detection_output is not None:
             self._detection_output.publish(pipeline, reader, self._base)
         if control is not None and pipeline.controller is not None:
             control.publish(pipeline.controller, reader, elapsed, self._samples, self._missed)
         if pipeline.judge.changed and self._classifies:
             self._classification_publisher.publish(self.classification())
-        self._diagnostics.sample(stamp, elapsed)
+        qp_status = QPStatus.NOT_USED if pipeline.controller is None else pipeline.controller.qp.status
+        self._diagnostics.sample(stamp, elapsed, passed_over, qp_status)
 
-    def _count(self, stamp: int) -> None:
+    def _count(self, stamp: int) -> int:
+        """Count a sample; return how many were missed just before it, by the stamps."""
         self._samples += 1
         self._last_arrival = time.monotonic()
+        passed_over = 0
         if self._last_stamp:
-            periods = round((stamp - self._last_stamp) * 1e-9 / self._scenario.control.period)
-            if periods > 1:
-                self._missed += periods - 1
+            passed_over = max(0, round((stamp - self._last_stamp) * 1e-9 / self._scenario.control.period) - 1)
+            self._missed += passed_over
         self._last_stamp = stamp
+        return passed_over
 
     # ------------------------------------------------------------------ results of parts that run elsewhere
 
@@ -380,7 +383,7 @@ class LoopNode(LifecycleNode):
         for output in (self._detection_output, self._control_output):
             if output is not None:
                 output.look_for_listeners()
-        self._diagnostics.publish(self._missed, self._samples)
+        self._diagnostics.publish(self._missed, self._samples, self._log.waiting)
 
 
 def required(pipeline: Pipeline | None) -> Pipeline:

@@ -17,6 +17,11 @@ class QueuedLog:
         self._lines: SimpleQueue[tuple[str, str]] = SimpleQueue()
         threading.Thread(target=self._write, name="log", daemon=True).start()
 
+    @property
+    def waiting(self) -> int:
+        """How many lines are not written yet."""
+        return self._lines.qsize()
+
     def info(self, text: str) -> None:
         """Tell what happened."""
         self._lines.put(("info", text))

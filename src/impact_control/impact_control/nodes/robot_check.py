@@ -7,7 +7,6 @@ effort controller is loaded and not yet active, and the arm rests.
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterable
 from itertools import groupby
 from operator import itemgetter
@@ -19,10 +18,10 @@ from rclpy.node import Node
 from rclpy.parameter import parameter_value_to_python
 from sensor_msgs.msg import JointState
 
-from impact_control.control import Fault
 from impact_control.errors import InvalidInputError
 from impact_control.nodes import qos, topics
 from impact_control.nodes.calls import CALL_PATIENCE, Caller
+from impact_control.nodes.inbox import Inbox
 from impact_control.nodes.joint_states import JointStateReader
 from impact_control.nodes.step import run_step
 from impact_control.robot_check import (
@@ -87,24 +86,30 @@ def read_parameters(caller: Caller, wanted: Iterable[tuple[str, str]]) -> dict[t
 
 
 def watch(node: Node, caller: Caller, joint_names: tuple[str, ...]) -> RestingArm:
-    """Return joint states as they come. Raises InvalidInputError when too few come, or they are of another arm."""
+    """Return the joint states that come in a while.
+
+    Raises NoAnswerError when too few come, InvalidInputError when they are those of another arm.
+    """
     reader = JointStateReader(joint_names)
+    inbox = Inbox(node)
+    slot = inbox.subscribe(JointState, topics.JOINT_STATES, qos.RECORD, raw=True)
     stamps: list[int] = []
     arrivals: list[int] = []
     rows: list[tuple[Vector, Vector, Vector]] = []
 
-    def take(data: bytes) -> None:
-        arrivals.append(time.time_ns())
-        if not reader.read(data) and reader.fault is not Fault.NONE:
-            raise InvalidInputError(topics.JOINT_STATES, reader.reason, f"the joints {', '.join(joint_names)}")
-        stamps.append(reader.stamp)
-        rows.append((reader.position.copy(), reader.velocity.copy(), reader.effort.copy()))
+    def long_enough() -> bool:
+        for data, received, _ in slot.drain():
+            if not reader.read(data):
+                raise InvalidInputError(topics.JOINT_STATES, reader.reason, f"the joints {', '.join(joint_names)}")
+            arrivals.append(received)
+            stamps.append(reader.stamp)
+            rows.append((reader.position.copy(), reader.velocity.copy(), reader.effort.copy()))
+        return len(rows) > 1 and arrivals[-1] - arrivals[0] > WATCH_TIME * 1e9
 
-    subscription = node.create_subscription(JointState, topics.JOINT_STATES, take, qos.RECORD, raw=True)
     try:
-        caller.wait(lambda: len(rows) > 1 and arrivals[-1] - arrivals[0] > WATCH_TIME * 1e9, CALL_PATIENCE, "the arm")
+        caller.wait(long_enough, CALL_PATIENCE, f"the publisher of {topics.JOINT_STATES}")
     finally:
-        node.destroy_subscription(subscription)
+        inbox.close()
     position, velocity, effort = (np.array(values) for values in zip(*rows, strict=True))
     return RestingArm(np.array(stamps), np.array(arrivals), position, velocity, effort)
 

@@ -6,6 +6,7 @@ import math
 import sys
 import time
 from dataclasses import asdict, replace
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from impact_msgs.msg import ControllerStatus, SupervisorStatus
@@ -18,6 +19,7 @@ from std_srvs.srv import Trigger
 
 from impact_control.errors import ImpactControlError, InvalidInputError
 from impact_control.nodes import qos, runtime, topics
+from impact_control.nodes.franka_state import FrankaState, franka_robot_state
 from impact_control.nodes.inbox import Inbox
 from impact_control.nodes.messages import serialised_stamp
 from impact_control.nodes.robot_switch import SwitchKind, robot_switches
@@ -39,14 +41,16 @@ SIGNS_PATIENCE = 10.0
 class WatchedArm:
     """One arm with its controller: topics whose messages wait to be taken, and the signs of life they are."""
 
-    def __init__(self, inbox: Inbox, name: str, limits: SupervisionLimits) -> None:
-        """Subscribe to the topics of the arm `name`; "": of the only one."""
+    def __init__(self, inbox: Inbox, name: str, limits: SupervisionLimits, franka: Any | None) -> None:
+        """Subscribe to the topics of the arm `name`; "": of the only one. franka: type of the state of a Franka."""
         self.name = name
         self.watch = Watch(limits, LOOK_INTERVAL)
         kinds = {topics.COMMANDS: Float64MultiArray, topics.JOINT_STATES: JointState, topics.STATUS: ControllerStatus}
         self._commands, self._states, self._answers = (
             inbox.subscribe(kind, topics.of_arm(name, topic), qos.STREAM, raw=True) for topic, kind in kinds.items()
         )
+
+        self.franka = FrankaState(inbox, name, franka) if franka is not None else None
 
     def look(self, now: float) -> Finding | None:
         """Take what has come by `now` [s]; return what is wrong, None if nothing is."""
@@ -58,6 +62,8 @@ class WatchedArm:
             watch.see_state(serialised_stamp(state) * 1e-9)
         if (answer := self._answers.take()) is not None:
             watch.see_answer(serialised_stamp(answer) * 1e-9)
+        if self.franka is not None:
+            watch.see_mode(self.franka.look(now))
         finding = watch.finding(self._commands.publishers)
         if finding is None or not self.name:
             return finding
@@ -78,7 +84,8 @@ class SupervisorNode(LifecycleNode):
     """Watches commands, joint states and status of each arm; on a finding it keeps commands from all of them.
 
     With the simulator as the robot side commands are refused there and the joints damped; with ros2_control the effort
-    controller is deactivated. That stays so until `supervisor/reset` is called and everything is right again; a
+    controller is deactivated. Where franka_msgs is installed, an arm that says that it follows no commands is such a
+    finding, too. That stays so until `supervisor/reset` is called and everything is right again; a
     deactivation of this node does not end it. `supervisor/stop` is the operator's own finding.
     """
 
@@ -119,7 +126,8 @@ class SupervisorNode(LifecycleNode):
             self.get_logger().error(str(error))
             return TransitionCallbackReturn.FAILURE
         self._inbox = Inbox(self)
-        self._arms = [WatchedArm(self._inbox, name, limits) for name in names]
+        franka = franka_robot_state() if self._kind() is SwitchKind.ROS2_CONTROL else None
+        self._arms = [WatchedArm(self._inbox, name, limits, franka) for name in names]
         self._status = SupervisorStatus()
         self._statuses = [
             self.create_publisher(SupervisorStatus, topics.of_arm(name, topics.SUPERVISOR), qos.LATCHED)
@@ -276,6 +284,13 @@ class SupervisorNode(LifecycleNode):
                 KeyValue(key="reaction time [ms]", value=f"{self._reaction * 1e3:.1f}"),
             ],
         )
+        for arm in self._arms:
+            if arm.franka is not None and arm.franka.mode is not None:
+                name = f"{arm.name}: " if arm.name else ""
+                status.values += [
+                    KeyValue(key=f"{name}robot mode", value=arm.franka.mode.name),
+                    KeyValue(key=f"{name}commands that reached the robot [-]", value=f"{arm.franka.success_rate:.3f}"),
+                ]
         array = DiagnosticArray(status=[status])
         array.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(array)

@@ -1,0 +1,204 @@
+"""The supervisor before a controller manager and a Franka: their messages are built here, they themselves stood in for.
+
+controller_manager_msgs and franka_msgs come with ros2_control and franka_ros2, which are not installed.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+import time
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+from harness import JOINTS, Peer, joint_state
+from impact_msgs.msg import ControllerStatus, SupervisorStatus
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+
+from impact_control.graph import Duty, NodeSpec
+from impact_control.nodes import qos
+from impact_control.supervision import RobotMode
+
+pytestmark = [pytest.mark.wall_clock, pytest.mark.long]
+
+ROOT = Path(__file__).resolve().parents[2]
+
+SWITCH = """
+string[] activate_controllers
+string[] deactivate_controllers
+int32 strictness
+int32 STRICT=2
+---
+bool ok
+"""
+STATE = """
+float64 control_command_success_rate
+uint8 robot_mode
+"""
+DEFINITIONS = {
+    "controller_manager_msgs": ("srv/SwitchController.srv", SWITCH),
+    "franka_msgs": ("msg/FrankaRobotState.msg", STATE),
+}
+"""As far as they are used, by the definitions of ros2_control 4.46 and franka_ros2 3.4.0."""
+
+RECIPE = """
+cmake_minimum_required(VERSION 3.22)
+project({package} LANGUAGES C CXX)
+find_package(ament_cmake REQUIRED)
+find_package(rosidl_default_generators REQUIRED)
+include({cmake}/drop_missing_includes.cmake)
+drop_missing_includes()
+rosidl_generate_interfaces({package} {file})
+ament_package()
+"""
+MANIFEST = """<package format="3"><name>{package}</name><version>0.0.0</version><description>stand-in</description>
+<maintainer email="nobody@impact-control.invalid">nobody</maintainer><license>Apache-2.0</license>
+<buildtool_depend>ament_cmake</buildtool_depend><buildtool_depend>rosidl_default_generators</buildtool_depend>
+<exec_depend>rosidl_default_runtime</exec_depend><member_of_group>rosidl_interface_packages</member_of_group>
+<export><build_type>ament_cmake</build_type></export></package>"""
+
+
+def build(package, source, prefix):
+    """Build a package of messages in a new directory and install it."""
+    file, definition = DEFINITIONS[package]
+    (source / file).parent.mkdir(parents=True)
+    (source / file).write_text(definition)
+    recipe = RECIPE.format(package=package, file=file, cmake=ROOT / "src" / "impact_msgs" / "cmake")
+    (source / "CMakeLists.txt").write_text(recipe)
+    (source / "package.xml").write_text(MANIFEST.format(package=package))
+    environment = {**os.environ, "AMENT_PREFIX_PATH": sys.prefix, "CMAKE_PREFIX_PATH": sys.prefix}
+    options = [f"-DCMAKE_INSTALL_PREFIX={prefix}", f"-DPython3_EXECUTABLE={sys.executable}", "-DBUILD_TESTING=OFF"]
+    options += [f"-DCMAKE_INSTALL_RPATH={prefix / 'lib'}", "-Wno-dev"]
+    for command in (
+        ["cmake", "-S", str(source), "-B", str(source / "build"), *options],
+        ["cmake", "--build", str(source / "build"), "--parallel", str(os.cpu_count())],
+        ["cmake", "--install", str(source / "build")],
+    ):
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+
+
+@pytest.fixture(scope="module")
+def messages(tmp_path_factory):
+    """Both packages, for this process and those it starts."""
+    directory = tmp_path_factory.mktemp("messages")
+    prefix = directory / "installed"
+    for package in DEFINITIONS:
+        build(package, directory / package, prefix)
+    python = sysconfig.get_path("purelib", vars={"base": str(prefix), "platbase": str(prefix)})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", python, prepend=os.pathsep)
+        patch.setenv("LD_LIBRARY_PATH", str(prefix / "lib"), prepend=os.pathsep)
+        patch.setenv("AMENT_PREFIX_PATH", str(prefix), prepend=os.pathsep)
+        patch.syspath_prepend(python)
+        yield
+
+
+class RobotSide:
+    """A controller manager, an arm and our controller, as far as the supervisor sees them."""
+
+    def __init__(self, peer):
+        self.peer = peer
+        self.mode = RobotMode.MOVE
+        self.commands = True
+        self.switched = []
+        self._kind = import_module("franka_msgs.msg").FrankaRobotState
+        switch = import_module("controller_manager_msgs.srv").SwitchController
+        node = peer.node
+        node.create_service(switch, "controller_manager/switch_controller", self._switch)
+        self._state = node.create_publisher(JointState, "joint_states", qos.STREAM)
+        self._command = node.create_publisher(Float64MultiArray, "effort_controller/commands", qos.COMMAND)
+        self._answer = node.create_publisher(ControllerStatus, "controller/status", qos.STREAM)
+        self._franka = node.create_publisher(self._kind, "franka_robot_state_broadcaster/robot_state", 10)
+        self._timer = node.create_timer(0.002, self._publish)
+
+    def _switch(self, request, response):
+        self.switched.append((list(request.activate_controllers), list(request.deactivate_controllers)))
+        response.ok = request.strictness == 2
+        return response
+
+    def _publish(self):
+        now = time.time_ns()
+        self._state.publish(joint_state(now, np.zeros(7), names=JOINTS))
+        if self.commands:
+            self._command.publish(Float64MultiArray(data=[0.0] * 7))
+        answer = ControllerStatus()
+        answer.header.stamp.sec, answer.header.stamp.nanosec = divmod(now, 1_000_000_000)
+        self._answer.publish(answer)
+        self._franka.publish(self._kind(robot_mode=int(self.mode), control_command_success_rate=0.98))
+
+
+@pytest.fixture(scope="module")
+def robot(messages, tmp_path_factory):
+    with Peer(tmp_path_factory.mktemp("log")) as peer:
+        robot = RobotSide(peer)
+        robot.heard = peer.listen(SupervisorStatus, "supervisor/status", qos.LATCHED)
+        peer.bring_up(NodeSpec("supervisor", "supervisor", Duty.SUPERVISOR, {"robot_side": "ros2_control"}))
+        yield robot
+
+
+@pytest.fixture
+def watched(robot):
+    """A robot side at which the supervisor has found nothing wrong yet."""
+    robot.peer.until(lambda: state_of(robot) == SupervisorStatus.WATCHING, what="a watching supervisor")
+    robot.switched.clear()
+    return robot
+
+
+def state_of(robot):
+    return robot.heard[-1].state if robot.heard else None
+
+
+def await_stop(robot, cause):
+    """Wait until the effort controller is deactivated; return what is said."""
+    robot.peer.until(lambda: state_of(robot) == SupervisorStatus.STOPPED, what="the stop")
+    status = robot.heard[-1]
+    assert status.cause == cause, status.reason
+    assert robot.switched[0] == ([], ["effort_controller"])
+    return status
+
+
+def reset(robot):
+    return robot.peer.call(Trigger, "supervisor/reset", Trigger.Request())
+
+
+def test_a_collision_reflex(watched, repetition):
+    watched.mode = RobotMode.REFLEX
+    changed = time.monotonic()
+    status = await_stop(watched, SupervisorStatus.CAUSE_ROBOT_STOPPED)
+    assert "REFLEX" in status.reason
+    assert time.monotonic() - changed < 1.0
+    answer = reset(watched)
+    assert not answer.success and "still wrong" in answer.message
+    # An arm that has recovered waits for commands.
+    watched.mode = RobotMode.IDLE
+    watched.peer.spin(0.2)
+    assert reset(watched).success
+    watched.peer.until(lambda: state_of(watched) == SupervisorStatus.WATCHING, what="a watching supervisor")
+    assert watched.switched[-1] == (["effort_controller"], [])
+    watched.mode = RobotMode.MOVE
+
+
+def test_commands_that_cease(watched, repetition, reactions):
+    watched.commands = False
+    reactions.append(await_stop(watched, SupervisorStatus.CAUSE_CONTROLLER_SILENT).reaction_time)
+    watched.commands = True
+    watched.peer.spin(0.1)
+    assert reset(watched).success
+    watched.peer.until(lambda: state_of(watched) == SupervisorStatus.WATCHING, what="a watching supervisor")
+
+
+@pytest.fixture(scope="module")
+def reactions():
+    """Times from the last command to the answer of the controller manager [s]."""
+    times = []
+    yield times
+    median = float(np.median(times))
+    print(f"\nbefore a controller manager: commands cease, median of {len(times)}: {median * 1e3:.0f} ms (50)")
+    assert median < 0.05
