@@ -5,6 +5,7 @@ controller_manager_msgs and franka_msgs come with ros2_control and franka_ros2, 
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -52,6 +53,8 @@ cmake_minimum_required(VERSION 3.22)
 project({package} LANGUAGES C CXX)
 find_package(ament_cmake REQUIRED)
 find_package(rosidl_default_generators REQUIRED)
+# What the generators look for themselves, before the directories are looked at.
+find_package(action_msgs REQUIRED)
 include({cmake}/drop_missing_includes.cmake)
 drop_missing_includes()
 rosidl_generate_interfaces({package} {file})
@@ -97,6 +100,9 @@ def messages(tmp_path_factory):
         patch.setenv("LD_LIBRARY_PATH", str(prefix / "lib"), prepend=os.pathsep)
         patch.setenv("AMENT_PREFIX_PATH", str(prefix), prepend=os.pathsep)
         patch.syspath_prepend(python)
+        # The search path of libraries is read when a process starts; what is loaded already is found by its name.
+        for library in sorted((prefix / "lib").glob("*__rosidl_typesupport_*_c.so")):
+            ctypes.CDLL(str(library))
         yield
 
 

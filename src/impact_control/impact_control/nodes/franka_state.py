@@ -11,6 +11,9 @@ from impact_control.nodes import qos, topics
 from impact_control.nodes.inbox import Inbox
 from impact_control.supervision import RobotMode
 
+TOPIC = "franka_robot_state_broadcaster/robot_state"
+"""Of franka_ros2, in the namespace of the arm."""
+
 DECODE_INTERVAL = 0.04
 """[s] between two messages that are decoded: a large one, of which two numbers are of use."""
 
@@ -33,7 +36,7 @@ class FrankaState:
     def __init__(self, inbox: Inbox, arm: str, kind: Any) -> None:
         """Subscribe to the state of the arm; "": the only one. kind: of `franka_robot_state`."""
         self._kind = kind
-        self._slot = inbox.subscribe(kind, topics.of_arm(arm, topics.FRANKA_STATE), qos.STREAM, raw=True)
+        self._slot = inbox.subscribe(kind, topics.of_arm(arm, TOPIC), qos.STREAM, raw=True)
         self._due = -math.inf
         self.mode: RobotMode | None = None
         self.success_rate = math.nan

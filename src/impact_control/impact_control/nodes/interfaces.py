@@ -13,7 +13,7 @@ from functools import reduce
 from operator import or_
 
 from impact_control.graph import OPERATOR, Duty, NodeSpec, full_name
-from impact_control.nodes import topics
+from impact_control.nodes import franka_state, topics
 from impact_control.nodes.robot_switch import SwitchKind, switches_of
 
 
@@ -165,7 +165,7 @@ def _profile(spec: NodeSpec, namespace: str, arms: Sequence[str], objects: Seque
         more = Interfaces(publishes=(*_of_arms(arms, OF_AN_ARM), *poses), subscribes=_of_arms(arms, taken))
     elif spec.executable == "supervisor":
         kind = SwitchKind(spec.parameters.get("robot_side", SwitchKind.SIMULATOR))
-        watched = (*WATCHED, topics.FRANKA_STATE) if kind is SwitchKind.ROS2_CONTROL else WATCHED
+        watched = (*WATCHED, franka_state.TOPIC) if kind is SwitchKind.ROS2_CONTROL else WATCHED
         more = Interfaces(
             publishes=_of_arms(arms, (topics.SUPERVISOR,)),
             subscribes=_of_arms(arms, watched),

@@ -38,7 +38,7 @@ from impact_control.scenario import robot_of
 from impact_control.types import Vector
 
 WATCH_TIME = 0.5
-"""[s] during which joint states are looked at."""
+"""[s] of joint states that are looked at, by their stamps."""
 
 PARAMETERS = {
     "scenario": ("", "name or file of the scenario whose robot and period are needed"),
@@ -94,24 +94,22 @@ def watch(node: Node, caller: Caller, joint_names: tuple[str, ...]) -> RestingAr
     inbox = Inbox(node)
     slot = inbox.subscribe(JointState, topics.JOINT_STATES, qos.RECORD, raw=True)
     stamps: list[int] = []
-    arrivals: list[int] = []
     rows: list[tuple[Vector, Vector, Vector]] = []
 
     def long_enough() -> bool:
-        for data, received, _ in slot.drain():
+        while (data := slot.take()) is not None:
             if not reader.read(data):
                 raise InvalidInputError(topics.JOINT_STATES, reader.reason, f"the joints {', '.join(joint_names)}")
-            arrivals.append(received)
             stamps.append(reader.stamp)
             rows.append((reader.position.copy(), reader.velocity.copy(), reader.effort.copy()))
-        return len(rows) > 1 and arrivals[-1] - arrivals[0] > WATCH_TIME * 1e9
+        return len(rows) > 1 and stamps[-1] - stamps[0] > WATCH_TIME * 1e9
 
     try:
         caller.wait(long_enough, CALL_PATIENCE, f"the publisher of {topics.JOINT_STATES}")
     finally:
         inbox.close()
     position, velocity, effort = (np.array(values) for values in zip(*rows, strict=True))
-    return RestingArm(np.array(stamps), np.array(arrivals), position, velocity, effort)
+    return RestingArm(np.array(stamps), position, velocity, effort)
 
 
 def main() -> int:

@@ -19,9 +19,6 @@ SUPERVISOR = "supervisor/status"
 STOP = "supervisor/stop"
 RESUME = "supervisor/reset"
 
-FRANKA_STATE = "franka_robot_state_broadcaster/robot_state"
-"""Of franka_ros2."""
-
 OBJECTS = "simulation/objects"
 
 
