@@ -26,6 +26,7 @@ class Peer:
         self.node = rclpy.create_node("test_peer", context=self.context, namespace=namespace)
         self.executor = EventsExecutor(context=self.context)
         self.executor.add_node(self.node)
+        self._others = []
         self.processes = Processes(log_directory, namespace)
         self.caller = Caller(self.node, lambda seconds: self.executor.spin_once(timeout_sec=seconds))
 
@@ -34,21 +35,21 @@ class Peer:
 
     def __exit__(self, *_):
         self.processes.stop_all()
-        self.executor.remove_node(self.node)
-        self.node.destroy_node()
+        for node in (self.node, *self._others):
+            self.executor.remove_node(node)
+            node.destroy_node()
         self.executor.shutdown()
         self.context.try_shutdown()
 
     def another(self, name):
-        """Return one more node of the test, served like the first."""
+        """Return one more node of the test, served like the first.
+
+        It stays as long as that: what is destroyed while the executor serves it can take the process with it.
+        """
         node = rclpy.create_node(name, context=self.context, namespace=self.node.get_namespace())
         self.executor.add_node(node)
+        self._others.append(node)
         return node
-
-    def leave(self, node):
-        """Take leave of such a node."""
-        self.executor.remove_node(node)
-        node.destroy_node()
 
     def bring_up(self, *specs):
         """Start nodes and activate them."""

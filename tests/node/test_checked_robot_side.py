@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -73,21 +72,13 @@ class Rest:
             time.sleep(1e-4)
 
 
-@contextmanager
-def controllers(peer, changes=()):
-    """Stand-ins of controller manager and controllers with these parameters, each {(node, name): value}."""
-    nodes = []
+def start_controllers(peer, changes=()):
+    """Start stand-ins of controller manager and controllers. changes: parameters, each {(node, name): value}."""
     for name, values in FITS.items():
         node = peer.another(name)
         for parameter, value in values.items():
             node.declare_parameter(parameter, dict(changes).get((name, parameter), value))
-        nodes.append(node)
-    nodes[-1].create_subscription(Float64MultiArray, "effort_controller/commands", lambda message: None, qos.COMMAND)
-    try:
-        yield
-    finally:
-        for node in nodes:
-            peer.leave(node)
+    node.create_subscription(Float64MultiArray, "effort_controller/commands", lambda message: None, qos.COMMAND)
 
 
 @pytest.fixture
@@ -105,8 +96,8 @@ def rest(peer):
 
 def test_the_simulated_arm_fits(peer):
     peer.bring_up(NodeSpec("simulator", "simulator", Duty.ROBOT, {"scenario": "tabletop", "seed": 1}))
-    with controllers(peer):
-        code, said = check(peer)
+    start_controllers(peer)
+    code, said = check(peer)
     assert code == 0, said
     assert "fits panda" in said and "weight held" in said
 
@@ -119,8 +110,8 @@ def test_the_simulated_arm_fits(peer):
     ],
 )
 def test_controllers_that_do_not_fit_are_refused(peer, rest, node, name, value):
-    with controllers(peer, {(node, name): value}.items()):
-        code, said = check(peer)
+    start_controllers(peer, {(node, name): value}.items())
+    code, said = check(peer)
     assert code == 1
     assert f"{node}.{name} = {value!r} is not allowed: {FITS[node][name]}" in said
 
@@ -136,16 +127,16 @@ def test_controllers_that_do_not_fit_are_refused(peer, rest, node, name, value):
 )
 def test_joint_states_that_do_not_fit_are_refused(peer, rest, change, reason):
     vars(rest).update(change)
-    with controllers(peer):
-        code, said = check(peer)
+    start_controllers(peer)
+    code, said = check(peer)
     assert code == 1
     assert re.search(reason, said), said
 
 
 def test_hardware_without_weight_fits_when_it_is_said(peer, rest):
     rest.effort = np.zeros(7)
-    with controllers(peer):
-        code, said = check(peer, check_gravity="false")
+    start_controllers(peer)
+    code, said = check(peer, check_gravity="false")
     assert code == 0, said
     assert "weight not looked at" in said
 
@@ -153,7 +144,6 @@ def test_hardware_without_weight_fits_when_it_is_said(peer, rest):
 def test_a_second_publisher_is_named(peer, rest):
     second = peer.another("joint_state_publisher")
     second.create_publisher(JointState, "joint_states", qos.STREAM)
-    with controllers(peer):
-        code, said = check(peer)
-    peer.leave(second)
+    start_controllers(peer)
+    code, said = check(peer)
     assert code == 1 and "publishers of joint_states" in said and "joint_state_publisher" in said

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +69,21 @@ def test_a_run_tells_of_its_progress_and_its_verdict(arm):
         assert verdict.scenario == "tabletop" and abs(verdict.time_error) < 0.1
         assert client.verdict is verdict
     assert seen and seen[0].task_time <= seen[-1].task_time <= seen[-1].duration + 1.0
+
+
+def test_verdicts_are_heard_in_another_terminal_until_ctrl_c(arm):
+    command = [sys.executable, "-m", "impact_control.cli", "verdicts"]
+    listener = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    with ImpactClient() as client:
+        client.run("tabletop")
+        newest = str(client.wait_for_verdict())
+    heard = []
+    while not heard or heard[-1] != newest:
+        heard.append(listener.stdout.readline().rstrip())
+        assert heard[-1].startswith("tabletop: impact "), heard
+    listener.send_signal(signal.SIGINT)
+    assert listener.wait(10.0) == 0
+    assert len(heard) > 1
 
 
 def test_the_predictor_answers_with_the_map_of_the_core(session):

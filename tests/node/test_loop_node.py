@@ -40,9 +40,9 @@ class Feeder:
     def __init__(self, peer, publisher):
         self.peer = peer
         self.publisher = publisher
-        self.commands = peer.listen(Float64MultiArray, "effort_controller/commands", qos.COMMAND)
-        self.status = peer.listen(ControllerStatus, "controller/status", qos.STREAM)
-        self.torque = peer.listen(ExternalTorque, "impact/external_torque", qos.STREAM)
+        self.commands, self.status, self.torque = peer.heard
+        for messages in peer.heard:
+            messages.clear()
         self.stamp = time.time_ns()
         peer.until(lambda: self.publisher.get_subscription_count() == 1, what="the loop's subscription")
 
@@ -59,6 +59,13 @@ class Feeder:
 def peer(tmp_path_factory):
     with Peer(tmp_path_factory.mktemp("log")) as peer:
         peer.publisher = peer.node.create_publisher(JointState, "joint_states", qos.STREAM)
+        # For all tests: what is destroyed while the executor serves it can take the process with it.
+        peer.action = ActionClient(peer.node, ExecuteImpactTask, "execute_impact_task")
+        peer.heard = (
+            peer.listen(Float64MultiArray, "effort_controller/commands", qos.COMMAND),
+            peer.listen(ControllerStatus, "controller/status", qos.STREAM),
+            peer.listen(ExternalTorque, "impact/external_torque", qos.STREAM),
+        )
         peer.bring_up(PREDICTOR, SPEC)
         yield peer
 
@@ -74,14 +81,12 @@ def feeder(peer):
 @pytest.fixture
 def goal(peer, feeder):
     """A feeder for a loop that has accepted a goal."""
-    action = ActionClient(peer.node, ExecuteImpactTask, "execute_impact_task")
-    peer.until(action.server_is_ready, what="the action")
+    peer.until(peer.action.server_is_ready, what="the action")
     feeder.send(START)
-    sent = action.send_goal_async(ExecuteImpactTask.Goal(scenario="tabletop"))
+    sent = peer.action.send_goal_async(ExecuteImpactTask.Goal(scenario="tabletop"))
     peer.until(sent.done, what="the answer to the goal")
     feeder.result = sent.result().get_result_async()
-    yield feeder
-    action.destroy()
+    return feeder
 
 
 @pytest.fixture

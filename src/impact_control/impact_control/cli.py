@@ -3,6 +3,7 @@
 Annotations are not postponed here: Typer 0.9, which Ubuntu 24.04 has, does not evaluate them.
 """
 
+import contextlib
 import math
 import os
 import sys
@@ -276,6 +277,16 @@ def bench(
     from impact_control.nodes.bench import run_bench
 
     run_bench(seconds, output, typer.echo)
+
+
+@app.command()
+def verdicts(namespace: NamespaceOption = "") -> None:
+    """Print what the classifier of a running graph says, until Ctrl-C; what it said before comes first."""
+    from impact_control.nodes.client import ImpactClient
+
+    with ImpactClient(namespace) as client, contextlib.suppress(KeyboardInterrupt):
+        for verdict in client.verdicts():
+            typer.echo(verdict)
 
 
 @app.command()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -36,6 +37,10 @@ RUN_PATIENCE = 120.0
 
 QUIET_TIME = 0.1
 """[s] without a further message after which the last verdict is the newest: late joiners get those before it first."""
+
+
+LISTEN_INTERVAL = 0.1
+"""[s] between two looks at whether the user wants to hear more."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,8 @@ class ImpactClient:
         self._action = ActionClient(self._node, ExecuteImpactTask, topics.EXECUTE)
         self._verdict: ImpactVerdict | None = None
         self._heard = -math.inf
+        # As many as a late joiner gets at once.
+        self._unread: deque[ImpactVerdict] = deque(maxlen=qos.EVENT.depth)
         self._node.create_subscription(ImpactClassification, topics.CLASSIFICATION, self._on_verdict, qos.EVENT)
 
     def __enter__(self) -> ImpactClient:
@@ -174,6 +181,13 @@ class ImpactClient:
         if verdict is None:
             raise GraphError("no verdict came")
         return verdict
+
+    def verdicts(self) -> Iterator[ImpactVerdict]:
+        """Yield every verdict as it comes, those that were sent before first; without end."""
+        while True:
+            while self._unread:
+                yield self._unread.popleft()
+            self._spin(LISTEN_INTERVAL)
 
     @property
     def verdict(self) -> ImpactVerdict | None:
@@ -253,6 +267,7 @@ class ImpactClient:
             message.time_error,
             message.configuration_error,
         )
+        self._unread.append(self._verdict)
 
     def _spin(self, timeout: float) -> None:
         self._executor.spin_once(timeout_sec=timeout)
