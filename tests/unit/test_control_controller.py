@@ -359,14 +359,15 @@ def test_a_fault_damps_and_lasts_until_reset():
 
 
 def test_gives_up_after_repeated_failures_of_the_solver(monkeypatch):
-    """The real solver cannot be made to fail with a finite state, so its answer is taken away.
+    """The real solver cannot be made to fail with a finite state, so its answers are taken away.
 
     The state is far from the reference, where the torque-rate limit keeps the solver in use.
     """
     bench = Bench()
     c = bench.controller
     c.start(REFERENCE, FORCE, 0.0)
-    monkeypatch.setattr(c.qp, "_attempt", lambda problem: None)
+    for attempt in ("_within_limits", "_as_near_as_can_be"):
+        monkeypatch.setattr(c.qp, attempt, lambda: None)
     away = REFERENCE.initial_configuration + 0.3
     for k in range(PARAMETERS.qp_failures - 1):
         bench.update(k * 1e-3, away, np.full(7, 0.1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from enum import IntEnum
 
+import daqp
 import numpy as np
 from qpsolvers import Problem, solve_problem
 
@@ -72,15 +73,12 @@ def _solve_freely(
 
 
 @compiled
-def _torque_rows(inertia: Matrix, bounds: Matrix, rows: Matrix, right: Vector) -> None:
-    """Write the torque bounds as rows G ddq <= h for the solver; bounds: see `_solve_freely`."""
-    n = inertia.shape[0]
+def _two_sided(bounds: Matrix, lower: Vector, upper: Vector) -> None:
+    """Write the bounds of ddq and those of inertia ddq one after the other; bounds: see `_solve_freely`."""
+    n = bounds.shape[1]
     for i in range(n):
-        right[i] = bounds[3, i]
-        right[n + i] = -bounds[2, i]
-        for j in range(n):
-            rows[i, j] = inertia[i, j]
-            rows[n + i, j] = -inertia[i, j]
+        lower[i], upper[i] = bounds[0, i], bounds[1, i]
+        lower[n + i], upper[n + i] = bounds[2, i], bounds[3, i]
 
 
 class _Elastic:
@@ -102,17 +100,20 @@ class _Elastic:
             np.full(2 * n, np.inf),
         )  # fmt: skip
         unit = np.eye(n)
+        # Below, rows G x <= h of the torques come first.
         self._rows[2 * n : 3 * n] = np.hstack([unit, -unit])
         self._rows[3 * n :] = np.hstack([-unit, -unit])
         self._hessian[n:, n:] = ELASTICITY * unit
 
-    def fill(self, hessian: Matrix, gradient: Vector, rows: Matrix, right: Vector, bounds: Matrix) -> None:
-        """Take cost, torque rows and bounds of the problem that has no solution."""
+    def fill(self, hessian: Matrix, gradient: Vector, inertia: Matrix, bounds: Matrix) -> None:
+        """Take cost, inertia and bounds of the problem that has no solution; bounds: see `_solve_freely`."""
         n = self._n
         self._hessian[:n, :n] = hessian
         self._gradient[:n] = gradient
-        self._rows[: 2 * n, :n] = rows
-        self._right[: 2 * n] = right
+        self._rows[:n, :n] = inertia
+        np.negative(inertia, out=self._rows[n : 2 * n, :n])
+        self._right[:n] = bounds[3]
+        np.negative(bounds[2], out=self._right[n : 2 * n])
         self._right[2 * n : 3 * n] = bounds[1]
         np.negative(bounds[0], out=self._right[3 * n :])
 
@@ -124,8 +125,9 @@ class AccelerationQP:
     the torque-rate limit (`limits`). The torque follows from van Steen 2024 (22) with M + B_theta and without gravity,
     which the arm adds itself.
 
-    The solver, DAQP through qpsolvers, is asked when a limit is active; otherwise the minimiser without limits
-    is the solution and takes a tenth of the time.
+    The solver, DAQP, is asked when a limit is active; otherwise the minimiser without limits is the solution and takes
+    a tenth of the time. It is asked without qpsolvers, which gives the same answer after three times as long: limits
+    are met now and then, by the noise, and what runs now and then finds its code in no cache.
 
     What gives way, in this order: position and velocity limits to the acceleration limit, all three to the torque
     limits, the limit of the motor torque to that of the torque rate, and where there is no solution the tasks: damping
@@ -160,13 +162,10 @@ class AccelerationQP:
         self._gradient = np.zeros(n)
         self._factor = np.zeros((n, n))
         self._bounds = np.zeros((4, n))
-        self._rows = np.zeros((2 * n, n))
-        self._right = np.zeros(2 * n)
+        self._lower = np.zeros(2 * n)
+        self._upper = np.zeros(2 * n)
+        self._plain = np.zeros(2 * n, dtype=np.intc)
         self._wanted = np.zeros(n)
-        # The problems hold references to the arrays above, which are refilled at each tick.
-        self._problem = Problem(
-            self._hessian, self._gradient, self._rows, self._right, None, None, self._bounds[0], self._bounds[1]
-        )
         self._elastic = _Elastic(n)
         self._previous = np.zeros(n)
         self.acceleration = np.zeros(n)
@@ -211,11 +210,10 @@ class AccelerationQP:
 
     def _ask_solver(self, dynamics: Dynamics, feedforward: Vector) -> None:
         """Solve the problem in which limits hold; stretch the bounds of ddq when it has no solution."""
-        _torque_rows(self.inertia, self._bounds, self._rows, self._right)
-        solution = self._attempt(self._problem)
+        solution = self._within_limits()
         if solution is None:
-            self._elastic.fill(self._hessian, self._gradient, self._rows, self._right, self._bounds)
-            solution = self._attempt(self._elastic.problem)
+            self._elastic.fill(self._hessian, self._gradient, self.inertia, self._bounds)
+            solution = self._as_near_as_can_be()
             if solution is None:
                 self.acceleration[:] = 0.0
                 self.damp(dynamics.dq)
@@ -230,17 +228,26 @@ class AccelerationQP:
             self.inertia, self.acceleration, feedforward, self._command_numbers, self._previous, self.torque
         )
 
-    @staticmethod
-    def _attempt(problem: Problem) -> Vector | None:
+    def _within_limits(self) -> Vector | None:
+        """Return the minimiser within all limits, None where there is none."""
+        _two_sided(self._bounds, self._lower, self._upper)
         try:
-            solution = solve_problem(problem, solver="daqp")
+            x, _, how, _ = daqp.solve(
+                self._hessian, self._gradient, self.inertia, self._upper, self._lower, self._plain
+            )
         except Exception:
             # Solvers raise their own errors on numbers they cannot handle; here that is a failed problem.
             return None
-        x: Vector | None = solution.x if solution.found else None
-        if x is None or not math.isfinite(math.fsum(x)):
+        return x if how > 0 and math.isfinite(math.fsum(x)) else None
+
+    def _as_near_as_can_be(self) -> Vector | None:
+        """Return the minimiser of the elastic problem, None where there is none."""
+        try:
+            solution = solve_problem(self._elastic.problem, solver="daqp")
+        except Exception:
             return None
-        return x
+        x: Vector | None = solution.x if solution.found else None
+        return x if x is not None and math.isfinite(math.fsum(x)) else None
 
     def damp(self, velocity: Vector) -> None:
         """Command -D dq inside the limits, or a torque that returns to zero where the velocity is not finite."""
