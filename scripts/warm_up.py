@@ -17,7 +17,7 @@ import impact_control
 from impact_control.pipeline import warm_up
 from impact_control.robots import load_robot
 from impact_control.scenario import load_scenario
-from impact_control.simulation.build import build_simulation
+from impact_control.simulation import rehearse
 from impact_control.simulation.flexible_joint_rigid_contact import FlexibleJointRigidContactPlant
 from impact_control.simulation.options import RigidContactOptions
 from impact_control.simulation.rigid_contact import RigidSurface
@@ -28,9 +28,7 @@ FOR_LAUNCH_FILES = "impact_control.nodes.launching"
 
 def simulate() -> None:
     """Simulate and measure one sample of the arm."""
-    plant, sensors, _ = build_simulation(load_scenario("tabletop"))
-    plant.step(np.zeros(len(plant.robot.joint_names)))
-    sensors.measure(plant)
+    rehearse(load_scenario("tabletop"))
 
 
 def control() -> None:

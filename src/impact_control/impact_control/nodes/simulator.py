@@ -19,8 +19,8 @@ from impact_control.nodes import runtime, topics
 from impact_control.nodes.inbox import Inbox
 from impact_control.nodes.object_pose import ObjectPose
 from impact_control.nodes.simulated_arm import ArmSide
-from impact_control.scenario import load_any
-from impact_control.simulation import build_world
+from impact_control.scenario import Scenario, SceneScenario, load_any
+from impact_control.simulation import build_world, rehearse
 
 PERIOD_NS = 1_000_000
 SERVICE_PERIOD = 10
@@ -94,6 +94,7 @@ class SimulatorNode(LifecycleNode):
         self._sides: dict[str, ArmSide] = {}
         self._objects: dict[str, ObjectPose] = {}
         try:
+            rehearse(self._scenario())
             self._build()
         except ImpactControlError as error:
             self.get_logger().error(str(error))
@@ -145,12 +146,13 @@ class SimulatorNode(LifecycleNode):
             part.destroy()
         self._inbox.close()
 
-    def _build(self) -> None:
-        overrides = {}
+    def _scenario(self) -> Scenario | SceneScenario:
         seed = int(self.get_parameter("seed").value)
-        if seed >= 0:
-            overrides["simulation.seed"] = seed
-        scenario = load_any(str(self.get_parameter("scenario").value)).with_overrides(overrides)
+        overrides = {"simulation.seed": seed} if seed >= 0 else {}
+        return load_any(str(self.get_parameter("scenario").value)).with_overrides(overrides)
+
+    def _build(self) -> None:
+        scenario = self._scenario()
         self._world = world = build_world(scenario)
         self._epoch = self.get_clock().now().nanoseconds
         self._cycles = 0

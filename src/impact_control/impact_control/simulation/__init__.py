@@ -12,7 +12,7 @@ from impact_control.simulation.scene_bodies import SimulatedArm, SimulatedBox, S
 from impact_control.simulation.sensors import Measurement, Sensors
 from impact_control.simulation.surface import Surface, inclined_plane, tilted_plane
 from impact_control.simulation.touch import Touch, TouchProfile
-from impact_control.simulation.world import World, build_world
+from impact_control.simulation.world import World, build_world, rehearse
 
 __all__ = [
     "Arm",
@@ -39,5 +39,6 @@ __all__ = [
     "build_world",
     "inclined_plane",
     "mounted_at",
+    "rehearse",
     "tilted_plane",
 ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from impact_control.references import initial_configuration, scene_robots
 from impact_control.scenario import Scenario, SceneScenario, arm_scenario
 from impact_control.simulation.build import build_simulation
@@ -33,6 +35,17 @@ class World:
     def time(self) -> float:
         """Simulated time [s]."""
         return self.clock()
+
+
+def rehearse(scenario: Scenario | SceneScenario) -> None:
+    """Walk through one sample of a world of its own, so that nothing is compiled in the first one that counts.
+
+    Raises what `build_world` raises.
+    """
+    world = build_world(scenario)
+    for name, arm in world.arms.items():
+        world.sensors[name].measure(arm)
+    world.step([np.zeros(len(arm.robot.joint_names)) for arm in world.arms.values()])
 
 
 def build_world(scenario: Scenario | SceneScenario) -> World:
