@@ -8,6 +8,8 @@ import random
 import pytest
 from hypothesis import settings
 
+from impact_control.graph import DDS_PROFILES, dds_profiles
+
 # A change is judged by the same examples everywhere; `make fuzz` looks for new ones.
 settings.register_profile("same_examples", derandomize=True)
 settings.register_profile("new_examples", derandomize=False, print_blob=True)
@@ -32,7 +34,7 @@ def pytest_configure(config):
         domain = int(os.environ["ROS_DOMAIN_ID"]) + int(worker["workerid"].removeprefix("gw"))
     os.environ["ROS_DOMAIN_ID"] = str(1 + domain % DOMAINS)
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-    os.environ["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4"
+    os.environ[DDS_PROFILES] = dds_profiles()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -43,6 +45,14 @@ def fresh(peer, count=10):
 def reset(peer):
     answer = peer.call(Trigger, "simulation/reset", Trigger.Request())
     assert answer.success, answer.message
+
+
+def test_nothing_is_heard_through_shared_memory(peer):
+    """A listener that stands still in a lock of Fast DDS takes those who send to it with it."""
+    threads = Path(f"/proc/{peer.processes.pid('simulator')}/task").glob("*/comm")
+    names = [thread.read_text().strip() for thread in threads]
+    assert any(re.fullmatch(r"dds\.udp\.\d+", name) for name in names), names
+    assert not any(re.fullmatch(r"dds\.shm\.\d+", name) for name in names), names
 
 
 def test_samples_are_a_millisecond_apart_and_complete(peer):

@@ -384,8 +384,11 @@ def test_parameter_files_have_no_aliases():
 @side
 def test_nodes_are_seen_from_this_machine_only_unless_the_user_says_otherwise(monkeypatch, name):
     (described,) = load(monkeypatch, name).generate_launch_description().arguments
-    (setting,) = named(described, "SetEnvironmentVariable")
-    assert described[0] is setting
+    setting, dds = named(described, "SetEnvironmentVariable")
+    assert described[:2] == [setting, dds]
     variable, value = setting.arguments
     assert (value.arguments, value.default_value) == ((variable,), "LOCALHOST")
     assert variable == "ROS_AUTOMATIC_DISCOVERY_RANGE"
+    variable, file = dds.arguments
+    assert variable == "FASTRTPS_DEFAULT_PROFILES_FILE"
+    assert Path(file).name == "udp.xml" and Path(file).is_file()

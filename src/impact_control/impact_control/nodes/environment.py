@@ -6,7 +6,7 @@ import os
 import random
 from pathlib import Path
 
-from impact_control.graph import NODE_ENVIRONMENT
+from impact_control.graph import DDS_PROFILES, dds_profiles
 
 DISCOVERY_RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 LOCALHOST = "LOCALHOST"
@@ -19,7 +19,7 @@ def isolate(log_directory: Path) -> None:
     To be called before rclpy is initialised; child processes inherit it.
     """
     os.environ.setdefault("ROS_DOMAIN_ID", str(random.SystemRandom().randrange(1, 101)))
-    os.environ.setdefault("FASTDDS_BUILTIN_TRANSPORTS", NODE_ENVIRONMENT["FASTDDS_BUILTIN_TRANSPORTS"])
+    os.environ[DDS_PROFILES] = dds_profiles()
     os.environ.setdefault(DISCOVERY_RANGE, LOCALHOST)
     os.environ.setdefault("ROS_LOG_DIR", str(log_directory))
     os.environ.setdefault("RCUTILS_LOGGING_USE_STDOUT", "0")

@@ -26,6 +26,7 @@ from launch.substitutions import EnvironmentVariable
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
+from impact_control.graph import DDS_PROFILES, dds_profiles
 from impact_control.nodes.environment import DISCOVERY_RANGE, LOCALHOST
 from impact_control.robot_side import (
     ARGUMENTS,
@@ -85,7 +86,7 @@ class RobotSide:
 def describe_launch(start: Callable[[RobotSide], list[Any]], own: Sequence[str], passed_on: Sequence[str]) -> Any:
     """Return the description of a launch: arguments are declared; what `start` returns follows from their values.
 
-    Unless the environment says otherwise, all of it is seen from this machine only.
+    Unless the environment says otherwise, all of it is seen from this machine only, and talks over UDP.
 
     own: arguments of this robot side beside the common ones; passed_on: those that go on to our nodes.
     """
@@ -96,7 +97,10 @@ def describe_launch(start: Callable[[RobotSide], list[Any]], own: Sequence[str],
     seen_from_here = SetEnvironmentVariable(
         DISCOVERY_RANGE, EnvironmentVariable(DISCOVERY_RANGE, default_value=LOCALHOST)
     )
-    return LaunchDescription([seen_from_here, *declare(*COMMON, *own, *passed_on), OpaqueFunction(function=actions)])
+    # Not only for our own nodes: what ros2_control hears must not come through shared memory either.
+    without_shared_memory = SetEnvironmentVariable(DDS_PROFILES, dds_profiles())
+    environment = [seen_from_here, without_shared_memory]
+    return LaunchDescription([*environment, *declare(*COMMON, *own, *passed_on), OpaqueFunction(function=actions)])
 
 
 def declare(*names: str) -> list[Any]:
