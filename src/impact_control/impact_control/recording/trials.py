@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -113,18 +114,28 @@ def write_trials(path: Path, trials: TrialSet) -> None:
 
     Raises MissingDependencyError without h5py, and InvalidInputError for a path that cannot be written.
     """
-    h5py = _h5py()
+    with new_hdf5(path) as file:
+        file.attrs["format"] = FORMAT
+        file.attrs["format_version"] = FORMAT_VERSION
+        file.attrs["software_version"] = trials.software_version
+        file.attrs["seed"] = trials.seed
+        file.attrs["trials"] = len(trials.trials)
+        file["scenario"] = trials.scenario
+        for number, trial in enumerate(trials.trials):
+            _write_trial(file.create_group(f"trial_{number:04d}"), trial)
+
+
+@contextmanager
+def new_hdf5(path: Path) -> Iterator[Any]:
+    """Return a new HDF5 file to write to; one of the same name is replaced, by the whole new one or not at all.
+
+    Raises MissingDependencyError without h5py, and InvalidInputError for a path that cannot be written.
+    """
+    h5py = hdf5_library()
     partial = path.with_name(path.name + ".part")
     try:
         with h5py.File(partial, "w") as file:
-            file.attrs["format"] = FORMAT
-            file.attrs["format_version"] = FORMAT_VERSION
-            file.attrs["software_version"] = trials.software_version
-            file.attrs["seed"] = trials.seed
-            file.attrs["trials"] = len(trials.trials)
-            file["scenario"] = trials.scenario
-            for number, trial in enumerate(trials.trials):
-                _write_trial(file.create_group(f"trial_{number:04d}"), trial)
+            yield file
         os.replace(partial, path)
     except OSError as error:
         partial.unlink(missing_ok=True)
@@ -137,7 +148,7 @@ def read_trials(path: Path) -> TrialSet:
     Raises MissingDependencyError without h5py, and ScenarioError, which names what is missing, for a file that is not
     there, cut off, of another kind or version, or not whole.
     """
-    h5py = _h5py()
+    h5py = hdf5_library()
     name = str(path)
     try:
         with h5py.File(path, "r") as file:
@@ -218,9 +229,9 @@ def _require_name(name: str) -> None:
         raise InvalidInputError("name", name, "letters, digits and underscores, not a digit first")
 
 
-def _h5py() -> Any:
-    """Return the library, which is only needed here."""
+def hdf5_library() -> Any:
+    """Return h5py, which only files of trials and studies need. Raises MissingDependencyError without it."""
     try:
         return importlib.import_module("h5py")
     except ImportError as error:
-        raise MissingDependencyError("trial data need h5py: pip install h5py==3.16.0") from error
+        raise MissingDependencyError("trial data and results of studies need h5py: pip install h5py==3.16.0") from error

@@ -29,6 +29,7 @@ from impact_control.scenario.loading import (
     load_scenario,
     load_scene,
     parts_of,
+    scenario_digest,
     scenario_from_text,
 )
 from impact_control.scenario.reaction import Admittance, PullBack, Reaction
@@ -104,5 +105,6 @@ __all__ = [
     "parts_of",
     "robot_of",
     "rotation_about_z",
+    "scenario_digest",
     "scenario_from_text",
 ]

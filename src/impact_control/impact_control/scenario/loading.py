@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from pathlib import Path
@@ -38,6 +39,15 @@ def available_scenarios() -> tuple[str, ...]:
 def available_scenes() -> tuple[str, ...]:
     """List the names in `config/scenarios/scenes`."""
     return _names(_directory() / "scenes")
+
+
+def scenario_digest() -> str:
+    """Return a digest of all files in `config/scenarios`, which is another one when a scenario or a scene changes."""
+    digest = hashlib.sha256()
+    for path in sorted(_directory().rglob("*.yaml")):
+        digest.update(path.relative_to(_directory()).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def load_scenario(name_or_path: str | Path) -> Scenario:
