@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
-import csv
 import re
 import subprocess
 import sys
+import time
 
+import h5py
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 from impact_control.cli import app, main
-from impact_control.errors import InvalidInputError
+from impact_control.errors import InterruptedByUserError, InvalidInputError
+from impact_control.progress_line import time_left
 from impact_control.studies import (
     Column,
+    Comparison,
     Finding,
     Mark,
     Study,
     StudyFigure,
     StudyResult,
+    StudyRun,
     Table,
     available_studies,
     find_study,
     run_study,
 )
+from impact_control.studies.computing import InThisProcess
+from impact_control.studies.every import Failure, holds, run_all
 from impact_control.studies.study import columns
 from impact_control.studies.terminal import studies_text, study_text
+from impact_control.studies.trials import run_trials
 
 
 def draw():
@@ -47,10 +55,18 @@ def answer(seed, quick, progress):
     )
     findings = (Finding("Smaller than published.", Mark.GOOD), Finding("And quick." if quick else "And whole."))
     figures = (StudyFigure("line", "A line", "It rises.", draw),)
-    return StudyResult((table,), figures, findings, "It holds.", holds=True, assumptions=("Time passes.",))
+    return StudyResult(
+        (table,), figures, findings, "It holds.", holds=True, assumptions=("Time passes.",), comparisons=COMPARISONS
+    )
 
 
-STUDY = Study("sample", "A sample", "Nobody 2024, Table I", "Nothing much.", answer)
+COMPARISONS = (
+    Comparison("Table I", "error <of> all", 1.5, 1.25, "deg/s", Mark.GOOD),
+    Comparison("Fig. 2", "it rises", "always", "in 3 of 4", mark=Mark.BAD),
+    Comparison("Fig. 3", "slope", 2.0, 2.5),
+)
+
+STUDY = Study("sample", "A sample", "Nobody 2024, Table I", "Nothing much.", answer, 1.0)
 
 
 def test_every_module_that_is_not_of_the_frame_is_a_study():
@@ -60,6 +76,7 @@ def test_every_module_that_is_not_of_the_frame_is_a_study():
         study = find_study(name)
         assert study.name == name
         assert all((study.title, study.source, study.shows))
+        assert 0.0 < study.minutes < 60.0
         assert study.name in studies_text([study])
 
 
@@ -92,16 +109,12 @@ def test_numbers_are_rounded_where_they_are_shown(cell, text):
     assert Column("a", "s", 2).text(cell) == text
 
 
-def test_a_run_writes_report_tables_and_pictures(tmp_path):
+def test_a_run_writes_report_results_and_pictures(tmp_path):
     progress = []
-    result, report = run_study(STUDY, tmp_path, seed=4, progress=lambda *step: progress.append(step))
+    run = run_study(STUDY, tmp_path, seed=4, progress=lambda *step: progress.append(step))
     assert progress == [(0.5, "half of it")]
-    assert {path.name for path in (tmp_path / "sample").iterdir()} == {"report.html", "errors.csv", "line.png"}
-    rows = list(csv.reader((tmp_path / "sample" / "errors.csv").open()))
-    assert rows[0] == ["type", "ours, mean [deg/s]", "published [deg/s]"]
-    assert float(rows[1][1]) == result.tables[0].rows[0][1]
-    assert rows[2] == ["back & up", "2.0", ""]
-    page = report.read_text()
+    assert {path.name for path in (tmp_path / "sample").iterdir()} == {"report.html", "results.h5", "line.png"}
+    page = run.report.read_text()
     assert "Errors &lt;b&gt;" in page and "back &amp; up" in page
     assert '<td class="good">4.33</td>' in page and '<td class="bad">2.00</td>' in page
     assert not re.findall(r'(?:src|href)="(?!data:)', page)
@@ -109,13 +122,45 @@ def test_a_run_writes_report_tables_and_pictures(tmp_path):
         assert text in page
 
 
+def test_results_can_be_read_with_h5py_alone(tmp_path):
+    run = run_study(STUDY, tmp_path, seed=4)
+    with h5py.File(tmp_path / "sample" / "results.h5") as file:
+        assert file.attrs["study"] == "sample" and file.attrs["holds"] and file.attrs["verdict"] == "It holds."
+        errors = file["tables/errors"]
+        assert errors.dtype.names == ("type", "ours, mean", "published")
+        assert list(errors.attrs["units"]) == ["", "deg/s", "deg/s"]
+        assert list(errors["type"].astype(str)) == ["forward", "back & up"]
+        assert list(errors["ours, mean"]) == [run.result.tables[0].rows[0][1], 2.0]
+        assert errors["published"][0] == 1.5 and np.isnan(errors["published"][1])
+        compared = file["comparisons"]
+        assert list(compared["verdict"].astype(str)) == ["holds", "does not hold", ""]
+        assert np.array_equal(compared["difference"], [-0.25, np.nan, 0.5], equal_nan=True)
+        assert list(compared["published"].astype(str)) == ["1.5", "always", "2.0"]
+        assert list(file["findings"].asstr()) == ["Smaller than published.", "And whole."]
+        assert file["run/seconds"][()] >= 0.0 and file["run/seconds"].attrs["unit"] == "s"
+        made = dict(file["provenance"].attrs)
+    assert made["seed"] == 4 and not made["quick"]
+    assert made["numpy"] == np.__version__
+    assert all(re.fullmatch("[0-9a-f]{16}", made[name]) for name in ("source", "scenarios"))
+    assert re.fullmatch(r"([0-9a-f]{40}\+?)?", made["commit"])
+
+
+def test_columns_of_the_same_name_are_told_apart_in_the_results(tmp_path):
+    table = Table("twice", "Twice", columns(("a", "a")), ((1, None), (2, 3.0)))
+    study = Study("sample", "", "", "", lambda *_: StudyResult((table,), (), (), "", True), 1.0)
+    run_study(study, tmp_path)
+    with h5py.File(tmp_path / "sample" / "results.h5") as file:
+        twice = file["tables/twice"]
+        assert twice["a"].dtype.kind == "i" and list(twice["a"]) == [1, 2]
+        assert np.array_equal(twice["a (2)"], [np.nan, 3.0], equal_nan=True)
+
+
 def test_marked_words_stay_on_the_left(tmp_path):
     table = Table("said", "Said", columns(("where", "ours")), (("here", "as published"),), {(0, 1): Mark.BAD})
     study = Study(
-        "sample", "A sample", "Nobody 2024", "Nothing.", lambda *_: StudyResult((table,), (), (), "No.", False)
+        "sample", "A sample", "Nobody 2024", "Nothing.", lambda *_: StudyResult((table,), (), (), "No.", False), 1.0
     )
-    _, report = run_study(study, tmp_path)
-    assert '<td class="bad text">as published</td>' in report.read_text()
+    assert '<td class="bad text">as published</td>' in run_study(study, tmp_path).report.read_text()
 
 
 def test_columns_side_by_side_share_their_unit():
@@ -123,11 +168,98 @@ def test_columns_side_by_side_share_their_unit():
     assert columns(name for name in "ab")[1] == Column("b")
 
 
+def contents(path):
+    """All that a file of results holds, but for when and how fast it was made."""
+    found = {}
+
+    def visit(name, item):
+        if not name.startswith("run"):
+            found[name] = ({key: str(value) for key, value in item.attrs.items()}, str(getattr(item, "dtype", "")))
+            if isinstance(item, h5py.Dataset):
+                found[name] += (str(item[()].tolist()),)
+
+    with h5py.File(path) as file:
+        visit("", file)
+        file.visititems(visit)
+    return found
+
+
 def test_the_same_seed_writes_the_same_files(tmp_path):
     for place in ("first", "second"):
         run_study(STUDY, tmp_path / place, seed=7, quick=True)
     for file in (tmp_path / "first" / "sample").iterdir():
-        assert file.read_bytes() == (tmp_path / "second" / "sample" / file.name).read_bytes()
+        other = tmp_path / "second" / "sample" / file.name
+        if file.suffix == ".h5":
+            assert contents(file) == contents(other) and len(contents(file)) > 5
+        else:
+            assert file.read_bytes() == other.read_bytes()
+
+
+def named(name, run, minutes=1.0):
+    return Study(name, f"Title of {name}", "Nobody 2024", "Nothing.", run, minutes)
+
+
+def failing(_seed, _quick, _progress):
+    raise ValueError("no <luck>")
+
+
+def all_of(studies, output, tell=lambda _: None, progress=lambda *_: None):
+    return run_all(studies, output, seed=3, quick=True, place=InThisProcess(), progress=progress, tell=tell)
+
+
+def test_a_study_that_fails_does_not_lose_the_others(tmp_path):
+    told, steps = [], []
+    studies = [named("first", answer, 3.0), named("second", failing), named("third", answer)]
+    ended = all_of(studies, tmp_path, told.append, lambda *step: steps.append(step))
+    assert told == ended
+    assert [type(one) for one in ended] == [StudyRun, Failure, StudyRun]
+    assert [holds(one) for one in ended] == [True, False, True]
+    assert steps == [(0.3, "first: half of it"), (0.9, "third: half of it")]
+    page = (tmp_path / "all" / "report.html").read_text()
+    for text in ("2 of 3 studies hold", "ValueError: no &lt;luck&gt;", "error &lt;of&gt; all", "-0.25 deg/s", "seed 3"):
+        assert text in page
+    assert page.count("in 3 of 4") == 2
+    assert page.count("data:image/png") == 2
+    assert set(re.findall(r'(?:src|href)="(?!data:)([^"]*)', page)) == {"#first", "#third"}
+    assert {'<article id="first">', '<article id="third">'} <= set(page.splitlines())
+
+
+def test_the_page_of_all_is_there_when_a_later_study_is_interrupted(tmp_path):
+    def interrupted(_seed, _quick, _progress):
+        raise KeyboardInterrupt
+
+    with pytest.raises(InterruptedByUserError, match="second"):
+        all_of([named("first", answer), named("second", interrupted)], tmp_path)
+    assert "1 are still to be run" in (tmp_path / "all" / "report.html").read_text()
+
+
+def test_time_of_trials_of_an_earlier_run_is_counted(tmp_path):
+    def study(_seed, _quick, progress):
+        run_trials(busy, [1, 2], tmp_path / "trials", progress)
+        return StudyResult((), (), (), "", True)
+
+    first, again = (run_study(named("busy", study), tmp_path) for _ in range(2))
+    assert first.trial_seconds == again.trial_seconds >= 0.1
+
+
+def busy(_case):
+    started = time.process_time()
+    while time.process_time() < started + 0.05:
+        pass
+    return {}
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "done", "remaining", "text"),
+    [
+        (10.0, 0.5, 0.5, ", about 10 s left"),
+        (60.0, 0.1, 0.9, ", about 9 min left"),
+        (1.0, 0.5, 0.5, ""),
+        (60.0, 0.0, 1.0, ""),
+    ],
+)
+def test_time_left_goes_on_as_it_went_so_far(elapsed, done, remaining, text):
+    assert time_left(elapsed, done, remaining) == text
 
 
 def test_a_negative_seed_is_refused(tmp_path):
@@ -148,7 +280,7 @@ def test_an_interruption_says_how_to_go_on(tmp_path, monkeypatch, capsys):
     def interrupted(_seed, _quick, _progress):
         raise KeyboardInterrupt
 
-    study = Study("sample", "A sample", "Nobody 2024", "Nothing.", interrupted)
+    study = named("sample", interrupted)
     monkeypatch.setattr("impact_control.studies.find_study", lambda _name: study)
     monkeypatch.setattr(sys, "argv", ["impact-control", "study", "sample", "-o", str(tmp_path)])
     with pytest.raises(SystemExit) as ended:
@@ -173,6 +305,32 @@ def test_words_that_do_not_fit_are_broken_and_not_cut_off():
     text = study_text(STUDY, StudyResult((table,), (), (), "It holds.", holds=True))
     assert "\N{HORIZONTAL ELLIPSIS}" not in text
     assert max(map(len, text.splitlines())) <= 160
+
+
+@pytest.mark.parametrize(("second", "code"), [(answer, 0), (failing, 1)])
+def test_the_exit_code_of_all_says_whether_they_hold(tmp_path, monkeypatch, second, code):
+    studies = {"first": named("first", answer), "second": named("second", second)}
+    monkeypatch.setattr("impact_control.studies.available_studies", lambda: tuple(studies))
+    monkeypatch.setattr("impact_control.studies.find_study", studies.__getitem__)
+    ran = CliRunner().invoke(app, ["study", "all", "--quick", "-o", str(tmp_path)])
+    assert ran.exit_code == code
+    assert "✓ first" in ran.stdout and str(tmp_path / "all" / "report.html") in ran.stdout
+
+
+def test_a_verdict_that_does_not_hold_has_an_exit_code_of_its_own(tmp_path, monkeypatch):
+    study = named("sample", lambda *_: StudyResult((), (), (), "No.", holds=False))
+    monkeypatch.setattr("impact_control.studies.available_studies", lambda: ("sample",))
+    monkeypatch.setattr("impact_control.studies.find_study", lambda _name: study)
+    ran = CliRunner().invoke(app, ["study", "all", "--quick", "-o", str(tmp_path)])
+    assert ran.exit_code == 3 and "✗ sample" in ran.stdout
+
+
+def test_the_list_has_one_line_a_study():
+    studies = [find_study(name) for name in available_studies()]
+    lines = studies_text(studies).splitlines()
+    for study in studies:
+        (line,) = (line for line in lines if line.split()[:1] == [study.name])
+        assert study.source in line and study.title in line and f"{study.minutes:.1f}" in line
 
 
 def test_the_command_lists_the_studies_and_refuses_others():

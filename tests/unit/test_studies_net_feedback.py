@@ -194,7 +194,8 @@ def test_the_quick_study_runs_to_its_report_and_trial_data(monkeypatch, tmp_path
     for module in (trial, outcome, tables, statements):
         monkeypatch.setattr(module, "AFTER", SHORT)
     monkeypatch.setattr(tables, "WINDOW_ENDS", (0.15, SHORT))
-    result, report = run_study(van_steen_net_feedback.STUDY, tmp_path, seed=1, quick=True)
+    run = run_study(van_steen_net_feedback.STUDY, tmp_path, seed=1, quick=True)
+    result, report = run.result, run.report
     assert report.is_file()
     found = {table.name: table for table in result.tables}
     assert list(found) == ["table_ii", "table_iii", "targets", "courses", "windows"]

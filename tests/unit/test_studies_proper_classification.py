@@ -165,21 +165,18 @@ def test_what_is_judged_by_another_process_is_what_the_evaluation_says_and_is_ke
     experiments = evaluation.EXPERIMENTS[0], evaluation.EXPERIMENTS[7]
     cases = [judging.Judging(experiment, grid, TINY, 6, TINY, 7) for experiment in experiments]
     texts = []
-    outcomes = judging.run_judgings(cases, lambda done, text: texts.append(text), workers=1)
+    outcomes = judging.run_judgings(cases, lambda done, text: texts.append(text))
     for outcome, experiment in zip(outcomes, experiments, strict=True):
-        sets = [
-            sweep.run_sweep(TINY.points(experiment.end_effector, seed), lambda done, text: None, workers=1)
-            for seed in (6, 7)
-        ]
+        sets = [sweep.run_sweep(TINY.points(experiment.end_effector, seed), lambda done, text: None) for seed in (6, 7)]
         expected = evaluation.evaluate(experiment, *sets, grid)
         for name, value in vars(expected).items():
             assert np.array_equal(getattr(outcome, name), value), name
     # The sets, not only their sizes, are told apart: other noise gives other times.
-    swapped = judging.run_judgings([replace(cases[0], tuned_seed=7, judged_seed=6)], lambda done, text: None, workers=1)
+    swapped = judging.run_judgings([replace(cases[0], tuned_seed=7, judged_seed=6)], lambda done, text: None)
     assert not np.array_equal(swapped[0].decided_after, outcomes[0].decided_after)
     texts.clear()
     monkeypatch.setattr(judging, "evaluate", None)  # cannot be called
-    again = judging.run_judgings(cases, lambda done, text: texts.append(text), workers=1)
+    again = judging.run_judgings(cases, lambda done, text: texts.append(text))
     assert texts == ["2 of 2 trials found"]
     assert all(one.parameters == two.parameters for one, two in zip(again, outcomes, strict=True))
 

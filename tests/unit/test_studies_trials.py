@@ -6,13 +6,15 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
-from impact_control.errors import InvalidInputError
+from impact_control.errors import ImpactControlError, InvalidInputError
 from impact_control.studies import trials
+from impact_control.studies.computing import ProcessPool, computing_at, current_place, open_place
 from impact_control.studies.trials import from_arrays, run_trials, trials_directory
 
 
@@ -33,6 +35,7 @@ from pathlib import Path
 
 import numpy as np
 
+from impact_control.studies.computing import computing_at, open_place
 from impact_control.studies.trials import run_trials
 
 
@@ -44,7 +47,8 @@ def slow(case):
 if __name__ == "__main__":
     try:
         print("starts", flush=True)
-        found = run_trials(slow, range(40), Path(sys.argv[1]), 2, lambda _done, text: print(text, flush=True))
+        with open_place(2) as place, computing_at(place):
+            found = run_trials(slow, range(40), Path(sys.argv[1]), lambda _done, text: print(text, flush=True))
         print(*(one["values"].tolist() for one in found), sep="\\n")
     except KeyboardInterrupt:
         sys.exit(7)
@@ -61,6 +65,22 @@ def throw(case):
     return {"values": np.random.default_rng(case.seed).normal(size=case.size), "seed": case.seed}
 
 
+def end_this_process(case):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def work(case):
+    started = time.process_time()
+    while time.process_time() < started + 0.1:
+        pass
+    return {}
+
+
+def outer(case):
+    run_trials(work, [case, Throw(case.seed + 1)], None, silent)
+    return {}
+
+
 def silent(_done, _text):
     pass
 
@@ -72,8 +92,9 @@ def _no_calls():
 
 def test_results_come_in_the_order_of_the_cases_on_one_core_and_on_two(tmp_path):
     cases = [Throw(seed) for seed in (5, 2, 9)]
-    here = run_trials(throw, cases, None, 1, silent)
-    there = run_trials(throw, cases, tmp_path, 2, silent)
+    here = run_trials(throw, cases, None, silent)
+    with open_place(2) as place, computing_at(place):
+        there = run_trials(throw, cases, tmp_path, silent)
     for case, one, other in zip(cases, here, there, strict=True):
         assert int(one["seed"]) == int(other["seed"]) == case.seed
         assert np.array_equal(one["values"], other["values"])
@@ -82,25 +103,25 @@ def test_results_come_in_the_order_of_the_cases_on_one_core_and_on_two(tmp_path)
 def test_what_was_kept_is_not_run_again_and_the_same(tmp_path):
     cases = [Throw(seed) for seed in range(3)]
     steps = []
-    first = run_trials(throw, cases, tmp_path, 1, lambda *step: steps.append(step))
+    first = run_trials(throw, cases, tmp_path, lambda *step: steps.append(step))
     assert [done for done, _ in steps] == pytest.approx([1 / 3, 2 / 3, 1.0])
-    again = run_trials(throw, [Throw(7), *cases], tmp_path, 1, silent)
+    again = run_trials(throw, [Throw(7), *cases], tmp_path, silent)
     assert CALLS == [0, 1, 2, 7]
     for one, other in zip(first, again[1:], strict=True):
         assert np.array_equal(one["values"], other["values"])
 
 
 def test_the_whole_case_is_its_name(tmp_path):
-    short, long = run_trials(throw, [Throw(1, 2), Throw(1, 4)], tmp_path, 1, silent)
+    short, long = run_trials(throw, [Throw(1, 2), Throw(1, 4)], tmp_path, silent)
     assert (short["values"].size, long["values"].size) == (2, 4)
 
 
 def test_an_interrupted_run_goes_on(tmp_path):
     cases = [Throw(0), Throw(1), Throw(99), Throw(2)]
     with pytest.raises(KeyboardInterrupt):
-        run_trials(throw, cases, tmp_path, 1, silent)
+        run_trials(throw, cases, tmp_path, silent)
     told = []
-    run_trials(throw, [Throw(0), Throw(1), Throw(2)], tmp_path, 1, lambda *step: told.append(step))
+    run_trials(throw, [Throw(0), Throw(1), Throw(2)], tmp_path, lambda *step: told.append(step))
     assert CALLS == [0, 1, 99, 2]
     assert told == [(2 / 3, "2 of 3 trials found"), (1.0, "trial 3 of 3")]
 
@@ -143,40 +164,62 @@ def test_arrays_become_the_dataclass_whose_fields_they_name():
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_error_names_its_case_and_keeps_what_is_done(tmp_path, workers):
     cases = [Throw(0), Throw(13)]
-    with pytest.raises(ValueError, match="unlucky") as caught:
-        run_trials(throw, cases, tmp_path, workers, silent)
+    with open_place(workers) as place, computing_at(place), pytest.raises(ValueError, match="unlucky") as caught:
+        run_trials(throw, cases, tmp_path, silent)
     assert "Throw(seed=13, size=3)" in caught.value.__notes__[0]
     CALLS.clear()
-    run_trials(throw, cases[:1], tmp_path, 1, silent)
+    run_trials(throw, cases[:1], tmp_path, silent)
     assert CALLS == []
 
 
 def test_a_damaged_file_is_run_again(tmp_path):
-    run_trials(throw, [Throw(4)], tmp_path, 1, silent)
+    run_trials(throw, [Throw(4)], tmp_path, silent)
     (file,) = tmp_path.iterdir()
     file.write_bytes(file.read_bytes()[:40])
-    (result,) = run_trials(throw, [Throw(4)], tmp_path, 1, silent)
+    (result,) = run_trials(throw, [Throw(4)], tmp_path, silent)
     assert int(result["seed"]) == 4 and CALLS == [4, 4]
 
 
 def test_results_of_other_sources_are_removed(tmp_path, monkeypatch):
-    run_trials(throw, [Throw(4)], tmp_path, 1, silent)
-    monkeypatch.setattr(trials, "_source_digest", lambda: "0123456789abcdef")
-    run_trials(throw, [Throw(4)], tmp_path, 1, silent)
+    run_trials(throw, [Throw(4)], tmp_path, silent)
+    monkeypatch.setattr(trials, "source_digest", lambda: "0123456789abcdef")
+    run_trials(throw, [Throw(4)], tmp_path, silent)
     assert CALLS == [4, 4]
     (file,) = tmp_path.iterdir()
     assert file.name.startswith("0123456789abcdef-")
 
 
-def test_no_workers_are_refused(tmp_path):
-    with pytest.raises(InvalidInputError, match="workers"):
-        run_trials(throw, [Throw(0)], tmp_path, 0, silent)
+def test_no_workers_are_refused():
+    with pytest.raises(InvalidInputError, match="workers"), open_place(0):
+        pass
+
+
+def test_a_killed_process_is_told_of_and_the_next_call_has_new_ones(tmp_path):
+    pool = ProcessPool(2)
+    try:
+        with computing_at(pool):
+            with pytest.raises(ImpactControlError, match="goes on from there"):
+                run_trials(end_this_process, [Throw(0)], tmp_path, silent)
+            (result,) = run_trials(throw, [Throw(3)], tmp_path, silent)
+    finally:
+        pool.close()
+    assert int(result["seed"]) == 3
+
+
+def test_processor_time_is_counted_once_and_kept_with_the_trial(tmp_path):
+    """A trial that works for 0.2 s of processor time and asks for trials of its own, which are part of it."""
+    with computing_at(current_place()) as first:
+        run_trials(outer, [Throw(0)], tmp_path, silent)
+    with computing_at(current_place()) as again:
+        run_trials(outer, [Throw(0)], tmp_path, silent)
+    assert 0.2 <= first.seconds < 0.4
+    assert again.seconds == first.seconds
 
 
 def test_a_directory_that_cannot_be_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InvalidInputError, match="XDG_CACHE_HOME"):
-        run_trials(throw, [Throw(0)], tmp_path / "file" / "kept", 1, silent)
+        run_trials(throw, [Throw(0)], tmp_path / "file" / "kept", silent)
     assert CALLS == []
 
 

@@ -269,7 +269,7 @@ def test_a_seed_repeats_a_trial_and_another_does_not():
 def test_a_case_gives_errors_ratio_and_the_nearest_option():
     mode = ControlMode.TORQUE_HELD
     impacts = [Impact(CONFIGURATIONS[0], mode, SPEED, seed=(0, trial)) for trial in (0, 1)]
-    found = [observation(arrays) for arrays in run_trials(run_impact, impacts, None, 1, lambda *_: None)]
+    found = [observation(arrays) for arrays in run_trials(run_impact, impacts, None, lambda *_: None)]
     case = evaluate_case(ROBOT, APPROACHES[0], mode, SPEED, found)
     for reading in Reading:
         errors = {option: mean_error([case], option, reading) for option in InertiaOption}
@@ -289,9 +289,8 @@ def test_the_study_runs_from_one_case_of_each_mode_to_its_report(monkeypatch, tm
     monkeypatch.setattr(wang_impulse, "WALLS", (2e5, 2e5, 1e6, 1e6, 1e7))
     monkeypatch.setattr(wang_impulse.published, "SPEEDS", (0.08, 0.12))
     progress = []
-    result, report = run_study(
-        wang_impulse.STUDY, tmp_path, seed=1, quick=True, progress=lambda done, text: progress.append(done)
-    )
+    run = run_study(wang_impulse.STUDY, tmp_path, seed=1, quick=True, progress=lambda done, text: progress.append(done))
+    result, report = run.result, run.report
     assert report.is_file()
     assert progress == sorted(progress)
     assert progress[-1] == 1.0

@@ -8,7 +8,7 @@ import math
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
@@ -27,6 +27,7 @@ from impact_control.scenario import (
 
 if TYPE_CHECKING:
     from impact_control.nodes.runs import Run
+    from impact_control.studies import Study
 
 app = typer.Typer(
     help="Impact-aware control of Franka arms: run scenarios, read their recordings.",
@@ -244,28 +245,67 @@ def scenes(
 
 @app.command()
 def study(
-    name: Annotated[Optional[str], typer.Argument(help="Name of a study; without one, they are listed.")] = None,
+    name: Annotated[
+        Optional[str], typer.Argument(help="Name of a study, or all; without one, they are listed.")
+    ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
     quick: Annotated[bool, typer.Option(help="A smaller version of the same, for a first look.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")] = 0,
     output: OutputOption = Path("runs"),
+    workers: Annotated[
+        Optional[int], typer.Option(min=1, help="Processes; default: one a core, with --quick one.")
+    ] = None,
+    scheduler: Annotated[
+        str, typer.Option(help="Address of a scheduler of Dask that runs the trials, or local:N for N processes.")
+    ] = "",
 ) -> None:
-    """Compute a result of the source documents again: tables, pictures, the published values beside ours."""
-    from impact_control.studies import available_studies, find_study, run_study
-    from impact_control.studies.terminal import studies_text, study_text
+    """Compute a result of the source documents again: tables, pictures, the published values beside ours.
 
-    color = sys.stdout.isatty()
+    With all, exit code 0 says that every verdict holds, 1 that a study failed, 3 that a verdict does not hold.
+    """
+    from impact_control.studies import available_studies, find_study, open_place
+    from impact_control.studies.computing import cores
+    from impact_control.studies.every import ALL
+    from impact_control.studies.terminal import studies_text
+
     if listed or name is None:
-        typer.echo(studies_text(map(find_study, available_studies()), color=color), nl=False)
+        typer.echo(studies_text(map(find_study, available_studies()), color=sys.stdout.isatty()), nl=False)
         return
-    chosen = find_study(name)
-    line = ProgressLine(chosen.name)
+    chosen = [find_study(one) for one in (available_studies() if name == ALL else [name])]
+    line = ProgressLine(name)
     try:
-        result, report = run_study(chosen, output, seed=seed, quick=quick, progress=line.part)
+        with open_place(workers or (1 if quick else cores()), scheduler) as place:
+            run = _every_study if name == ALL else _one_study
+            run(chosen, output, line, seed=seed, quick=quick, place=place)
     finally:
         line.end()
-    typer.echo(study_text(chosen, result, color=color), nl=False)
-    typer.echo(f"Report: {report}")
+
+
+def _one_study(chosen: "list[Study]", output: Path, line: ProgressLine, **options: Any) -> None:
+    """Run a study and print what came out."""
+    from impact_control.studies import run_study
+    from impact_control.studies.terminal import study_text
+
+    run = run_study(chosen[0], output, progress=line.part, **options)
+    line.end()
+    typer.echo(study_text(run.study, run.result, color=sys.stdout.isatty()), nl=False)
+    typer.echo(f"Report: {run.report}")
+
+
+def _every_study(chosen: "list[Study]", output: Path, line: ProgressLine, **options: Any) -> None:
+    """Run all studies and print a line for each."""
+    from impact_control.studies import StudyRun
+    from impact_control.studies.every import ALL, Ended, holds, run_all
+    from impact_control.studies.terminal import ended_text
+
+    def tell(ended: Ended) -> None:
+        line.end()
+        typer.echo(ended_text(ended, color=sys.stdout.isatty()))
+
+    ended = run_all(chosen, output, progress=line.part, tell=tell, **options)
+    typer.echo(f"Report: {output / ALL / 'report.html'}")
+    if not all(map(holds, ended)):
+        raise typer.Exit(3 if all(isinstance(one, StudyRun) for one in ended) else 1)
 
 
 @app.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from enum import Enum
 from typing import Protocol
 
@@ -38,6 +39,7 @@ class ProgressLine:
         self._name = name
         self._live = sys.stderr.isatty()
         self._mode = ""
+        self._since: tuple[float, float] | None = None
 
     def stage(self, text: str) -> None:
         """Say what is being done."""
@@ -58,8 +60,13 @@ class ProgressLine:
         self._mode = mode
 
     def part(self, done: float, text: str) -> None:
-        """Show which part of the work, 0 to 1, is done, and what is being done; on a terminal only."""
-        self._write(f"{self._name}: [{_bar(done)}] {text}", final=False)
+        """Show which part of the work, 0 to 1, is done, what is being done, and the time left; on a terminal only."""
+        now = time.monotonic()
+        if self._since is None:
+            # What was there from the start took no time.
+            self._since = (now, done)
+        left = time_left(now - self._since[0], done - self._since[1], 1.0 - done)
+        self._write(f"{self._name}: [{_bar(done)}] {text}{left}", final=False)
 
     def end(self) -> None:
         """Leave the line."""
@@ -70,6 +77,14 @@ class ProgressLine:
     def _write(self, text: str, *, final: bool) -> None:
         sys.stderr.write(f"\r\x1b[K{text}" if self._live else f"{text}\n" if final else "")
         sys.stderr.flush()
+
+
+def time_left(elapsed: float, done: float, remaining: float) -> str:
+    """Return ", about ... left" for what remains when `done`, in the same measure, took `elapsed` [s]; "" too early."""
+    if elapsed < 2.0 or done < 0.01:
+        return ""
+    seconds = elapsed / done * remaining
+    return f", about {seconds:.0f} s left" if seconds < 90.0 else f", about {seconds / 60.0:.0f} min left"
 
 
 def _bar(done: float) -> str:

@@ -17,12 +17,12 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
     from impact_control.studies.impact_baselines.methods import METHODS, cases
     from impact_control.studies.impact_baselines.outcome import Outcome
     from impact_control.studies.impact_baselines.statements import ASSUMPTIONS, findings, verdict
-    from impact_control.studies.impact_baselines.tables import medians_table, target_table, worst_table
+    from impact_control.studies.impact_baselines.tables import comparisons, medians_table, target_table, worst_table
     from impact_control.studies.impact_baselines.trial import Measured, run_case
     from impact_control.studies.trials import from_arrays, run_trials, trials_directory
 
     every = cases(QUICK_TRIALS if quick else TRIALS, seed)
-    found = run_trials(run_case, every, trials_directory("baselines"), 1 if quick else None, progress)
+    found = run_trials(run_case, every, trials_directory("baselines"), progress)
     outcome = Outcome({method: [] for method in METHODS}, {method: [] for method in METHODS})
     for case, arrays in zip(every, found, strict=True):
         outcome.cases[case.method].append(case)
@@ -59,6 +59,7 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
         verdict=sentence,
         holds=holds,
         assumptions=ASSUMPTIONS,
+        comparisons=comparisons(outcome),
     )
 
 
@@ -71,4 +72,5 @@ STUDY = Study(
         "in task and joint space, without interim mode, plain tracking, and a slow approach. Torques, errors, time."
     ),
     run=_run,
+    minutes=6.0,
 )

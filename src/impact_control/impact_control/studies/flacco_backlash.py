@@ -13,6 +13,7 @@ from impact_control.studies.flacco.experiments import DETECTION_GAIN, IDENTIFICA
 from impact_control.studies.flacco.outcome import QUICK, Durations, Outcome, compute
 from impact_control.studies.flacco.tables import (
     coefficients_table,
+    comparisons,
     contacts_table,
     crossings_table,
     gaps_table,
@@ -52,6 +53,7 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
         ),
         holds=not missed,
         assumptions=_ASSUMPTIONS,
+        comparisons=comparisons(outcome),
     )
 
 
@@ -148,4 +150,5 @@ STUDY = Study(
         "momentum residual against the one with backlash and friction, without contact and with contacts."
     ),
     run=_run,
+    minutes=1.0,
 )

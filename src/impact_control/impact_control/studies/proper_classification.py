@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
     """Simulate, tune, judge. The noise of the trials tuned on has the seed 2 seed, that of the others 2 seed + 1."""
     from impact_control.classification import Algorithm
+    from impact_control.studies.classification.comparisons import comparisons
     from impact_control.studies.classification.evaluation import EXPERIMENTS, GRID, NO_RESERVE
     from impact_control.studies.classification.judging import Judging, run_judgings
     from impact_control.studies.classification.statements import ASSUMPTIONS, completions, findings, verdict
@@ -89,6 +90,7 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
         verdict=sentence,
         holds=holds,
         assumptions=ASSUMPTIONS,
+        comparisons=comparisons(outcomes),
     )
 
 
@@ -101,4 +103,5 @@ STUDY = Study(
         "a sphere and with an edge. Classifiers tuned on other trials say whether that was expected."
     ),
     run=_run,
+    minutes=7.0,
 )

@@ -14,6 +14,7 @@ from impact_control.studies.three_plants.claims import (
     MATCHING_GAIN,
     claims,
     claims_table,
+    comparisons,
     verdict,
 )
 from impact_control.studies.three_plants.course import STIFFNESS
@@ -57,7 +58,7 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
     compared = [PlantCase(one, model, gain) for gain in main_gains for one in SCENARIOS for model in PlantModel]
     other_gains = [PlantCase(EDGE, PlantModel.A, gain) for gain in GAINS]
     wanted = list(dict.fromkeys([*plants, *compared, *other_gains]))
-    found = run_trials(run_case, wanted, trials_directory("proper_plants"), 1 if quick else None, progress)
+    found = run_trials(run_case, wanted, trials_directory("proper_plants"), progress)
     every = {case: response_of(case, arrays) for case, arrays in zip(wanted, found, strict=True)}
 
     def of(scenario: Scenario, gain: float = STIFFNESS) -> Responses:
@@ -107,6 +108,7 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
         verdict=sentence,
         holds=holds,
         assumptions=ASSUMPTIONS,
+        comparisons=comparisons(said),
     )
 
 
@@ -119,4 +121,5 @@ STUDY = Study(
         "Plants A, B and C under the same course, against each other and against the rigid map."
     ),
     run=_run,
+    minutes=0.5,
 )

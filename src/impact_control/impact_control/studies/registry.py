@@ -9,7 +9,12 @@ from pathlib import Path
 from impact_control.errors import ImpactControlError, InvalidInputError
 from impact_control.studies.study import Study
 
-_FRAME = frozenset({"registry", "report", "runner", "study", "terminal", "trials"})
+_FRAME = frozenset(
+    {
+        "cluster", "computing", "every", "provenance", "registry", "report", "results", "runner", "study", "terminal",
+        "trials",
+    }
+)  # fmt: skip
 
 
 def available_studies() -> tuple[str, ...]:

@@ -18,6 +18,7 @@ ul.findings li { margin: .2rem 0; }
 li.good::marker { content: "✓  "; color: var(--good); }
 li.bad::marker { content: "✗  "; color: var(--bad); }
 div.wide { overflow-x: auto; }
+article { border-top: .15rem solid var(--line); margin-top: 4rem; padding-top: 1rem; }
 p.note { color: var(--soft); font-size: .88rem; margin: .4rem 0 0; }
 table.grid .text { text-align: left; }
 table.grid td.text { font-weight: 400; }
@@ -35,8 +36,8 @@ _DENSE = 10
 """Columns from which a table is set in small type."""
 
 
-def write_report(study: Study, result: StudyResult, directory: Path, *, seed: int, quick: bool) -> Path:
-    """Write the pictures and `report.html` into an existing directory and return the path of the page."""
+def write_report(study: Study, result: StudyResult, directory: Path, *, seed: int, quick: bool) -> str:
+    """Write the pictures and `report.html` into an existing directory and return what stands on the page."""
     sections = []
     with styled():
         for entry in result.figures:
@@ -52,14 +53,18 @@ def write_report(study: Study, result: StudyResult, directory: Path, *, seed: in
             f'<p class="verdict {"good" if result.holds else "bad"}">{escape(result.verdict)}</p>',
             f"<p>{escape(study.shows)}</p>",
             _list("Findings", result.findings),
-            *(_table(table) for table in result.tables),
+            *(table_section(table) for table in result.tables),
             *sections,
             _list("Assumptions", tuple(Finding(text) for text in result.assumptions)),
         ]
     )
-    path = directory / REPORT_FILE
-    path.write_text(document(study.title, body, _STYLE), encoding="utf-8")
-    return path
+    write_page(directory / REPORT_FILE, study.title, body)
+    return body
+
+
+def write_page(path: Path, title: str, body: str) -> None:
+    """Write a page in the style of the reports of studies."""
+    path.write_text(document(title, body, _STYLE), encoding="utf-8")
 
 
 def _list(title: str, findings: tuple[Finding, ...]) -> str:
@@ -74,7 +79,8 @@ def _cell(element: str, text: str, kind: str) -> str:
     return f"<{element}{attribute}>{escape(text)}</{element}>"
 
 
-def _table(table: Table) -> str:
+def table_section(table: Table) -> str:
+    """Return a table with its title and note."""
     texts = ["text" if table.has_words(j) else "" for j in range(len(table.columns))]
     head = "".join(_cell("th", column.broken_heading, text) for column, text in zip(table.columns, texts, strict=True))
     lines = []

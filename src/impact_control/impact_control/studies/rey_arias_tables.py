@@ -6,6 +6,7 @@ import numpy as np
 
 from impact_control.simulation import PlantOptions
 from impact_control.studies.rey_arias import published
+from impact_control.studies.rey_arias.comparisons import comparisons
 from impact_control.studies.rey_arias.evaluation import evaluate_type
 from impact_control.studies.rey_arias.experiments import (
     COAST,
@@ -55,8 +56,7 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
     seeds = np.random.default_rng(seed).integers(0, 2**32, (len(TYPES), REPETITIONS))
     repetitions = QUICK_REPETITIONS if quick else REPETITIONS
     cases = [Repetition(one.number, int(number)) for one in TYPES for number in seeds[one.number - 1, :repetitions]]
-    workers = 1 if quick else None
-    found = run_trials(run_repetition, cases, trials_directory("rey_arias_tables"), workers, progress)
+    found = run_trials(run_repetition, cases, trials_directory("rey_arias_tables"), progress)
     trials = [from_arrays(Trial, arrays) for arrays in found]
     robot = experiment_robot()
     evaluations = [evaluate_type(robot, trials[i : i + repetitions]) for i in range(0, len(trials), repetitions)]
@@ -69,6 +69,7 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
         verdict=sentence,
         holds=holds,
         assumptions=ASSUMPTIONS,
+        comparisons=comparisons(outcome),
     )
 
 
@@ -132,4 +133,5 @@ STUDY = Study(
         "coefficient found again from the velocities."
     ),
     run=_run,
+    minutes=0.5,
 )

@@ -1,54 +1,88 @@
-"""Runs a study and writes what came out: one directory with the report, tables as CSV, and pictures."""
+"""Runs a study and writes what came out: one directory with the report, the results, and pictures."""
 
 from __future__ import annotations
 
-import csv
+import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from impact_control.errors import InterruptedByUserError, InvalidInputError
-from impact_control.studies.study import Progress, Study, StudyResult, Table
+from impact_control.recording.trials import hdf5_library
+from impact_control.studies.computing import InThisProcess, Place, computing_at
+from impact_control.studies.study import Progress, Study, StudyResult
+
+
+@dataclass(frozen=True)
+class StudyRun:
+    """A study that ran.
+
+    Attributes:
+        study, result: what it is, and what came out.
+        report: path of its page.
+        body: what stands on the page.
+        seconds: that it took by the clock.
+        trial_seconds: processor time of its trials, those that were found from an earlier run included.
+    """
+
+    study: Study
+    result: StudyResult
+    report: Path
+    body: str
+    seconds: float
+    trial_seconds: float
 
 
 def run_study(
-    study: Study, output: Path, *, seed: int = 0, quick: bool = False, progress: Progress | None = None
-) -> tuple[StudyResult, Path]:
-    """Run a study and return its result and the path of its report.
+    study: Study,
+    output: Path,
+    *,
+    seed: int = 0,
+    quick: bool = False,
+    progress: Progress | None = None,
+    place: Place | None = None,
+) -> StudyRun:
+    """Run a study with its trials computed at `place`, by default in this process.
 
-    Files go to `output`/`study.name`: report.html, a CSV file for each table, a PNG file for each figure, and its
-    files of data; those of an earlier run are replaced. seed: at least 0. Raises InvalidInputError for a seed or a
-    directory that cannot be, before anything runs, ImpactControlError when it is interrupted (Ctrl-C), and what the
-    study raises.
+    Files go to `output`/`study.name`: report.html, results.h5, a PNG file for each figure, and its files of data;
+    those of an earlier run are replaced. seed: at least 0. Raises InvalidInputError for a seed or a directory that
+    cannot be, MissingDependencyError without h5py, before anything runs, InterruptedByUserError when it is
+    interrupted (Ctrl-C), and what the study raises.
     """
-    # Late, so that listing the studies does not load the drawing library.
-    from impact_control.studies.report import write_report
+    # Late, so that listing the studies does not load drawing and scenarios.
+    from impact_control.studies.provenance import provenance
+    from impact_control.studies.report import REPORT_FILE, write_report
+    from impact_control.studies.results import RESULTS_FILE, write_results
 
     if seed < 0:
         raise InvalidInputError("seed", seed, "at least 0")
-    directory = output / study.name
     # First, so that a run of minutes does not end with nothing to write to.
+    hdf5_library()
+    directory = output_directory(output, study.name)
+    origin = provenance(seed, quick)
+    started = time.monotonic()
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInputError("output", str(output), f"a directory to write to; {error.strerror}") from error
-    try:
-        result = study.run(seed, quick, progress or _silent)
+        with computing_at(place or InThisProcess()) as account:
+            result = study.run(seed, quick, progress or _silent)
     except KeyboardInterrupt as interruption:
         raise InterruptedByUserError(
             f"study {study.name} interrupted; finished trials are kept, the same command goes on from there"
         ) from interruption
-    for table in result.tables:
-        write_csv(table, directory / f"{table.name}.csv")
     for data in result.data:
         data.write(directory / data.name)
-    return result, write_report(study, result, directory, seed=seed, quick=quick)
+    body = write_report(study, result, directory, seed=seed, quick=quick)
+    run = StudyRun(study, result, directory / REPORT_FILE, body, time.monotonic() - started, account.seconds)
+    write_results(directory / RESULTS_FILE, study, result, origin, seconds=run.seconds, trial_seconds=run.trial_seconds)
+    return run
 
 
-def write_csv(table: Table, path: Path) -> None:
-    """Write a table with all digits; empty cells where there is nothing."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(column.heading for column in table.columns)
-        writer.writerows(table.rows)
+def output_directory(output: Path, name: str) -> Path:
+    """Return `output`/`name`, made when it is not there. Raises InvalidInputError when it cannot be."""
+    directory = output / name
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInputError("output", str(output), f"a directory to write to; {error.strerror}") from error
+    return directory
 
 
 def _silent(_done: float, _text: str) -> None:

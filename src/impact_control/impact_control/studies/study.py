@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Cell",
     "Column",
+    "Comparison",
     "Finding",
     "Mark",
     "Progress",
@@ -79,10 +80,10 @@ class Table:
     """Numbers with their units. Raises InvalidInputError when a row is not as long as the head.
 
     Attributes:
-        name: of the CSV file.
+        name: of the dataset in the file of results.
         title: above the table.
         columns: the head.
-        rows: cells; numbers are kept whole in the CSV file and rounded where they are shown.
+        rows: cells; numbers are kept whole in the file of results and rounded where they are shown.
         marks: cells (row, column) that are to be read as good or bad.
         note: below the table.
     """
@@ -135,6 +136,34 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Comparison:
+    """A figure or statement of a source beside ours.
+
+    Attributes:
+        where: table, figure or section.
+        what: is compared.
+        published: number, or what the source says.
+        own: number, or what came out.
+        unit: of both numbers, "" for none.
+        mark: whether ours is as the source says; plain where the source does not say how close it has to be.
+    """
+
+    where: str
+    what: str
+    published: str | float
+    own: str | float
+    unit: str = ""
+    mark: Mark = Mark.PLAIN
+
+    @property
+    def difference(self) -> float | None:
+        """Own less published; None between words."""
+        if isinstance(self.published, str) or isinstance(self.own, str):
+            return None
+        return self.own - self.published
+
+
+@dataclass(frozen=True)
 class StudyResult:
     """What came out.
 
@@ -145,6 +174,7 @@ class StudyResult:
         verdict: the answer in one sentence.
         holds: whether what the source claims holds here.
         data: files with what was measured, beside the report.
+        comparisons: what the source publishes, one by one, beside ours.
     """
 
     tables: tuple[Table, ...]
@@ -154,6 +184,7 @@ class StudyResult:
     holds: bool
     assumptions: tuple[str, ...] = ()
     data: tuple[StudyData, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -167,6 +198,8 @@ class Study:
         shows: what is computed and compared, in a sentence or two.
         run: (seed, quick, progress) -> result. The same seed gives the same result; quick is a smaller
             version of the same, for a first look.
+        minutes: that the whole takes on two cores, about, with compiled kernels; docs/studies.md says how it was
+            measured.
     """
 
     name: str
@@ -174,3 +207,4 @@ class Study:
     source: str
     shows: str
     run: Callable[[int, bool, Progress], StudyResult]
+    minutes: float

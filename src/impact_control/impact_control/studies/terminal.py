@@ -12,6 +12,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from impact_control.recording.table import WIDTH
+from impact_control.studies.every import Ended, holds
+from impact_control.studies.runner import StudyRun
 from impact_control.studies.study import Mark, Study, StudyResult, Table
 
 _STYLES = {Mark.GOOD: "green", Mark.BAD: "red", Mark.PLAIN: ""}
@@ -34,13 +36,22 @@ def study_text(study: Study, result: StudyResult, *, color: bool = False) -> str
 
 
 def studies_text(studies: Iterable[Study], *, color: bool = False) -> str:
-    """Return the names of the studies, their titles and sources."""
-    table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, leading=1)
-    for heading in ("study", "what", "source"):
-        table.add_column(heading, no_wrap=heading == "study", overflow="fold")
+    """Return a line for each study: name, minutes on two cores, document with figure or table, what it shows."""
+    table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("study", "min", "source", "what it shows"):
+        table.add_column(heading, no_wrap=True, justify="right" if heading == "min" else "left")
     for study in studies:
-        table.add_row(Text(study.name, "bold"), study.title, study.source)
-    return _printed(table, WIDTH, color)
+        table.add_row(Text(study.name, "bold"), f"{study.minutes:.1f}", study.source, study.title)
+    return _printed(table, max(WIDTH, Console(width=500).measure(table).maximum), color)
+
+
+def ended_text(ended: Ended, *, color: bool = False) -> str:
+    """Return how a study ended, in one line: name, minutes, answer."""
+    good = holds(ended)
+    minutes = f"{ended.seconds / 60.0:6.1f} min" if isinstance(ended, StudyRun) else "    failed"
+    answer = ended.result.verdict if isinstance(ended, StudyRun) else ended.reason
+    line = Text(f"{_SIGNS[Mark.of(good)]} {ended.study.name:24s} {minutes}  {answer}", _STYLES[Mark.of(good)])
+    return _printed(line, max(WIDTH, line.cell_len), color).rstrip()
 
 
 def _table(table: Table) -> RichTable:

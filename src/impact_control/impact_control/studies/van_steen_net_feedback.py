@@ -28,6 +28,7 @@ _SHOWN = (("push", "catfood", 2), ("grab", "juice", 3))
 
 
 def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
+    from impact_control.studies.net_feedback.comparisons import comparisons
     from impact_control.studies.net_feedback.outcome import Outcome
     from impact_control.studies.net_feedback.plan import ALL_CASES, GRAB, PUSH, SceneCase
     from impact_control.studies.net_feedback.statements import ASSUMPTIONS, findings, verdict
@@ -52,6 +53,7 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
         verdict=verdict(outcome),
         holds=outcome.holds,
         assumptions=ASSUMPTIONS,
+        comparisons=comparisons(outcome),
         data=tuple(_data(result, seed) for result in results),
     )
 
@@ -66,7 +68,7 @@ def _measure(cases: tuple[SceneCase, ...], seed: int, quick: bool, progress: Pro
     contents = {case: scene_content(case) for case in cases}
     scales, repetitions = (QUICK_SCALES, 1) if quick else (REFERENCE_SCALES, REPETITIONS)
     trials = trial_cases(cases, scales, repetitions, seed, contents)
-    return evaluate(trials, _NAME, 1 if quick else None, progress)
+    return evaluate(trials, _NAME, progress)
 
 
 def _experiments(progress: Progress) -> list[Experiment]:
@@ -132,4 +134,5 @@ STUDY = Study(
         "the impact really left; predictions with B_theta, B_rho and no motors are held against it."
     ),
     run=_run,
+    minutes=15.0,
 )

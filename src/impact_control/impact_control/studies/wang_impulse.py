@@ -15,6 +15,7 @@ from impact_control.robots import RobotDescription, load_robot
 from impact_control.studies.study import Mark, Progress, Study, StudyFigure, StudyResult
 from impact_control.studies.trials import from_arrays, run_trials, trials_directory
 from impact_control.studies.wang import published
+from impact_control.studies.wang.comparisons import comparisons
 from impact_control.studies.wang.evaluation import Limit, evaluate_case, evaluate_limit, ratio_table
 from impact_control.studies.wang.impacts import GivenMass, Impact, fit_given_mass, observation, run_impact
 from impact_control.studies.wang.measurement import FittedStop
@@ -59,11 +60,12 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
     outcome = _simulate(robot, speeds, seed, quick, progress)
     names = [configuration.name for configuration in CONFIGURATIONS]
     said = findings(outcome)
+    velocities = ratio_table(robot, outcome.of(ControlMode.VELOCITY_DRIVE))
     return StudyResult(
         tables=(
             summary_table(outcome.cases),
             impulse_table(outcome.cases),
-            velocity_table(ratio_table(robot, outcome.of(ControlMode.VELOCITY_DRIVE)), speeds, names),
+            velocity_table(velocities, speeds, names),
             mode_table(outcome.modes),
             wall_table(outcome.sweeps, (InertiaOption.COMPOSITE, InertiaOption.REDUCED_MOTORS)),
             restitution_table(outcome.materials),
@@ -74,6 +76,7 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
         verdict=verdict(outcome),
         holds=all(finding.mark is not Mark.BAD for finding in said),
         assumptions=ASSUMPTIONS,
+        comparisons=comparisons(outcome, velocities, speeds, names),
     )
 
 
@@ -105,15 +108,14 @@ def _simulate(robot: RobotDescription, speeds: Sequence[float], seed: int, quick
     limits = [impact for _, impact in chain(modes, *sweeps, materials)]
     # What belongs to two tables is simulated once.
     impacts = list(dict.fromkeys(chain(*cases.values(), limits)))
-    directory, workers = trials_directory("wang_impulse"), 1 if quick else None
-    arrays = run_trials(run_impact, impacts, directory, workers, lambda done, text: progress(0.9 * done, text))
+    directory = trials_directory("wang_impulse")
+    arrays = run_trials(run_impact, impacts, directory, lambda done, text: progress(0.9 * done, text))
     found = {impact: observation(one) for impact, one in zip(impacts, arrays, strict=True)}
     given = [(one, option) for one in modes if one[1].mode in COMPARED for option in (GIVEN[-1:] if quick else GIVEN)]
     stops = run_trials(
         fit_given_mass,
         [GivenMass(impact, option) for (_, impact), option in given],
         directory,
-        workers,
         lambda done, text: progress(0.9 + 0.1 * done, text),
     )
 
@@ -195,4 +197,5 @@ STUDY = Study(
         "the source and of the inertias that the other sources use for torque control."
     ),
     run=_run,
+    minutes=0.6,
 )

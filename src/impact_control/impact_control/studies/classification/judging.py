@@ -34,9 +34,9 @@ class Judging:
     judged_seed: int
 
 
-def run_judgings(cases: Sequence[Judging], progress: Progress, workers: int | None = None) -> list[Outcome]:
+def run_judgings(cases: Sequence[Judging], progress: Progress) -> list[Outcome]:
     """Return what comes of each of `cases`, in their order. Their trials are best there already, see `run_sweep`."""
-    results = run_trials(judge_case, cases, trials_directory("proper_classification"), workers, progress)
+    results = run_trials(judge_case, cases, trials_directory("proper_classification"), progress)
     return [_outcome(case.experiment, arrays) for case, arrays in zip(cases, results, strict=True)]
 
 
@@ -53,7 +53,7 @@ def judge_case(case: Judging) -> Mapping[str, NDArray[Any]]:
 @lru_cache(maxsize=4)
 def _trials(sweep: Sweep, end_effector: str, seed: int) -> tuple[SweptImpact, ...]:
     """Return the trials of a sweep; several experiments of one process look at the same."""
-    return tuple(run_sweep(sweep.points(end_effector, seed), lambda done, text: None, workers=1))
+    return tuple(run_sweep(sweep.points(end_effector, seed), lambda done, text: None))
 
 
 def _outcome(experiment: Experiment, arrays: Mapping[str, NDArray[Any]]) -> Outcome:

@@ -118,12 +118,12 @@ class SweptImpact:
     """[s] when full contact was reported; NaN if it was not."""
 
 
-def run_sweep(points: Sequence[SweepPoint], progress: Progress, workers: int | None = None) -> list[SweptImpact]:
+def run_sweep(points: Sequence[SweepPoint], progress: Progress) -> list[SweptImpact]:
     """Simulate all tilts of all points, or take them from disk, and return them in their order.
 
     Kept below `trials_directory`; an interrupted sweep goes on.
     """
-    results = run_trials(run_point, points, trials_directory("proper_classification"), workers, progress)
+    results = run_trials(run_point, points, trials_directory("proper_classification"), progress)
     found = []
     for point, arrays in zip(points, results, strict=True):
         robot = load_robot("planar_rrr", point.end_effector)

@@ -29,9 +29,9 @@ def gray_table(outcomes: Sequence[Outcome]) -> Table:
                 experiment.figure,
                 experiment.end_effector.removeprefix("planar_"),
                 f"{low:g} to {high:g}",
-                _degrees(area.below),
+                degrees(area.below),
                 experiment.published_below,
-                _degrees(area.above),
+                degrees(area.above),
                 experiment.published_above,
                 100.0 * area.share,
                 f"{outcome.false_alarms} of {int(outcome.acceptable.sum())}",
@@ -66,13 +66,13 @@ def parts_table(outcomes: Sequence[Outcome], unreserved: Sequence[Outcome]) -> T
     rows: list[tuple[Cell, ...]] = []
     for outcome in outcomes:
         parts = (outcome.by_impacts, outcome.by_behaviour)
-        cells: list[Cell] = [_degrees(width) for area in parts for width in (area.below, area.above)]
+        cells: list[Cell] = [degrees(width) for area in parts for width in (area.below, area.above)]
         other = bare.get(outcome.experiment.figure)
         if other is None:
             cells += [None, None, None]
         else:
             alarms = f"{other.false_alarms} of {int(other.acceptable.sum())}"
-            cells += [_degrees(other.area.below), _degrees(other.area.above), alarms]
+            cells += [degrees(other.area.below), degrees(other.area.above), alarms]
         rows.append((outcome.experiment.figure, *cells))
     return Table(
         name="parts",
@@ -193,5 +193,6 @@ def completion_table(errors: Sequence[CompletionErrors]) -> Table:
     )
 
 
-def _degrees(width: float) -> str:
+def degrees(width: float) -> str:
+    """Return a side of the gray area [deg] as it is shown."""
     return f"{width:g}" if math.isfinite(width) else "does not end"

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impact_control.detection import step_response
+from impact_control.studies.computing import Trial
 from impact_control.studies.detection.arms import ARMS, CONTACTS, SPEEDS
 from impact_control.studies.detection.ideal import Ideal, IdealCase, measure_ideal
 from impact_control.studies.detection.methods import ISOLATION_GAIN, METHODS
@@ -27,7 +28,7 @@ from impact_control.studies.detection.trials import (
     measure_sequences,
 )
 from impact_control.studies.study import Progress
-from impact_control.studies.trials import Trial, run_trials
+from impact_control.studies.trials import run_trials
 
 FRICTIONS = (False, True)
 """Joint friction, which no observer here knows of."""
@@ -147,18 +148,18 @@ def bounds_of(moving: list[Trial], resting: list[Trial]) -> Bounds:
 
 
 class Plan:
-    """Runs the trials of one seed; see `run_trials` for directory and workers."""
+    """Runs the trials of one seed; see `run_trials` for the directory."""
 
-    def __init__(self, extent: Extent, seed: int, directory: Path | None, workers: int | None = None) -> None:
+    def __init__(self, extent: Extent, seed: int, directory: Path | None) -> None:
         self.extent = extent
         self._seed = seed
-        self._directory, self._workers = directory, workers
+        self._directory = directory
 
     def calibrate(self, progress: Progress) -> tuple[Bounds, ...]:
         """Return the bounds at scale 1 of each arm: the largest scores of contact-free motions of their own."""
         moving = self._free_cases(CALIBRATION, self.extent.calibration_segments)
         cases = [*moving, *(replace(case, at_rest=True) for case in self._free_cases(CALIBRATION, 1))]
-        results = run_trials(measure_scores, cases, self._directory, self._workers, progress)
+        results = run_trials(measure_scores, cases, self._directory, progress)
 
         def of(arm: int, at_rest: bool) -> list[Trial]:
             pairs = zip(results, cases, strict=True)
@@ -180,7 +181,7 @@ class Plan:
         def second(done: float, text: str) -> None:
             progress(0.5 + 0.5 * done, f"impacts, {text}")
 
-        counted = run_trials(count_alarms, free, self._directory, self._workers, first)
+        counted = run_trials(count_alarms, free, self._directory, first)
         alarms = np.zeros((len(ARMS), len(FRICTIONS), *counted[0]["alarms"].shape), dtype=int)
         for case, result in zip(free, counted, strict=True):
             alarms[case.arm, int(case.joint_friction)] += result["alarms"]
@@ -188,7 +189,7 @@ class Plan:
             ImpactCase(arm, contact, speed, friction, repetitions, self._start(which, 1000, i), bounds[arm])
             for i, (arm, contact, speed, friction) in enumerate(self._places())
         ]
-        measured = run_trials(measure_impacts, impacts, self._directory, self._workers, second)
+        measured = run_trials(measure_impacts, impacts, self._directory, second)
         shape = (len(ARMS), len(extent.contacts), len(extent.speeds), len(FRICTIONS))
 
         def stacked(name: str) -> NDArray[Any]:
@@ -205,7 +206,7 @@ class Plan:
             SequenceCase(speed, self.extent.sequences, self._start(REPORT, 5000, i), bounds, scales)
             for i, speed in enumerate(self.extent.sequence_speeds)
         ]
-        results = run_trials(measure_sequences, cases, self._directory, self._workers, progress)
+        results = run_trials(measure_sequences, cases, self._directory, progress)
         return Sequences(
             impacts=sum(int(r["impacts"]) for r in results),
             later=sum(int(r["later"]) for r in results),
@@ -222,7 +223,7 @@ class Plan:
             if place[2] == slowest
             for r in range(self.extent.ideal_repetitions)
         ]
-        results = run_trials(measure_ideal, cases, self._directory, self._workers, progress)
+        results = run_trials(measure_ideal, cases, self._directory, progress)
         shape = (len(ARMS), len(self.extent.contacts), -1)
         measures = {
             name: np.array([r[name] for r in results]).reshape(*shape, *results[0][name].shape)

@@ -24,7 +24,7 @@ from impact_control.studies.detection.motion import PERIOD
 from impact_control.studies.detection.plan import FRICTIONS, Extent, Outcomes, Sequences
 from impact_control.studies.detection.targets import SLOW_DELAY, Target
 from impact_control.studies.detection.trials import INERTIAS, NOISES, SCALES
-from impact_control.studies.study import Cell, Column, Mark, Table, columns
+from impact_control.studies.study import Cell, Column, Comparison, Mark, Table, columns
 
 
 def targets_table(targets: tuple[Target, ...]) -> Table:
@@ -36,6 +36,11 @@ def targets_table(targets: tuple[Target, ...]) -> Table:
         rows=tuple((t.text, t.unit, t.limit, t.measured) for t in targets),
         marks={(i, 3): Mark.of(t.met) for i, t in enumerate(targets)},
     )
+
+
+def comparisons(targets: tuple[Target, ...]) -> tuple[Comparison, ...]:
+    """Each target, which is ours, in the place of what is published."""
+    return tuple(Comparison("target of our own", t.text, t.limit, t.measured, t.unit, Mark.of(t.met)) for t in targets)
 
 
 def methods_table(outcomes: Outcomes, extent: Extent, choice: Choice) -> Table:

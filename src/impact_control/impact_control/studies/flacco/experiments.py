@@ -162,12 +162,16 @@ def pushes(contacts: tuple[Contact, ...]) -> Load:
     return load
 
 
-def gap_experiment(arm: HangingArm, duration: float, random: np.random.Generator) -> tuple[Recording, GapMeasurement]:
-    """Measure the gaps: motors stand still, links are moved by hand."""
+def record_gaps(arm: HangingArm, duration: float, random: np.random.Generator) -> Recording:
+    """Record for the gaps: motors stand still, links are moved by hand."""
     arm.update(POSTURE, np.zeros_like(POSTURE))
-    recording = arm.run(standing, hand(arm.gravity, random), duration, random)
+    return arm.run(standing, hand(arm.gravity, random), duration, random)
+
+
+def gap_of(recording: Recording) -> GapMeasurement:
+    """Measure the gaps in such a recording."""
     settled = recording.time >= SETTLING
-    return recording, measure_gap(recording.position[settled], recording.motor_position[settled])
+    return measure_gap(recording.position[settled], recording.motor_position[settled])
 
 
 def identify(recording: Recording, gap: GapMeasurement, drive: Drive) -> tuple[BacklashFit, Matrix]:

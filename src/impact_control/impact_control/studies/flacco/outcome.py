@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from impact_control.identification.backlash import BacklashFit, GapMeasurement
 from impact_control.studies.flacco.arm import JOINTS, HangingArm, Recording
@@ -27,13 +30,15 @@ from impact_control.studies.flacco.experiments import (
     excitation,
     figure_8_motion,
     figure_9_motion,
-    gap_experiment,
+    gap_of,
     identify,
     no_load,
     pushes,
+    record_gaps,
     standing,
 )
 from impact_control.studies.study import Progress
+from impact_control.studies.trials import from_arrays, run_trials, trials_directory
 from impact_control.types import Matrix, Vector
 
 
@@ -105,26 +110,67 @@ class Outcome:
             return np.where(true > 0.0, self.fit.model.coefficients / true - 1.0, np.nan)
 
 
-def compute(seed: int, durations: Durations, progress: Progress) -> Outcome:
-    """Run the experiments one after another."""
-    randoms = [np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(6)]
-    arm = HangingArm()
-    progress(0.0, "gaps")
-    gap_recording, gap = gap_experiment(arm, durations.gap, randoms[0])
-    progress(0.1, "motion for the identification")
-    moved = arm.run(excitation(randoms[1]), no_load, durations.identification, randoms[1])
-    progress(0.45, "identification")
-    fit, residual = identify(moved, gap, Drive.SPRING)
-    progress(0.55, "motions without contact")
-    rest = arm.run(standing, no_load, durations.rest, randoms[2])
-    validation = arm.run(excitation(randoms[3]), no_load, durations.validation, randoms[3])
-    first = arm.run(figure_8_motion(), no_load, durations.figure_8, randoms[4])
-    progress(0.75, "contacts")
+@dataclass(frozen=True)
+class RecordingCase:
+    """A recording by what it is for; its random numbers are those of the seed and of what it is for."""
+
+    name: str
+    durations: Durations
+    seed: int
+
+
+GAPS, IDENTIFICATION, REST, VALIDATION, FIGURE_8, CONTACTS = RECORDINGS = (
+    "gaps",
+    "identification",
+    "rest",
+    "validation",
+    "figure 8",
+    "contacts",
+)
+"""What recordings are for."""
+
+
+def record(case: RecordingCase) -> Mapping[str, NDArray[Any]]:
+    """Simulate a recording and return its arrays by name."""
+    arm, durations, random = HangingArm(), case.durations, _random(case)
+    if case.name == GAPS:
+        return vars(record_gaps(arm, durations.gap, random))
+    if case.name == CONTACTS:
+        half = durations.half
+        load = pushes(_contacts(durations, random))
+        return vars(arm.run(figure_9_motion(half), load, 2.0 * half + AFTER, random))
+    if case.name == FIGURE_8:
+        return vars(arm.run(figure_8_motion(), no_load, durations.figure_8, random))
+    if case.name == REST:
+        return vars(arm.run(standing, no_load, durations.rest, random))
+    duration = durations.identification if case.name == IDENTIFICATION else durations.validation
+    return vars(arm.run(excitation(random), no_load, duration, random))
+
+
+def _random(case: RecordingCase) -> np.random.Generator:
+    children = np.random.SeedSequence(case.seed).spawn(len(RECORDINGS))
+    return np.random.default_rng(children[RECORDINGS.index(case.name)])
+
+
+def _contacts(durations: Durations, random: np.random.Generator) -> tuple[Contact, ...]:
+    """Return the contacts at rest and in motion."""
     half = durations.half
-    at_rest = contacts(0.5, half - 0.5, durations.contacts, randoms[5])
-    pushed = (*at_rest, *contacts(half, half, durations.contacts, randoms[5]))
-    touched = arm.run(figure_9_motion(half), pushes(pushed), 2.0 * half + AFTER, randoms[5])
-    progress(0.85, "residuals")
+    at_rest = contacts(0.5, half - 0.5, durations.contacts, random)
+    return (*at_rest, *contacts(half, half, durations.contacts, random))
+
+
+def compute(seed: int, durations: Durations, progress: Progress) -> Outcome:
+    """Record all experiments and evaluate them."""
+    cases = [RecordingCase(name, durations, seed) for name in RECORDINGS]
+    recorded = run_trials(
+        record, cases, trials_directory("flacco_backlash"), lambda done, text: progress(0.6 * done, text)
+    )
+    gap_recording, moved, rest, validation, first, touched = (from_arrays(Recording, arrays) for arrays in recorded)
+    pushed = _contacts(durations, _random(cases[RECORDINGS.index(CONTACTS)]))
+    gap = gap_of(gap_recording)
+    progress(0.6, "identification")
+    fit, residual = identify(moved, gap, Drive.SPRING)
+    progress(0.75, "residuals")
 
     def run(recording: Recording) -> Run:
         return Run(

@@ -10,10 +10,13 @@ import numpy as np
 from impact_control.observation import BacklashModel
 from impact_control.studies.flacco.arm import JOINTS
 from impact_control.studies.flacco.outcome import Outcome
-from impact_control.studies.study import Cell, Column, Mark, Table, columns
+from impact_control.studies.study import Cell, Column, Comparison, Mark, Table, columns
 
 TOLERANCE = 0.05
 """Of the identified coefficients; a target of ours."""
+
+_PLACES = ("target of our own", *("Fig. 8",) * 3, *("Fig. 11",) * 3)
+"""Where the source shows what each target is about."""
 
 _UNITS = ("Nm/rad", "Nm s/rad", "Nm s/rad", "Nm", "Nm s/rad", "Nm", "Nm s/rad", "Nm")
 
@@ -58,6 +61,27 @@ def targets_table(outcome: Outcome) -> Table:
         tuple(rows),
         {(i, 2): Mark.of(one) for i, one in enumerate(good)},
     )
+
+
+def comparisons(outcome: Outcome) -> tuple[Comparison, ...]:
+    """What the source shows in its Figs 8 and 11 and the targets, then the gaps."""
+    targets = targets_table(outcome)
+    said = [
+        Comparison(where, str(what), str(target), str(measured), mark=targets.mark(i, 2))
+        for i, (where, (what, target, measured)) in enumerate(zip(_PLACES, targets.rows, strict=True))
+    ]
+    gaps = [
+        Comparison(
+            "III-B, Fig. 5",
+            f"half-width of the gap of joint {j + 1}, Romeo's, which is simulated",
+            1e3 * float(JOINTS.gap[j]),
+            1e3 * float(outcome.fit.model.gap[j]),
+            "mrad",
+            Mark.of(abs(float(outcome.fit.model.gap[j] / JOINTS.gap[j]) - 1.0) <= TOLERANCE),
+        )
+        for j in np.flatnonzero(JOINTS.gap)
+    ]
+    return (*said, *gaps)
 
 
 def gaps_table(outcome: Outcome) -> Table:

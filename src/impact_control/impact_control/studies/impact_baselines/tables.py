@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from impact_control.studies.impact_baselines.outcome import AROUND, LEAST_CUT, MEASURES, Outcome
-from impact_control.studies.study import Cell, Column, Mark, Table
+from impact_control.studies.study import Cell, Column, Comparison, Mark, Table
 from impact_control.types import Vector
 
 
@@ -32,6 +32,24 @@ def _table(
         for method in outcome.trials
     )
     return Table(name, title, head, rows, note=note)
+
+
+def comparisons(outcome: Outcome) -> tuple[Comparison, ...]:
+    """Return the targets, which are ours: no source compares these methods."""
+    cut, broken = outcome.cut(), outcome.broken()
+    return (
+        Comparison(
+            "target of our own",
+            "cut of the median peak feedback torque against plain tracking, at least",
+            LEAST_CUT,
+            cut,
+            "%",
+            Mark.of(cut >= LEAST_CUT),
+        ),
+        Comparison(
+            "target of our own", "trials in which a limit was broken", 0.0, float(broken), mark=Mark.of(broken == 0)
+        ),
+    )
 
 
 def target_table(outcome: Outcome) -> Table:

@@ -48,7 +48,7 @@ def run_experiments(study: str, scales: tuple[float, ...], progress: Progress) -
     trials = [
         TrialCase(case, scale, 0, None, scene_content(case), CHANGES[name]) for name, case in pairs for scale in scales
     ]
-    results = evaluate(trials, study, None, progress)
+    results = evaluate(trials, study, progress)
     found: dict[str, dict[SceneCase, CaseResult]] = {name: {} for name in CHANGES}
     for (name, case), result in zip(pairs, results, strict=True):
         found[name][case] = result

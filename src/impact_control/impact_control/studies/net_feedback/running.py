@@ -12,12 +12,12 @@ from impact_control.studies.study import Progress
 from impact_control.studies.trials import from_arrays, run_trials, trials_directory
 
 
-def evaluate(trials: Sequence[TrialCase], study: str, workers: int | None, progress: Progress) -> list[CaseResult]:
+def evaluate(trials: Sequence[TrialCase], study: str, progress: Progress) -> list[CaseResult]:
     """Run trials and return a result for each case and change, in the order of their first trials."""
     predictions = list(dict.fromkeys(_prediction(trial) for trial in trials))
     directory = trials_directory(study)
-    found = run_trials(run_trial, trials, directory, workers, progress)
-    impacts = run_trials(run_prediction, predictions, directory, workers, lambda *_: None)
+    found = run_trials(run_trial, trials, directory, progress)
+    impacts = run_trials(run_prediction, predictions, directory, lambda *_: None)
     signals = [from_arrays(TrialSignals, arrays) for arrays in found]
     return [
         CaseResult(

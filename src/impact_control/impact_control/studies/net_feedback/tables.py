@@ -12,7 +12,7 @@ from impact_control.studies.study import Cell, Column, Mark, Table, columns
 
 OBJECT_NAMES = {"parcel": "Parcel", "catfood": "Cat food", "juice": "Juice"}
 SCENE_NAMES = {PUSH: "hit-and-push", GRAB: "grabbing"}
-_PRINTED_TABLE = {PUSH: "II", GRAB: "III"}
+PRINTED_TABLE = {PUSH: "II", GRAB: "III"}
 _MODELS = ("nominal\nprediction", "prediction\nwith B_rho", "prediction\nwith B = 0")
 
 
@@ -44,8 +44,8 @@ def errors_table(outcome: Outcome, scene: str) -> Table:
     rows += [(name, None, None, None, None, *_beside(own, printed)) for name, own, printed in averages]
     good = Mark.GOOD if outcome.meets(scene) else Mark.BAD
     return Table(
-        name=f"table_{_PRINTED_TABLE[scene].lower()}",
-        title=f"Table {_PRINTED_TABLE[scene]}, {SCENE_NAMES[scene]}: errors of predicted post-impact velocities",
+        name=f"table_{PRINTED_TABLE[scene].lower()}",
+        title=f"Table {PRINTED_TABLE[scene]}, {SCENE_NAMES[scene]}: errors of predicted post-impact velocities",
         columns=(
             Column("case"),
             Column("before", "m/s", 3),

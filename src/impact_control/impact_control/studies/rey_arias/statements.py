@@ -9,7 +9,7 @@ from impact_control.studies.rey_arias.outcome import PUBLISHED, Outcome
 from impact_control.studies.study import Finding, Mark
 from impact_control.types import Matrix
 
-_FIFTH, _SIXTH = 4, 5
+_FIFTH, SIXTH = 4, 5
 
 TOLERANCE = 0.1
 """Relative difference within which the source's force gauge confirmed its coefficient, section IV-B."""
@@ -18,10 +18,10 @@ TOLERANCE = 0.1
 def verdict(outcome: Outcome) -> tuple[bool, str]:
     """Return whether the two claims of the source hold and its coefficient comes back, and the sentence."""
     ours = outcome.errors
-    reduced, motors = ours.reduced_motors[:, _SIXTH].mean(), ours.motors[:, _SIXTH].mean()
+    reduced, motors = ours.reduced_motors[:, SIXTH].mean(), ours.motors[:, SIXTH].mean()
     with_friction, without = ours.reduced_motors.mean(), ours.without_friction.mean()
     coefficient = outcome.evaluations[published.FRICTION_TYPE - 1].friction.coefficient
-    holds = bool(reduced < motors and with_friction < without and _comes_back(coefficient))
+    holds = bool(reduced < motors and with_friction < without and comes_back(coefficient))
     parts = (
         f"B_theta {'is better' if reduced < motors else 'is not better'} than B_rho in joint 6 "
         f"({reduced:.2f} against {motors:.2f} deg/s)",
@@ -30,6 +30,11 @@ def verdict(outcome: Outcome) -> tuple[bool, str]:
         f"the friction coefficient of type {published.FRICTION_TYPE} comes back as {coefficient:.2f}",
     )
     return holds, f"{'As published' if holds else 'Not as published'}: {', '.join(parts[:2])}, and {parts[2]}."
+
+
+def comes_back(coefficient: float) -> bool:
+    """Whether a friction coefficient is that of the source, within what its force gauge confirmed."""
+    return abs(coefficient - published.FRICTION_COEFFICIENT) <= TOLERANCE * published.FRICTION_COEFFICIENT
 
 
 def findings(outcome: Outcome) -> tuple[Finding, ...]:
@@ -52,12 +57,12 @@ def findings(outcome: Outcome) -> tuple[Finding, ...]:
 
 def _sixth_joint(outcome: Outcome) -> Finding:
     ours, theirs = outcome.errors, PUBLISHED
-    reduced, motors = ours.reduced_motors[:, _SIXTH], ours.motors[:, _SIXTH]
+    reduced, motors = ours.reduced_motors[:, SIXTH], ours.motors[:, SIXTH]
     text = (
         f"Joint 6: the mean error is {reduced.mean():.2f} deg/s with B_theta and {motors.mean():.2f} with B_rho; "
-        f"published {theirs.reduced_motors[:, _SIXTH].mean():.2f} and {theirs.motors[:, _SIXTH].mean():.2f}. "
+        f"published {theirs.reduced_motors[:, SIXTH].mean():.2f} and {theirs.motors[:, SIXTH].mean():.2f}. "
         f"B_theta is better in {np.count_nonzero(reduced < motors)} of {reduced.size} types, published in "
-        f"{np.count_nonzero(theirs.reduced_motors[:, _SIXTH] < theirs.motors[:, _SIXTH])}."
+        f"{np.count_nonzero(theirs.reduced_motors[:, SIXTH] < theirs.motors[:, SIXTH])}."
     )
     return Finding(text, _mark(bool(reduced.mean() < motors.mean())))
 
@@ -115,7 +120,7 @@ def _coefficient(outcome: Outcome) -> Finding:
         f"From type {published.FRICTION_TYPE} and B_theta the friction coefficient comes back as {coefficient:.3f}. "
         f"The simulated plate has {published.FRICTION_COEFFICIENT:g}, which is what the source identified."
     )
-    return Finding(text, _mark(_comes_back(coefficient)))
+    return Finding(text, _mark(comes_back(coefficient)))
 
 
 def _coefficient_motors(outcome: Outcome) -> Finding:
@@ -132,16 +137,14 @@ def _coefficient_motors(outcome: Outcome) -> Finding:
 def _coefficients(outcome: Outcome) -> Finding:
     types = range(1, len(outcome.evaluations) + 1)
     found = {i: one.friction.coefficient for i, one in zip(types, outcome.evaluations, strict=True)}
-    near = [i for i, value in found.items() if _comes_back(value)]
+    near = [i for i, value in found.items() if comes_back(value)]
     others = [
         (i, one.slip_left)
         for i, one in zip(types, outcome.evaluations, strict=True)
-        if not _comes_back(one.friction_restitution.coefficient)
+        if not comes_back(one.friction_restitution.coefficient)
     ]
     restituted = [
-        i
-        for i, one in zip(types, outcome.evaluations, strict=True)
-        if _comes_back(one.friction_restitution.coefficient)
+        i for i, one in zip(types, outcome.evaluations, strict=True) if comes_back(one.friction_restitution.coefficient)
     ]
     text = (
         f"Over all types it is {min(found.values()):.2f} to {max(found.values()):.2f}, within 10 % of 0.3 in types "
@@ -153,7 +156,7 @@ def _coefficients(outcome: Outcome) -> Finding:
 
 def _restitution(outcome: Outcome) -> Finding:
     restitution = np.array([one.restitution for one in outcome.evaluations])
-    before, after = outcome.errors.reduced_motors[:, _SIXTH], outcome.error_restitution[:, _SIXTH]
+    before, after = outcome.errors.reduced_motors[:, SIXTH], outcome.error_restitution[:, SIXTH]
     text = (
         "The law of the contact is inelastic, but joints and torque loop are not: with the gross velocity the contact "
         f"point leaves the plate at {restitution.min():.2f} to {restitution.max():.2f} of the speed of its approach "
@@ -183,10 +186,6 @@ def _noise(outcome: Outcome) -> Finding:
         "published: much of the error of the joints that err least is noise."
     )
     return Finding(text)
-
-
-def _comes_back(coefficient: float) -> bool:
-    return abs(coefficient - published.FRICTION_COEFFICIENT) <= TOLERANCE * published.FRICTION_COEFFICIENT
 
 
 def _left(others: list[tuple[int, float]]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from impact_control.studies.study import Cell, Mark, Table, columns
+from impact_control.studies.study import Cell, Comparison, Mark, Table, columns
 from impact_control.studies.three_plants.course import DETECTION_DELAY, SPEED
 from impact_control.studies.three_plants.measures import (
     RINGING,
@@ -157,6 +157,15 @@ def claims_table(by_gain: Mapping[float, tuple[Claim, ...]]) -> Table:
         tuple(rows),
         marks,
         "The figures themselves are not in the text of the source; only what the text says of them is compared.",
+    )
+
+
+def comparisons(by_gain: Mapping[float, tuple[Claim, ...]]) -> tuple[Comparison, ...]:
+    """Return the claims with each gain [1/s^2]."""
+    return tuple(
+        Comparison(claim.source, f"gain {gain:g} 1/s^2", claim.published, claim.ours, mark=Mark.of(claim.agrees))
+        for gain, said in by_gain.items()
+        for claim in said
     )
 
 

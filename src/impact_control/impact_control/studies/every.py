@@ -1,0 +1,144 @@
+"""All studies in a row, and one page of what they say: the published figures beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from impact_control import __version__
+from impact_control.errors import InterruptedByUserError
+from impact_control.studies.computing import Place
+from impact_control.studies.results import VERDICTS
+from impact_control.studies.runner import StudyRun, output_directory, run_study
+from impact_control.studies.study import Cell, Column, Comparison, Mark, Progress, Study, Table, columns
+
+ALL = "all"
+"""Name of their directory, and of all of them on the command line."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A study that ended with an error, and what it was."""
+
+    study: Study
+    reason: str
+
+
+Ended = StudyRun | Failure
+
+
+def run_all(
+    studies: Sequence[Study],
+    output: Path,
+    *,
+    seed: int,
+    quick: bool,
+    place: Place,
+    progress: Progress,
+    tell: Callable[[Ended], None],
+) -> list[Ended]:
+    """Run studies one after another, see `run_study`, and return how each ended.
+
+    The page `output`/all/report.html is written anew after each of them. One that fails does not end the others.
+    progress: of all, by the minutes that each of them takes. tell: called with each as it ends. Raises
+    InvalidInputError for a directory that cannot be, InterruptedByUserError when it is interrupted (Ctrl-C).
+    """
+    directory = output_directory(output, ALL)
+    whole = sum(study.minutes for study in studies)
+    ended: list[Ended] = []
+    before = 0.0
+    for study in studies:
+        start, share = before / whole, study.minutes / whole
+        before += study.minutes
+        ended.append(_run(study, output, seed, quick, place, _part(progress, study.name, start, share)))
+        write_overview(directory, ended, seed=seed, quick=quick, asked=len(studies))
+        tell(ended[-1])
+    return ended
+
+
+def holds(ended: Ended) -> bool:
+    """Whether a study ran and what its source claims holds."""
+    return isinstance(ended, StudyRun) and ended.result.holds
+
+
+def write_overview(directory: Path, ended: Sequence[Ended], *, seed: int, quick: bool, asked: int) -> None:
+    """Write report.html with the table of all comparisons, and the reports of the studies below it."""
+    # Late, so that listing the studies does not load the drawing library.
+    from impact_control.studies.report import REPORT_FILE, table_section, write_page
+
+    runs = [one for one in ended if isinstance(one, StudyRun)]
+    held = sum(map(holds, ended))
+    extent = ", quick version" if quick else ""
+    left = f" {asked - len(ended)} are still to be run." if len(ended) < asked else ""
+    articles = [f'<article id="{run.study.name}">\n{run.body}\n</article>' for run in runs]
+    links = ", ".join(f'<a href="#{run.study.name}">{escape(run.study.name)}</a>' for run in runs)
+    title = "Results of the source documents, computed again"
+    parts = [
+        f"<h1>{title}</h1>",
+        f'<p class="origin">Computed by version {__version__} with seed {seed}{extent}.</p>',
+        f'<p class="verdict {"good" if held == asked else "bad"}">{held} of {asked} studies hold.{left}</p>',
+        table_section(_studies_table(ended)),
+        table_section(_comparisons_table(runs)),
+        f"<p>Reports of the studies: {links}</p>",
+        *articles,
+    ]
+    write_page(directory / REPORT_FILE, title, "\n".join(parts))
+
+
+def _run(study: Study, output: Path, seed: int, quick: bool, place: Place, progress: Progress) -> Ended:
+    try:
+        return run_study(study, output, seed=seed, quick=quick, progress=progress, place=place)
+    except InterruptedByUserError:
+        raise
+    except Exception as error:
+        return Failure(study, f"{type(error).__name__}: {error}")
+
+
+def _part(progress: Progress, name: str, start: float, share: float) -> Progress:
+    return lambda done, text: progress(start + share * done, f"{name}: {text}")
+
+
+def _studies_table(ended: Sequence[Ended]) -> Table:
+    """Return what became of each study, and what it took."""
+    rows: list[tuple[Cell, ...]] = []
+    for one in ended:
+        verdict = one.result.verdict if isinstance(one, StudyRun) else one.reason
+        times = (one.seconds / 60.0, one.trial_seconds / 60.0) if isinstance(one, StudyRun) else (None, None)
+        word = "failed" if isinstance(one, Failure) else VERDICTS[Mark.of(holds(one))]
+        rows.append((one.study.name, one.study.source, verdict, word, *times))
+    return Table(
+        "studies",
+        "Studies",
+        (
+            *columns(("study", "source", "answer", "verdict")),
+            *columns(("time", "processor time\nof the trials"), "min", 1),
+        ),
+        tuple(rows),
+        {(i, 3): Mark.of(holds(one)) for i, one in enumerate(ended)},
+        "Time: of this run, by the clock. Processor time: with trials that an earlier run had done.",
+    )
+
+
+def _comparisons_table(runs: Sequence[StudyRun]) -> Table:
+    """Return the published figures beside ours, of all studies."""
+    pairs = [(run, one) for run in runs for one in run.result.comparisons]
+    return Table(
+        "comparisons",
+        "What is published, and what came out",
+        columns(("study", "where", "what", "published", "own", "difference", "verdict")),
+        tuple((run.study.name, *_row(one)) for run, one in pairs),
+        {(i, 6): one.mark for i, (_, one) in enumerate(pairs)},
+        "Difference: own less published. No verdict where the source does not say how close ours has to be.",
+    )
+
+
+def _row(one: Comparison) -> tuple[Cell, ...]:
+    texts = (_text(value, one.unit) for value in (one.published, one.own, one.difference))
+    return (one.where, one.what, *texts, VERDICTS[one.mark])
+
+
+def _text(value: str | float | None, unit: str) -> str:
+    shown = Column("").text(value)
+    return shown if value is None or isinstance(value, str) or not unit else f"{shown} {unit}"
