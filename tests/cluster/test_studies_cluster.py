@@ -1,0 +1,93 @@
+"""Trials on a cluster of Dask on this machine: the same to the last bit, also when a worker is killed in between."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+
+from impact_control.errors import InvalidInputError
+from impact_control.studies.computing import InThisProcess, computing_at, open_place
+from impact_control.studies.trials import run_trials
+
+distributed = pytest.importorskip("distributed", reason="make cluster installs Dask")
+
+CASES = 24
+
+
+def work(case):
+    if case < 0:
+        raise ValueError("below zero")
+    time.sleep(0.02)
+    random = np.random.default_rng(case)
+    matrix = random.normal(size=(7, 7))
+    return {"solution": np.linalg.solve(matrix, random.normal(size=7)), "process": os.getpid()}
+
+
+def silent(_done, _text):
+    pass
+
+
+@pytest.fixture(scope="module")
+def local():
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def dask(local):
+    with open_place(1, local.scheduler_address) as place:
+        yield place
+
+
+def test_a_killed_worker_loses_nothing_and_changes_nothing(local, dask, tmp_path):
+    with computing_at(InThisProcess()):
+        here = run_trials(work, range(CASES), None, silent)
+    with distributed.Client(local, set_as_default=False) as client:
+        before = set(client.run(os.getpid).values())
+    killed = min(before)
+
+    def kill_one(_done, text):
+        if text.startswith(f"trial {CASES // 3} "):
+            os.kill(killed, signal.SIGKILL)
+
+    with computing_at(dask):
+        there = run_trials(work, range(CASES), tmp_path, kill_one)
+    processes = {int(one["process"]) for one in there}
+    assert before <= processes and os.getpid() not in processes
+    for one, other in zip(here, there, strict=True):
+        assert one["solution"].tobytes() == other["solution"].tobytes()
+    found = []
+    with computing_at(InThisProcess()):
+        run_trials(work, range(CASES), tmp_path, lambda *step: found.append(step))
+    assert found == [(1.0, f"{CASES} of {CASES} trials found")]
+
+
+def test_a_cluster_of_its_own_is_started_and_ended():
+    with open_place(1, "local:1") as place, computing_at(place):
+        (result,) = run_trials(work, [1], None, silent)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(result["process"]), 0)
+
+
+def test_an_error_comes_back_with_its_case_and_the_cluster_goes_on(dask):
+    with computing_at(dask):
+        with pytest.raises(ValueError, match="below zero") as caught:
+            run_trials(work, [1, -7], None, silent)
+        assert caught.value.__notes__ == ["in the trial -7"]
+        assert len(run_trials(work, [5], None, silent)) == 1
+
+
+def test_workers_of_another_source_are_refused(dask, monkeypatch):
+    monkeypatch.setattr("impact_control.studies.cluster.source_digest", lambda: "another")
+    with computing_at(dask), pytest.raises(InvalidInputError, match="version of a worker"):
+        run_trials(work, [1], None, silent)
+
+
+@pytest.mark.parametrize("address", ["local:", "local:0", "local:two", "nowhere://here:1"])
+def test_an_address_without_a_scheduler_is_refused(address):
+    with pytest.raises(InvalidInputError, match="local:N"), open_place(1, address):
+        pass
