@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from impact_control.robots import Dynamics, load_robot
-from impact_control.studies import find_study, trials
+from impact_control.studies import find_study
 from impact_control.studies.classification import evaluation, judging, sweep
 from impact_control.studies.classification.completion import completion_errors
 from impact_control.studies.classification.plan import measured_pose, plan_impact, tabulate
@@ -134,7 +134,6 @@ def degrees(cell):
 
 def test_the_study_runs_from_trials_to_verdict(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(trials, "_cores", lambda: 1)
     monkeypatch.setattr(sweep, "QUICK_TUNED", TINY)
     monkeypatch.setattr(sweep, "QUICK_REPORTED", TINY)
     steps = []

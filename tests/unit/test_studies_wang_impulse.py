@@ -295,6 +295,6 @@ def test_the_study_runs_from_one_case_of_each_mode_to_its_report(monkeypatch, tm
     assert progress == sorted(progress)
     assert progress[-1] == 1.0
     assert [len(table.rows) for table in result.tables] == [4, 2, 6, 5, 6, 4, 2]
-    assert sorted(path.stem for path in report.parent.glob("*.png")) == ["forces", "impulses", "walls"]
+    assert sorted(path.stem for path in report.parent.glob("*.png")) == ["fits", "forces", "impulses", "walls"]
     assert all(math.isfinite(cell) for row in result.tables[1].rows for cell in row if isinstance(cell, float))
     assert "M + B_theta" in result.verdict

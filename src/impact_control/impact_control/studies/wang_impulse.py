@@ -15,8 +15,15 @@ from impact_control.robots import RobotDescription, load_robot
 from impact_control.studies.study import Mark, Progress, Study, StudyFigure, StudyResult
 from impact_control.studies.trials import from_arrays, run_trials, trials_directory
 from impact_control.studies.wang import published
-from impact_control.studies.wang.comparisons import comparisons
-from impact_control.studies.wang.evaluation import Limit, evaluate_case, evaluate_limit, ratio_table
+from impact_control.studies.wang.comparisons import comparisons, fit_comparisons
+from impact_control.studies.wang.evaluation import (
+    FittedImpact,
+    Limit,
+    evaluate_case,
+    evaluate_limit,
+    fitted_impacts,
+    ratio_table,
+)
 from impact_control.studies.wang.impacts import GivenMass, Impact, fit_given_mass, observation, run_impact
 from impact_control.studies.wang.measurement import FittedStop
 from impact_control.studies.wang.options import CONFIGURATIONS, Approach, InertiaOption, prepare_approach
@@ -60,7 +67,9 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
     outcome = _simulate(robot, speeds, seed, quick, progress)
     names = [configuration.name for configuration in CONFIGURATIONS]
     said = findings(outcome)
-    velocities = ratio_table(robot, outcome.of(ControlMode.VELOCITY_DRIVE))
+    driven = outcome.of(ControlMode.VELOCITY_DRIVE)
+    fitted = fitted_impacts([case for case in driven if case.approach.configuration is CONFIGURATIONS[0]])
+    velocities = ratio_table(robot, driven)
     return StudyResult(
         tables=(
             summary_table(outcome.cases),
@@ -71,12 +80,12 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
             restitution_table(outcome.materials),
             given_mass_table(outcome.given),
         ),
-        figures=_figures(outcome),
+        figures=_figures(outcome, fitted),
         findings=said,
         verdict=verdict(outcome),
         holds=all(finding.mark is not Mark.BAD for finding in said),
         assumptions=ASSUMPTIONS,
-        comparisons=comparisons(outcome, velocities, speeds, names),
+        comparisons=(*comparisons(outcome, velocities, speeds, names), *fit_comparisons(fitted)),
     )
 
 
@@ -147,7 +156,7 @@ def _limit(
     return Impact(approach.configuration, mode, TYPICAL_SPEED, stiffness, restitution)
 
 
-def _figures(outcome: Outcome) -> tuple[StudyFigure, ...]:
+def _figures(outcome: Outcome, fitted: Sequence[FittedImpact]) -> tuple[StudyFigure, ...]:
     def impulses() -> Figure:
         from impact_control.studies.wang.figures import draw_impulses
 
@@ -157,6 +166,11 @@ def _figures(outcome: Outcome) -> tuple[StudyFigure, ...]:
         from impact_control.studies.wang.figures import draw_forces
 
         return draw_forces(outcome.forces)
+
+    def fits() -> Figure:
+        from impact_control.studies.wang.figures import draw_fits
+
+        return draw_fits(fitted)
 
     def walls() -> Figure:
         from impact_control.studies.wang.figures import draw_walls
@@ -178,6 +192,13 @@ def _figures(outcome: Outcome) -> tuple[StudyFigure, ...]:
             forces,
         ),
         StudyFigure(
+            "fits",
+            "Forces at all speeds with the fitted law, and its energies (Figs 6, 7 and 8)",
+            "Stiff velocity control, first configuration, one of ten noisy impacts at each speed, of which the first "
+            "push is fitted. Below: where the kinetic energy of the fitted mass goes, (28).",
+            fits,
+        ),
+        StudyFigure(
             "walls",
             "The wall decides",
             "Impulse over speed for walls of other stiffness, which is the time that an impact takes. An inertia would "
@@ -190,7 +211,7 @@ def _figures(outcome: Outcome) -> tuple[StudyFigure, ...]:
 STUDY = Study(
     name="wang_impulse",
     title="Which inertia predicts the impulse of an arm, under which control",
-    source="Wang 2022, sections VI and VII, Fig. 9 and Table I",
+    source="Wang 2022, sections VI and VII, Figs 6 to 9 and Table I",
     shows=(
         "The simulated Panda hits a wall in three configurations at five speeds, under torque control and under stiff "
         "velocity control. The impulse at the end of compression is compared with the predictions of the options of "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pinocchio as pin
@@ -40,9 +40,12 @@ EXPECTED_NORMAL = np.array([0.0, 0.0, 1.0])
 ELBOW_UP = np.radians([45.0, -125.0, -10.0])
 
 
-def expected_approach() -> StraightApproach:
-    """Return the approach of Proper 2021, Table 3.2: with (3.2) down and away from the base."""
-    return planar_approach(ANGLE, SPEED, DISTANCE, HEIGHT)
+def expected_approach(speed: float = SPEED, cruise: float = 0.2) -> StraightApproach:
+    """Return the approach of Proper 2021, Table 3.2, or with another speed [m/s]: (3.2), down and away from the base.
+
+    cruise [s]: how long it has this speed before the impact.
+    """
+    return replace(planar_approach(ANGLE, speed, DISTANCE, HEIGHT), cruise=cruise)
 
 
 def rigid_map(
@@ -117,13 +120,16 @@ class Course:
     pressing. The torque is that of the rigid model with M + B_theta, as in all plants.
     """
 
-    def __init__(self, robot: RobotDescription, stiffness: float = STIFFNESS) -> None:
+    def __init__(
+        self, robot: RobotDescription, stiffness: float = STIFFNESS, approach: StraightApproach | None = None
+    ) -> None:
         """Plan for the surface that is expected: horizontal, at the height of the base.
 
-        stiffness [1/s^2]: of the pose task, which is critically damped but in the interim phase.
+        stiffness [1/s^2]: of the pose task, which is critically damped but in the interim phase. approach: other than
+        the expected one.
         """
         self._stiffness, self._damping = stiffness, 2.0 * math.sqrt(stiffness)
-        self.approach = expected_approach()
+        self.approach = approach or expected_approach()
         self.slide = expected_slide(robot, self.approach)
         self.points = len(robot.end_effector.contact_points)
         self._ante = TaskController(robot, self.approach, stiffness, self._damping)

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from impact_control.impacts.inverse_inertia import ContactVelocityTable
 from impact_control.studies.study import Comparison, Mark
 from impact_control.studies.wang import published
-from impact_control.studies.wang.evaluation import Reading, best, winners
+from impact_control.studies.wang.evaluation import FittedImpact, Reading, best, winners
 from impact_control.studies.wang.options import OPTIONS_OF_WANG, InertiaOption
 from impact_control.studies.wang.outcome import Outcome
 from impact_control.studies.wang.trials import ControlMode
+
+_MATCHES, _EQUAL = 0.05, 1e-4
+"""[-] Parts of the peak and of the initial energy up to which a law matches and energies are equal; our choice."""
 
 
 def comparisons(
@@ -64,3 +67,25 @@ def comparisons(
         for i, name in enumerate(names)
     ]
     return (*said, *means)
+
+
+def fit_comparisons(fitted: Sequence[FittedImpact]) -> tuple[Comparison, ...]:
+    """Return how well (23) fits the forces, and whether the energies of the fitted law balance."""
+    misfit = max(one.misfit for one in fitted)
+    imbalance = max(one.impact.energy_imbalance for one in fitted)
+    return (
+        Comparison(
+            "Fig. 7",
+            "force of the law (23) on the measured one",
+            "matches",
+            f"root mean square of the misfit at most {100.0 * misfit:.1f} % of the peak",
+            mark=Mark.of(misfit <= _MATCHES),
+        ),
+        Comparison(
+            "Fig. 8, (28)",
+            "sum of the energies of the fitted law over the initial one",
+            "equal",
+            f"to {imbalance:.1e}",
+            mark=Mark.of(imbalance <= _EQUAL),
+        ),
+    )

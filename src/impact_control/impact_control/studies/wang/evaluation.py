@@ -10,9 +10,10 @@ from enum import Enum
 import numpy as np
 
 from impact_control.impacts.inverse_inertia import ContactMotion, ContactVelocityTable, contact_velocity_table
+from impact_control.impacts.normal_impact import NormalImpact
 from impact_control.robots import RobotDescription
 from impact_control.studies.wang.impacts import Impact, Observation
-from impact_control.studies.wang.measurement import Impulses
+from impact_control.studies.wang.measurement import Impulses, fitted_impact
 from impact_control.studies.wang.options import Approach, InertiaOption, contact_jacobians_of, predicted_impulses
 from impact_control.studies.wang.trials import ControlMode, Trial
 from impact_control.types import Vector
@@ -77,6 +78,25 @@ def evaluate_case(
         velocity=velocity,
         predictions=predicted_impulses(robot, position, velocity, approach.normal),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class FittedImpact:
+    """One trial and (23) fitted to its first push.
+
+    speed [m/s]: of the reference; onset [s]: when the fitted impact begins; misfit [-]: see `Impulses`.
+    """
+
+    speed: float
+    trial: Trial
+    onset: float
+    impact: NormalImpact
+    misfit: float
+
+
+def fitted_impacts(cases: Sequence[Case]) -> tuple[FittedImpact, ...]:
+    """Return the first trial of each case with the fitted law."""
+    return tuple(FittedImpact(case.speed, case.first, *fitted_impact(case.first)) for case in cases)
 
 
 def winners(cases: Sequence[Case], options: Iterable[InertiaOption], reading: Reading) -> Counter[InertiaOption]:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from impact_control.recording.figures.panels import ROW, WIDTH
 from impact_control.recording.style import ANTE, IMPACT, INK, INTERIM, LIMIT, NEUTRAL, POST, LineStyle, line
-from impact_control.studies.wang.evaluation import Case, Limit, Reading
+from impact_control.studies.wang.evaluation import Case, FittedImpact, Limit, Reading
 from impact_control.studies.wang.measurement import Impulses
 from impact_control.studies.wang.options import InertiaOption
 from impact_control.studies.wang.trials import ControlMode, Trial
@@ -34,6 +34,10 @@ MODE_COLOURS = {
 }
 
 _SHOWN = (-2.0, 30.0)
+_FIT_SHOWN = 20.0
+"""[ms]"""
+
+_ENERGY_COLOURS = (ANTE, POST, INTERIM, NEUTRAL)
 _MASSES = (3, 5, 7, 10, 20, 30, 50)
 """[kg] marked on the axis of the walls."""
 
@@ -94,6 +98,29 @@ def draw_forces(shown: Sequence[tuple[str, ControlMode, Trial, Impulses]]) -> Fi
     marks[0].set(marker="^", markersize=5, markerfacecolor="none")
     marks[1].set(marker="o", markersize=5, markerfacecolor="none")
     _finish(figure, [*(line(mode.value, MODE_COLOURS[mode], _mode_style(mode)) for mode in modes), *marks])
+    return figure
+
+
+def draw_fits(shown: Sequence[FittedImpact]) -> Figure:
+    """Measured force with the fitted law, and the energies of its free mass below; a column for each speed."""
+    figure = Figure(figsize=(WIDTH, 3.4 * ROW + 1.0))
+    panels = figure.subplots(2, len(shown), squeeze=False, sharex=True, sharey="row")
+    for (force, energy), one in zip(panels.T, shown, strict=True):
+        inside = (1e3 * one.trial.time >= _SHOWN[0]) & (1e3 * one.trial.time <= _FIT_SHOWN)
+        force.plot(1e3 * one.trial.time[inside], one.trial.force[inside], color=INK, linewidth=0.9)
+        law, time = one.impact, 1e3 * (one.onset + one.impact.time)
+        force.plot(time, law.force, color=LIMIT)
+        force.axvline(1e3 * (one.onset + law.compression_end), color=LIMIT, linewidth=0.9, linestyle=":")
+        parts = (law.kinetic_energy, law.stored_energy, law.dissipated_energy)
+        for values, color in zip((*parts, sum(parts)), _ENERGY_COLOURS, strict=True):
+            energy.plot(time, values, color=color)
+        force.set_title(f"{one.speed:g} m/s")
+        energy.set_xlabel("time after the touch [ms]")
+    panels[0, 0].set_ylabel("normal force [N]")
+    panels[1, 0].set_ylabel("energy [J]")
+    names = ("kinetic", "stored, (26)", "dissipated, (27)", "sum")
+    energies = [line(name, color) for name, color in zip(names, _ENERGY_COLOURS, strict=True)]
+    _finish(figure, [line("measured", INK), line("(23), fitted", LIMIT), line("its stop", LIMIT, ":"), *energies])
     return figure
 
 

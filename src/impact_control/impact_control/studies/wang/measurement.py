@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from impact_control.identification import ContactModel, ForceProfile, fit_contact_model
-from impact_control.impacts.normal_impact import simulate_normal_impact
+from impact_control.identification import ContactFit, ContactModel, ForceProfile, fit_contact_model
+from impact_control.impacts.normal_impact import NormalImpact, simulate_normal_impact
 from impact_control.impacts.restitution import vanishing_force_restitution
 from impact_control.studies.wang.trials import FORCE_NOISE, Trial
 from impact_control.types import Vector
@@ -89,10 +89,7 @@ def fit_push(trial: Trial, mass: float | None = None) -> FittedStop:
 
     Raises InvalidInputError when no law fits: one with negative damping.
     """
-    end, _ = end_of_push(trial.time, trial.force)
-    seen = slice(int(np.searchsorted(trial.time, -BEFORE)), end + 1)
-    profile = ForceProfile(trial.time[seen], trial.force[seen], trial.speed)
-    fit = fit_contact_model(ContactModel.NONLINEAR_VISCOELASTIC, [profile], mass)
+    profile, fit = _fitted(trial, mass)
     law = fit.law()
     found = fit.mass.value if mass is None else mass
     stop = fit.onsets[0].value + simulate_normal_impact(law, found, trial.speed).compression_end
@@ -102,8 +99,25 @@ def fit_push(trial: Trial, mass: float | None = None) -> FittedStop:
         mass=found,
         restitution=fit.restitutions[0].value,
         printed_restitution=vanishing_force_restitution(law.parameters[1] * trial.speed / law.parameters[0]),
-        misfit=fit.residual_rms / float(np.max(trial.force[seen])),
+        misfit=fit.residual_rms / float(np.max(profile.force)),
     )
+
+
+def fitted_impact(trial: Trial) -> tuple[float, NormalImpact, float]:
+    """Return when (23), fitted to the first push, begins [s], the impact of its free mass, and the misfit [-].
+
+    Raises InvalidInputError when no law fits: one with negative damping.
+    """
+    profile, fit = _fitted(trial, None)
+    impact = simulate_normal_impact(fit.law(), fit.mass.value, trial.speed)
+    return fit.onsets[0].value, impact, fit.residual_rms / float(np.max(profile.force))
+
+
+def _fitted(trial: Trial, mass: float | None) -> tuple[ForceProfile, ContactFit]:
+    end, _ = end_of_push(trial.time, trial.force)
+    seen = slice(int(np.searchsorted(trial.time, -BEFORE)), end + 1)
+    profile = ForceProfile(trial.time[seen], trial.force[seen], trial.speed)
+    return profile, fit_contact_model(ContactModel.NONLINEAR_VISCOELASTIC, [profile], mass)
 
 
 def measure(trial: Trial) -> Impulses:

@@ -1,0 +1,151 @@
+"""Proper 2021, 3.2, 3.4 and 4.2: residual and its rate around two impacts, references, and the signal envelope."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from impact_control.studies.study import (
+    Column,
+    Finding,
+    Mark,
+    Progress,
+    Study,
+    StudyFigure,
+    StudyResult,
+    Table,
+    columns,
+)
+
+if TYPE_CHECKING:
+    from impact_control.studies.signals.statements import Signals
+
+TILTS = (0.0, 10.0)
+"""[deg] of Figs 4.6 and 4.8."""
+
+
+def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
+    """Compute the study, which is quick as it is."""
+    del quick
+    from impact_control.studies.signals.envelope import EnvelopeCase, Enveloped, impact
+    from impact_control.studies.signals.observer import Observed, ObserverCase, observe
+    from impact_control.studies.signals.references import reference
+    from impact_control.studies.signals.statements import ASSUMPTIONS, FAST, NOISY, SLOW, Signals, comparisons
+    from impact_control.studies.trials import from_arrays, run_trials, trials_directory
+
+    directory = trials_directory("proper_signals")
+    cases = {
+        FAST: ObserverCase(0.2, 0.0, seed),
+        NOISY: ObserverCase(0.2, 1.0, seed),
+        SLOW: ObserverCase(0.01, 1.0, seed),
+    }
+    observed = run_trials(observe, list(cases.values()), directory, lambda done, text: progress(0.6 * done, text))
+    impacts = [EnvelopeCase(tilt, seed) for tilt in TILTS]
+    enveloped = run_trials(impact, impacts, directory, lambda done, text: progress(0.6 + 0.3 * done, text))
+    progress(0.9, "references")
+    signals = Signals(
+        {name: from_arrays(Observed, arrays) for name, arrays in zip(cases, observed, strict=True)},
+        {"single": reference("planar_sphere"), "simultaneous": reference("planar_edge")},
+        {tilt: from_arrays(Enveloped, arrays) for tilt, arrays in zip(TILTS, enveloped, strict=True)},
+    )
+    compared = comparisons(signals)
+    held = sum(one.mark is Mark.GOOD for one in compared)
+    return StudyResult(
+        tables=(_touches_table(signals),),
+        figures=_figures(signals),
+        findings=tuple(
+            Finding(f"{one.where}, {one.what}: {one.published}; ours: {one.own}.", one.mark) for one in compared
+        ),
+        verdict=f"{held} of {len(compared)} statements of the source on these signals hold.",
+        holds=held == len(compared),
+        assumptions=ASSUMPTIONS,
+        comparisons=compared,
+    )
+
+
+def _touches_table(signals: Signals) -> Table:
+    """Return touches, their detection, and the largest signals of each case."""
+    import numpy as np
+
+    from impact_control.studies.signals.statements import detected
+
+    rows = []
+    for name, one in signals.observed.items():
+        touches = np.sort(one.touches)
+        delays = detected(one)
+        for i, touch in enumerate(touches):
+            there = bool(np.isfinite(touch))
+            around = (one.time >= touch) & (one.time < touch + 5e-3)
+            rates = np.abs(one.residual_rate[around]).max(axis=0) if there else np.full(3, np.nan)
+            rows.append(
+                (
+                    name,
+                    i + 1,
+                    1e3 * float(touch) if there else None,
+                    1e3 * delays[i] if there else None,
+                    *map(float, rates),
+                )
+            )
+    return Table(
+        "touches",
+        "First touches of both ends of the edge, and the largest rates of the residual in the 5 ms after them",
+        (
+            *columns(("case", "touch")),
+            *columns(("at", "detected\nafter"), "ms", 2),
+            *(Column(f"joint {j + 1}", "Nm/s", 0) for j in range(3)),
+        ),
+        tuple(rows),
+        note="'-': the second end does not touch, or the rate stays below the bound of the source.",
+    )
+
+
+def _figures(signals: Signals) -> tuple[StudyFigure, ...]:
+    # Late, so that listing the studies does not load the drawing library.
+    from impact_control.studies.signals import drawing
+    from impact_control.studies.signals.statements import FAST
+
+    return (
+        StudyFigure(
+            "observer",
+            "Residual, true external torque, and rate of the residual (Figs 3.5, 3.8, 3.9)",
+            "Edge on a surface tilted by 5 deg, plant A; a column for each of these figures.",
+            lambda: drawing.draw_observer(signals.observed),
+        ),
+        StudyFigure(
+            "gaps",
+            "Gaps of both ends of the edge (Fig. 3.6)",
+            "The impact of Fig. 3.5.",
+            lambda: drawing.draw_gaps(signals.observed[FAST]),
+        ),
+        StudyFigure(
+            "references",
+            "References in task space and of the joints (Figs 3.12, 3.13, 3.15, 3.16)",
+            "Left the sphere, right the edge; x and z of the end-effector, then the joints. Both go past the impact.",
+            lambda: drawing.draw_references(signals.references),
+        ),
+        StudyFigure(
+            "sine",
+            "Envelope of a sine that decays (Fig. 4.4)",
+            "Grey: the envelope; red: what the signal swings about.",
+            drawing.draw_sine,
+        ),
+        StudyFigure(
+            "envelopes",
+            "Envelopes of the joint velocities and of their errors (Figs 4.6 and 4.8)",
+            "Upper rows: the reference should stay in the envelope, (4.23). Lower rows: zero should, (4.27).",
+            lambda: drawing.draw_envelopes(signals.enveloped),
+        ),
+    )
+
+
+STUDY = Study(
+    name="proper_signals",
+    title="Residual, references and signal envelope around an impact",
+    source="Proper 2021, sections 3.2, 3.4 and 4.2, Figs 3.5, 3.6, 3.8, 3.9, 3.12 to 3.16, 4.4, 4.6 and 4.8",
+    shows=(
+        "The planar arm meets a tilted surface with an edge: residual of the momentum observer and its rate, and the "
+        "true external torque, without noise, with it, and slowly. References before and after the impact, and the "
+        "signal envelope on a sine, on joint velocities, and on their errors."
+    ),
+    run=_run,
+    minutes=0.1,
+)
