@@ -1,0 +1,58 @@
+"""A scenario in lockstep without ROS: what comes back is one run, consistent in itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from impact_control.classification import Verdict
+from impact_control.errors import InvalidInputError
+from impact_control.pipeline import Outcome
+from impact_control.robots import Dynamics
+from impact_control.scenario import load_scenario, robot_of
+from impact_control.scenario_run import run_scenario
+
+SCENARIO = load_scenario("tabletop")
+ROBOT = robot_of(SCENARIO.robot)
+END = 1.1
+
+
+@pytest.fixture(scope="module")
+def course():
+    return run_scenario(SCENARIO, until=END)
+
+
+def test_it_is_left_at_the_time_that_was_asked_for(course):
+    np.testing.assert_allclose(course.time, np.arange(round(END / 1e-3)) * 1e-3, atol=1e-12)
+    assert all(len(values) == course.time.size for values in (course.position, course.torque, course.normal_force))
+    assert (course.impact, course.post_impact) == (Verdict.EXPECTED, Verdict.UNKNOWN)
+    assert course.outcome is not Outcome.SUCCEEDED
+    with pytest.raises(InvalidInputError, match="until"):
+        run_scenario(SCENARIO, until=0.0)
+
+
+def test_the_hand_is_where_the_joints_put_it_and_moves_as_they_do(course):
+    dynamics = Dynamics(ROBOT)
+    for k in range(0, course.time.size, 100):
+        dynamics.update(course.joint_position[k], course.joint_velocity[k])
+        np.testing.assert_allclose(course.position[k], dynamics.position, atol=1e-12)
+        np.testing.assert_allclose(course.velocity[k], dynamics.twist[:3], atol=1e-12)
+
+
+def test_nothing_presses_before_the_contact_and_the_detection_comes_after_it(course):
+    before = course.time < course.contact_time
+    assert np.all(course.normal_force[before] == 0.0)
+    assert course.normal_force[~before].max() > 0.0
+    assert 0.0 <= course.detection_time - course.contact_time < 3e-3
+
+
+def test_commands_stay_inside_the_limits(course):
+    assert np.all(np.abs(course.torque) <= ROBOT.limits.torque)
+    assert np.all(np.abs(np.diff(course.torque, axis=0)) <= ROBOT.limits.torque_rate * 1e-3 * (1.0 + 1e-9))
+
+
+def test_the_same_seed_gives_the_same_run():
+    short, again = (run_scenario(SCENARIO, until=0.05) for _ in range(2))
+    other = run_scenario(SCENARIO.with_overrides({"simulation.seed": 2}), until=0.05)
+    np.testing.assert_array_equal(short.torque, again.torque)
+    assert np.any(short.torque != other.torque)
