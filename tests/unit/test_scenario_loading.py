@@ -12,6 +12,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from impact_control.errors import ScenarioError
+from impact_control.robots.data_file import DATA_DIRECTORY
 from impact_control.scenario import (
     Scenario,
     available_scenarios,
@@ -35,6 +36,7 @@ from impact_control.scenario.validation import entries
 
 SCENARIOS = config_directory() / "scenarios"
 TABLETOP = load_scenario("tabletop")
+ROBOT = TABLETOP.document.plain()["robot"]
 EVERYTHING = TABLETOP.with_overrides(
     {
         "detection.residual": {"threshold": "5 Nm"},
@@ -300,6 +302,25 @@ def test_errors_name_the_file_and_line_where_the_value_stands(tmp_path: Path) ->
     with pytest.raises(ScenarioError) as caught:
         load_scenario(child)
     assert (caught.value.file, caught.value.key) == (f"{child}:4", "control.period")
+
+
+def test_files_of_a_robot_lie_relative_to_the_file_that_names_them(tmp_path: Path) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    write(tools / "mine.yaml", (DATA_DIRECTORY / "end_effectors" / "sphere.yaml").read_text(encoding="utf-8"))
+    base = write(
+        tools / "base.yaml", dump(TABLETOP.document.plain() | {"robot": ROBOT | {"end_effector": "mine.yaml"}})
+    )
+    child = write(tmp_path / "child.yaml", "extends: tools/base.yaml\n")
+    for file in (base, child):
+        scenario = load_scenario(file)
+        assert scenario.robot.end_effector == str(tools / "mine.yaml")
+        # What a recorder keeps loads elsewhere.
+        assert scenario_from_text(scenario.to_yaml(), "bag").robot.end_effector == scenario.robot.end_effector
+    missing = write(tmp_path / "missing.yaml", "extends: tools/base.yaml\nrobot:\n  model: mine.yaml\n")
+    with pytest.raises(ScenarioError) as caught:
+        load_scenario(missing)
+    assert (caught.value.key, caught.value.value) == ("robot.model", str(tmp_path / "mine.yaml"))
 
 
 def test_names_are_not_inherited(tmp_path: Path) -> None:

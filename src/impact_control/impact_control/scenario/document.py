@@ -21,6 +21,9 @@ EXTENDS = "extends"
 NAME = "name"
 """Key of the scenario's name. It is not inherited; left out, it is the name of the file."""
 
+ROBOT_FILES = ("model", "end_effector")
+"""Keys of the section `robot` that may name a file, relative to the one they stand in."""
+
 _YAML_HINT = "YAML 1.2 without duplicate keys; an array with a unit is written `1.0, 2.0, 3.0 m`, no brackets"
 
 
@@ -98,7 +101,7 @@ def _load(path: Path, extended_by: tuple[Path, ...]) -> Node:
     if path in extended_by:
         chain = " -> ".join(p.name for p in (*extended_by, path))
         raise ScenarioError(str(extended_by[-1]), EXTENDS, path.name, f"a file that does not lead back: {chain}")
-    node = _read(path)
+    node = _with_robot_files(_read(path), path.parent)
     own = dict(node.value)
     base = own.pop(EXTENDS, None)
     own.setdefault(NAME, Node(path.stem, node.origin))
@@ -110,6 +113,19 @@ def _load(path: Path, extended_by: tuple[Path, ...]) -> Node:
         neighbours = ", ".join(sorted(p.name for p in path.parent.glob("*.yaml") if p != path))
         raise ScenarioError(base.origin, EXTENDS, base.plain(), f"a file relative to this one: {neighbours}")
     return overlay(_load(target.resolve(), (*extended_by, path)), node)
+
+
+def _with_robot_files(document: Node, directory: Path) -> Node:
+    """Return the document with the whole paths of the files that its section `robot` names."""
+    robot = document.value.get("robot")
+    if robot is None or not robot.is_mapping:
+        return document
+    entries = dict(robot.value)
+    for key in ROBOT_FILES:
+        node = entries.get(key)
+        if node is not None and isinstance(node.value, str) and node.value.endswith(".yaml"):
+            entries[key] = Node(str(directory / node.value), node.origin)
+    return Node({**document.value, "robot": Node(entries, robot.origin)}, document.origin)
 
 
 def _read(path: Path) -> Node:

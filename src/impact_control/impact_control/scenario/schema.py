@@ -52,8 +52,8 @@ _ROBOT_ERRORS = {
 class Robot:
     """Which arm, tool and parameter set."""
 
-    model: Annotated[str, Entry(Text(), "robot model in `impact_control.robots`")]
-    end_effector: Annotated[str, Entry(Text(), "end-effector of that model")]
+    model: Annotated[str, Entry(Text(), "robot model in `impact_control.robots`, or a .yaml file relative to this one")]
+    end_effector: Annotated[str, Entry(Text(), "end-effector of that model, or a .yaml file relative to this one")]
     motor_inertia: Annotated[str, Entry(Text(), "named set of reduced motor inertias B_theta")]
     gravity_compensated_by_robot: Annotated[
         bool, Entry(Flag(), "the commanded torque is without gravity, as on a Franka")
