@@ -13,11 +13,13 @@ from impact_control.detection import (
     NO_LINK,
     DetectionSignals,
     ImpactDetector,
+    ResidualScore,
     VelocityJumpScore,
     event_samples,
     make_detector,
+    own_scores,
 )
-from impact_control.detection.factory import SCORES
+from impact_control.detection.factory import SCORES, make_score
 from impact_control.errors import InvalidInputError
 
 PERIOD = 1e-3
@@ -289,6 +291,39 @@ def test_every_method_can_be_chosen_by_name():
     assert set(SETTINGS) == set(SCORES)
     with pytest.raises(InvalidInputError, match="residual_rate"):
         make_detector("residual_slope", {}, JOINTS)
+
+
+def offer(directory, *lines):
+    """Install a package that offers these entry points, as pip does."""
+    info = directory / "somebodys-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: somebodys\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("\n".join(["[impact_control.scores]", *lines]) + "\n")
+
+
+def test_a_score_of_another_package_is_found_by_its_name(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    assert own_scores() == ()
+    offer(
+        tmp_path,
+        "speed = impact_control.detection:VelocityJumpScore",
+        "residual = impact_control.detection:ResidualRateScore",
+        "broken = impact_control.detection:NoSuchScore",
+    )
+    assert own_scores() == ("broken", "speed")
+    theirs = make_detector("speed", {**SETTINGS["velocity_jump"]}, JOINTS)
+    ours = make_detector("velocity_jump", {**SETTINGS["velocity_jump"]}, JOINTS)
+    signals, random = DetectionSignals(JOINTS), np.random.default_rng(3)
+    for k in range(200):
+        signals.velocity[:] = random.normal(0.0, 1e-3, JOINTS) + (k > 150)
+        assert theirs.update(signals, k * PERIOD) == ours.update(signals, k * PERIOD)
+    assert ours.index == 1
+    # Names of ours cannot be taken.
+    assert isinstance(make_score("residual", {}, JOINTS), ResidualScore)
+    with pytest.raises(InvalidInputError, match="NoSuchScore"):
+        make_detector("broken", {**SETTINGS["velocity_jump"]}, JOINTS)
+    with pytest.raises(InvalidInputError, match="speed"):
+        make_detector("spead", {}, JOINTS)
 
 
 def test_a_record_with_stamps_that_do_not_increase_is_refused():

@@ -33,6 +33,15 @@ def test_every_detector_with_a_section_is_used():
     assert settings["torque_error"]["joints"] == (5, 6)
 
 
+def test_a_score_of_another_package_may_be_the_only_one():
+    own = TABLETOP.with_overrides(
+        {"detection.residual_rate": "none", "detection.own": {"score": "s", "threshold": 2.0}}
+    )
+    assert detector_settings(own) == {"s": {"threshold": 2.0, "refractory_time": own.detection.refractory_time}}
+    with pytest.raises(InvalidInputError, match="residual_rate"):
+        make_detector(own, 7)
+
+
 def test_isolation_is_that_of_the_scenario_and_shows_of_a_friction_what_the_observer_does():
     assert make_detector(TABLETOP, 7).link_settled
     isolation = {"threshold": "1 Nm", "velocity_slope": "2 Nm*s/rad", "motion_slope": "0.1 Nm*s/rad"}

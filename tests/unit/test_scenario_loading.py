@@ -42,6 +42,7 @@ EVERYTHING = TABLETOP.with_overrides(
         "detection.residual": {"threshold": "5 Nm"},
         "detection.velocity_jump": {"threshold": "0.1 rad/s", "window": 8},
         "detection.torque_error": {"threshold": "1.8 Nm", "joints": [5, 6]},
+        "detection.own": {"score": "of_somebody", "threshold": 1.0},
         "detection.isolation": {"threshold": "1 Nm", "velocity_slope": "1 Nm*s/rad", "motion_slope": "0.1 Nm*s/rad"},
         "classification.method": "simultaneous",
         "classification.completion": {"window": 15, "largest_speed": "1 cm/s", "least_force": "5 N"},

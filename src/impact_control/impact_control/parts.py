@@ -185,7 +185,10 @@ def detector_settings(scenario: Scenario) -> dict[str, dict[str, object]]:
             "isolation_slope": chosen.isolation.velocity_slope * response,
             "isolation_motion_slope": chosen.isolation.motion_slope,
         }
-    return {name: {**vars(section), **common} for name, section in sections.items() if section is not None}
+    settings = {name: {**vars(section), **common} for name, section in sections.items() if section is not None}
+    if chosen.own is not None:
+        settings[chosen.own.score] = {"threshold": chosen.own.threshold, **common}
+    return settings
 
 
 def make_detector(scenario: Scenario, size: int) -> Detector:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import entry_points
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,31 @@ SCORES: Mapping[str, Callable[..., Score]] = {
     "torque_error": TorqueErrorScore,
 }
 """What each method looks at."""
+
+ENTRY_POINTS = "impact_control.scores"
+"""Group of entry points in which installed packages offer scores of their own."""
+
+
+def own_scores() -> tuple[str, ...]:
+    """Return the names of the scores that other installed packages offer, as entry points `impact_control.scores`."""
+    return tuple(sorted(point.name for point in entry_points(group=ENTRY_POINTS) if point.name not in SCORES))
+
+
+def score_class(method: str) -> Callable[..., Score]:
+    """Return what makes the score of a method, ours or of an installed package. Raises InvalidInputError.
+
+    Only the package that was asked for is imported.
+    """
+    if method in SCORES:
+        return SCORES[method]
+    for point in entry_points(group=ENTRY_POINTS):
+        if point.name == method:
+            try:
+                loaded: Callable[..., Score] = point.load()
+            except (ImportError, AttributeError) as error:
+                raise InvalidInputError("detector", f"{method} = {point.value}", f"importable: {error}") from error
+            return loaded
+    raise InvalidInputError("detector", method, f"one of {', '.join((*SCORES, *own_scores()))}")
 
 
 def _detector(
@@ -59,10 +85,9 @@ def _detector(
 
 def make_score(method: str, parameters: Mapping[str, Any], size: int) -> Score:
     """Return the score of a method; parameters: those of its class besides `size`. Raises InvalidInputError."""
-    if method not in SCORES:
-        raise InvalidInputError("detector", method, f"one of {', '.join(SCORES)}")
-    _require_fitting(method, parameters, SCORES[method])
-    return SCORES[method](size=size, **parameters)
+    made = score_class(method)
+    _require_fitting(method, parameters, made)
+    return made(size=size, **parameters)
 
 
 def make_detector(method: str, parameters: Mapping[str, Any], size: int) -> Detector:
@@ -77,6 +102,7 @@ def make_detector(method: str, parameters: Mapping[str, Any], size: int) -> Dete
     - residual: nothing else; [Nm]. Proper 2021 (2.91).
     - velocity_jump: window, gaps; [rad/s]. See `VelocityJumpScore`.
     - torque_error: joints, the first is 1; one number [Nm]. Wang 2022, section VI.
+    - a name of `own_scores`: what its class takes, in its own unit.
 
     Raises InvalidInputError for other names, parameters that are missing or not known, or values not allowed.
     """

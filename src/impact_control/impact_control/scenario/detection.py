@@ -16,6 +16,7 @@ from impact_control.scenario.fields import (
     Numbers,
     Refusal,
     Section,
+    Text,
 )
 from impact_control.types import Vector
 
@@ -50,6 +51,14 @@ class TorqueError:
 
     threshold: Annotated[float, Entry(Number("Nm", POSITIVE), "bound of the sum")]
     joints: Annotated[tuple[int, ...], Entry(JointNumbers(), "joints whose errors are added, the first is 1")]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Own:
+    """A score of another package, found by the name under which it is installed, see `detection.own_scores`."""
+
+    score: Annotated[str, Entry(Text(), "name under which an installed package offers it")]
+    threshold: Annotated[float, Entry(Number("", POSITIVE), "bound of each channel of the score, in its SI unit")]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -105,6 +114,10 @@ class Detection:
         TorqueError | None,
         Entry(Section(TorqueError, none_allowed=True), "detector on the error of the torque control", default="none"),
     ]
+    own: Annotated[
+        Own | None,
+        Entry(Section(Own, none_allowed=True), "detector on a score of another package", default="none"),
+    ]
 
     isolation: Annotated[
         Isolation | None,
@@ -117,6 +130,6 @@ class Detection:
 
     def check(self) -> None:
         """Require a detector."""
-        if not (self.residual_rate or self.residual or self.velocity_jump or self.torque_error):
-            names = "residual_rate, residual, velocity_jump, torque_error"
+        if not (self.residual_rate or self.residual or self.velocity_jump or self.torque_error or self.own):
+            names = "residual_rate, residual, velocity_jump, torque_error, own"
             raise Refusal("residual_rate", "none", f"at least one detector of {names}")
