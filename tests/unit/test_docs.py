@@ -9,16 +9,15 @@ from pathlib import Path
 
 import pytest
 import typer
+from documentation import DOCS, PAGES, ROOT, blocks
 
 from impact_control.cli import app
 from impact_control.graph import Shape, View, describe_graph
 from impact_control.pipeline import Outcome
-from impact_control.scenario import SceneScenario, available_scenarios, describe_schema, load_scenario
+from impact_control.scenario import SceneScenario, available_scenarios, describe_schema
 
-ROOT = Path(__file__).resolve().parents[2]
-DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*.md"))]
-NODES = ROOT / "src" / "impact_control" / "impact_control" / "nodes"
+PACKAGE = ROOT / "src" / "impact_control" / "impact_control"
+NODES = PACKAGE / "nodes"
 QUALITIES = {"stream": "STREAM", "command": "COMMAND", "event": "EVENT", "latched": "LATCHED"}
 
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -59,14 +58,6 @@ def test_the_scenarios_are_listed_with_their_end():
     listed = {name: end for name, _, end in rows(DOCS / "scenarios.md", "Those that come with the package")}
     assert sorted(listed) == list(available_scenarios())
     assert set(listed.values()) <= set(Outcome.__members__)
-
-
-def test_the_example_scenario_loads(tmp_path):
-    (example,) = re.findall(r"```yaml\n(.*?)```", (DOCS / "scenarios.md").read_text(), re.DOTALL)
-    for file in (ROOT / "config" / "scenarios").glob("*.yaml"):
-        (tmp_path / file.name).write_text(file.read_text())
-    (tmp_path / "example.yaml").write_text(example)
-    assert load_scenario(tmp_path / "example.yaml").task.impact.speed == pytest.approx(0.3)
 
 
 def test_every_topic_service_and_action_is_listed():
@@ -145,6 +136,42 @@ def test_places_in_the_repository_exist(page):
     places = r"`((?:src|config|launch|scripts|requirements|tests|docs)/[\w./]*)`"
     for place in re.findall(places, page.read_text()):
         assert (ROOT / place).exists(), place
+
+
+def test_equations_are_named_where_they_live():
+    """The module of an equation names its document and number itself."""
+    named = re.findall(r"^- Source: (.*?)\. In code: `([\w.]+)`\.$", (DOCS / "equations.md").read_text(), re.MULTILINE)
+    assert len(named) > 15
+    for sources, module in named:
+        source = (PACKAGE / Path(*module.split("."))).with_suffix(".py").read_text()
+        for document, numbers in (part.split(" (", 1) for part in sources.split("; ")):
+            assert document in source, f"{module}: {document}"
+            for number in numbers.strip("()").split("), ("):
+                assert names_equation(source, number), f"{module}: {document} ({number})"
+
+
+def names_equation(source, number):
+    """Whether a text has (3.6), or a range around it, (3.5)-(3.7) or (3.5) to (3.7)."""
+    if re.search(rf"\({re.escape(number)}[a-d]?\)", source):
+        return True
+    *chapter, last = map(int, number.split("."))
+    ranges = re.findall(r"\(([\d.]+)\)(?:-| to )\(([\d.]+)\)", source)
+    bounds = ([list(map(int, end.split("."))) for end in both] for both in ranges)
+    return any(low[:-1] == high[:-1] == chapter and low[-1] <= last <= high[-1] for low, high in bounds)
+
+
+def test_the_layout_is_that_of_the_repository():
+    (layout,) = (block.text for block in blocks(DOCS / "development.md") if block.language == "text")
+    inside = {0: ROOT}
+    places = []
+    for line in layout.splitlines():
+        indent = len(line) - len(line.lstrip())
+        named = list(itertools.takewhile(lambda word: word.endswith(("/", ".py")), line.split()))
+        places += [inside[indent] / word for word in named]
+        if named:
+            inside[indent + 2] = places[-1]
+    assert len(places) > 40
+    assert [place for place in places if not place.exists()] == []
 
 
 def test_every_command_and_target_is_documented():

@@ -1,0 +1,142 @@
+"""Every code block of the documentation is executed, page by page from top to bottom, each in the way of its language.
+
+python: run, in one namespace for the page, in a directory of its own in the place of the clone. A block whose first
+line is a comment with the name of a file is that file, for the blocks below it. output: what the block above printed.
+yaml: loaded as what it is, a scenario or a part of one, a robot, an end-effector, the columns of a log. sh: see
+`documented_commands`. math: set where the site is built, `test_docs_site.py`. text: output that was shortened,
+drawings, files of the system; the only one that is not held to anything.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import numpy as np
+import pytest
+from documentation import DOCS, PAGES, ROOT, blocks, prose
+from documented_commands import check_command, command_lines
+from ruamel.yaml import YAML
+
+from impact_control.recording.log_columns import load_log_columns
+from impact_control.recording.trials import Quantity, Source, Trial, TrialSet, write_trials
+from impact_control.robots import load_robot
+from impact_control.scenario import load_scenario
+
+EXECUTED_ELSEWHERE = {DOCS / "clients.md": ROOT / "tests" / "node" / "test_client.py"}
+"""Pages whose Python needs a running graph, and the test that runs it on one."""
+
+
+class Reader:
+    """Does what a page says, from top to bottom; what a block leaves behind is there for those below it."""
+
+    def __init__(self, page, directory, captured):
+        self._page, self._directory, self._captured = page, directory, captured
+        self._names = {"__name__": page.stem}
+        self._printed = None
+
+    def follow(self, block):
+        """Execute one block."""
+        if block.file:
+            file = self._directory / block.file
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(block.text)
+            importlib.invalidate_caches()
+        if block.language not in READERS:
+            raise AssertionError(f"{block.place}: nothing executes {block.language or 'a block without a language'}")
+        READERS[block.language](self, block)
+
+    def python(self, block):
+        if self._page in EXECUTED_ELSEWHERE:
+            assert f'"{self._page.name}"' in EXECUTED_ELSEWHERE[self._page].read_text()
+            return
+        code = compile("\n" * block.line + block.text, block.page, "exec")
+        if not block.file:
+            exec(code, self._names)
+            self._printed = self._captured.readouterr().out
+
+    def output(self, block):
+        assert self._printed == block.text
+
+    def yaml(self, block):
+        content = YAML(typ="safe").load(block.text)
+        file = self._directory / (block.file or "example.yaml")
+        file.write_text(block.text)
+        if "extends" in content:
+            load_scenario(file)
+        elif "urdf" in content:
+            load_robot(file)
+        elif "contact_frame_offset" in content:
+            load_robot("panda", file)
+        elif "delimiter" in content:
+            load_log_columns(file)
+        else:
+            load_scenario("tabletop").with_overrides(content)
+
+    def toml(self, block):
+        assert block.file, "a file, which a command below it reads"
+
+    def sh(self, block):
+        for words in command_lines(block.text):
+            check_command(words, self._directory)
+
+    def nothing(self, block):
+        """Look at nothing here, see above."""
+
+
+READERS = {
+    "python": Reader.python,
+    "output": Reader.output,
+    "yaml": Reader.yaml,
+    "toml": Reader.toml,
+    "sh": Reader.sh,
+    "math": Reader.nothing,
+    "text": Reader.nothing,
+}
+
+
+def copy_scenarios(directory):
+    """The page talks of a file beside the scenarios."""
+    for file in (ROOT / "config" / "scenarios").glob("*.yaml"):
+        (directory / file.name).write_text(file.read_text())
+
+
+def write_example_trials(directory):
+    """The page reads a file that a study left."""
+    feedback = {"acceleration": Quantity(np.ones((5, 3)), "m/s^2", "world frame A")}
+    trial = Trial({"feedback": Source(np.arange(5) * 1e-3, feedback)}, {"impact_time": Quantity(np.float64(0.1), "s")})
+    write_trials(directory / "trials.h5", TrialSet("name: push_parcel_1\n", 0, "0.1.0", (trial,)))
+
+
+PREPARED = {"scenarios.md": copy_scenarios, "recordings.md": write_example_trials}
+
+READ = [page for page in PAGES if blocks(page)]
+
+
+@pytest.mark.parametrize("page", READ, ids=lambda page: page.stem)
+def test_the_blocks_of_a_page_do_what_it_says(page, tmp_path, monkeypatch, capsys):
+    (tmp_path / "config").symlink_to(ROOT / "config")
+    PREPARED.get(page.name, lambda directory: None)(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "installed").mkdir()
+    monkeypatch.syspath_prepend(tmp_path / "installed")
+    loaded = set(sys.modules)
+    reader = Reader(page, tmp_path, capsys)
+    try:
+        for block in blocks(page):
+            reader.follow(block)
+    finally:
+        for name in set(sys.modules) - loaded:
+            file = getattr(sys.modules[name], "__file__", None) or ""
+            if file.startswith(str(tmp_path)):
+                del sys.modules[name]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_no_block_hides_from_the_test(page):
+    """Fences of another kind, or inside lists, and blocks that are only indented would not be found."""
+    lines = prose(page).splitlines()
+    assert not [line for line in lines if line.lstrip().startswith(("```", "~~~"))]
+    for before, line in zip(["", *lines], lines, strict=False):
+        assert before or not line.startswith("    "), line
