@@ -79,6 +79,11 @@ lint: $(STAMPS)/test ## lint and check types only
 	@$(RUN)ruff check
 	@$(RUN)mypy
 
+.PHONY: docs
+docs: $(STAMPS)/test ## build the documentation as a site in .venv/site
+	@$(RUN)python -m mkdocs build --strict --quiet
+	@echo "open .venv/site/index.html"
+
 .PHONY: bench
 bench: setup $(STAMPS)/peers ## measure control step beside pink and TSID, detector, maps, plants and the way over DDS
 	@$(RUN)impact-control bench
