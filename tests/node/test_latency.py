@@ -13,4 +13,8 @@ def test_both_answer_most_samples():
     for way in (ping_pong, loop):
         assert way.cycles == 500
         assert way.own_missed <= way.missed < 250
-        assert 0.0 < way.median <= way.high <= way.highest
+        assert 0.0 < way.median <= way.high <= way.highest <= way.longest
+        assert 0.0 < way.jitter < way.longest
+        times, sizes = zip(*way.memory, strict=True)
+        assert sorted(times) == list(times)
+        assert all(10.0 < size < 1000.0 for size in sizes)

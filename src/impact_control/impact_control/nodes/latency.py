@@ -43,6 +43,9 @@ TURN = 0.5
 START = 10
 """Samples at the start of a turn that are not counted: half a second has passed, and caches are cold."""
 
+WEIGHINGS = 200
+"""How often, at most, the memory of a process is looked at."""
+
 LOOK_BEFORE_END = 50_000
 """[ns] before the next sample, at which the answer to a sample has to be there."""
 
@@ -54,27 +57,33 @@ LATE_START = 100_000
 class Latency:
     """Answer times [us] over DDS and samples without answer, of `cycles` samples at 1 kHz.
 
-    `own_missed` of the missed ones were missed while all cores of the machine ran.
+    jitter is the standard deviation; `own_missed` of the missed ones were missed while all cores of the machine ran;
+    memory: times [s] from the first sample and resident memory [MB] of the process that answers.
     """
 
     name: str
     median: float
     high: float
     highest: float
+    longest: float
+    jitter: float
     missed: int
     own_missed: int
     cycles: int
+    memory: tuple[tuple[float, float], ...]
 
 
 @dataclass
 class _Peer:
-    """Who answers: its topics, in a namespace of its own, and what was measured [s]."""
+    """Who answers: its process, its topics, in a namespace of its own, and what was measured [s]."""
 
     name: str
+    pid: int
     publisher: rclpy.publisher.Publisher
     inbox: Inbox
     answers: list[float] = field(default_factory=list)
     missed: list[int] = field(default_factory=list)
+    memory: list[tuple[float, float]] = field(default_factory=list)
     cycles: int = 0
 
     def __post_init__(self) -> None:
@@ -84,9 +93,18 @@ class _Peer:
         return bool(self.publisher.get_subscription_count() and self.commands.publishers)
 
     def result(self, standstills: Matrix, period: int) -> Latency:
-        median, high, highest = np.percentile(self.answers, [50, 99, 99.9]) * 1e6
+        answers = 1e6 * np.array(self.answers)
+        median, high, highest, longest = np.percentile(answers, [50, 99, 99.9, 100]).tolist()
         own = sum(not overlap(standstills, sent, sent + period) for sent in self.missed)
-        return Latency(self.name, float(median), float(high), float(highest), len(self.missed), own, self.cycles)
+        return Latency(
+            self.name, median, high, highest, longest, float(answers.std()), len(self.missed), own, self.cycles,
+            tuple(self.memory),
+        )  # fmt: skip
+
+    def weigh(self, begin: float) -> None:
+        """Note the resident memory of the process; begin [s]: of the measurement, on the monotonic clock."""
+        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
+        self.memory.append((time.monotonic() - begin, pages * os.sysconf("SC_PAGE_SIZE") / 1e6))
 
 
 def measure_latency(seconds: float) -> tuple[Latency, Latency]:
@@ -133,11 +151,11 @@ def _start(spec: NodeSpec, node: Node, inbox: Inbox, processes: list[Processes])
     """Start one who answers and wait until it is there."""
     processes.append(Processes(Path(os.environ["ROS_LOG_DIR"]), spec.name))
     publisher = node.create_publisher(JointState, f"{spec.name}/{topics.JOINT_STATES}", qos.STREAM)
-    peer = _Peer(spec.name, publisher, inbox)
     executor = runtime.EventsExecutor()
     executor.add_node(node)
     caller = Caller(node, lambda limit: executor.spin_once(timeout_sec=limit))
     processes[-1].start(spec)
+    peer = _Peer(spec.name, processes[-1].pid(spec.path), publisher, inbox)
     if spec is LOOP:
         name = f"{spec.name}/{spec.name}"
         caller.await_node(name)
@@ -157,10 +175,16 @@ def _ask_in_turn(peers: list[_Peer], seconds: float, watch: StandstillWatch) -> 
     wanted = round(seconds / scenario.control.period)
     turn = min(wanted, round(TURN / scenario.control.period))
     runtime.still_heap()
+    between = wanted / WEIGHINGS
     with watch:
+        begin = time.monotonic()
         while peers[-1].cycles < wanted:
             for peer in peers:
+                if peer.cycles >= len(peer.memory) * between:
+                    peer.weigh(begin)
                 _ask(peer, message, period, min(turn, wanted - peer.cycles))
+    for peer in peers:
+        peer.weigh(begin)
     return [peer.result(watch.spans, period) for peer in peers]
 
 
