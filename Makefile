@@ -43,7 +43,7 @@ test: rigid lint ## lint, check types, run all tests
 
 PYTEST = $(RUN)python -m pytest -o cache_dir=$(ENVIRONMENT)/cache/pytest
 suite = $(PYTEST) tests/scenario tests/node tests/unit -m 'not wall_clock and not long' --numprocesses auto --dist loadfile --no-loadscope-reorder
-by_the_clock = $(PYTEST) tests/node -m wall_clock
+by_the_clock = $(PYTEST) tests/node tests/unit/test_benchmark_check.py -m wall_clock
 
 .PHONY: test-compat
 test-compat: ## run all tests with the versions of a ROS 2 installation, on Python 3.12 where there is one
@@ -85,8 +85,8 @@ docs: $(STAMPS)/test ## build the documentation as a site in .venv/site
 	@echo "open .venv/site/index.html"
 
 .PHONY: bench
-bench: setup $(STAMPS)/peers ## measure control step beside pink and TSID, detector, maps, plants and the way over DDS
-	@$(RUN)impact-control bench
+bench: setup $(STAMPS)/peers ## measure everything that has a target beside TSID, pink, MuJoCo and earlier runs, in one report
+	@$(RUN)impact-control bench --growth
 
 .PHONY: setup
 setup: $(STAMPS)/warm $(STAMPS)/messages $(STAMPS)/package ## make the environment without running anything

@@ -38,7 +38,19 @@ ALLOWED = {
         "simulation",
     },
     "view": {"classification", "control", "recording", "references", "robots", "scenario"},
-    "benchmark": {"classification", "detection", "impacts", "references", "robots", "scenario", "simulation"},
+    "benchmark": {
+        "classification",
+        "control",
+        "detection",
+        "impacts",
+        "observation",
+        "recording",
+        "references",
+        "robots",
+        "scenario",
+        "simulation",
+        "studies",
+    },
 }
 """Which subpackages each may import from: arrows point one way."""
 

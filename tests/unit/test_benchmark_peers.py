@@ -1,14 +1,14 @@
 """The peers of the benchmark get the course of our own controller; what they say and how they fail comes back."""
 
-import json
 import stat
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from impact_control.benchmark.figure import figure_of
-from impact_control.benchmark.peers import peer_figures, write_course
+from impact_control.benchmark.course import Course
+from impact_control.benchmark.figure import Figure, Peer, figure_beside, figure_of
+from impact_control.benchmark.peers import NOT_SET_UP, Peers, write_course
 from impact_control.errors import ImpactControlError
 from impact_control.references import build_reference
 from impact_control.robots import Dynamics, load_robot
@@ -18,7 +18,8 @@ SCENARIO = load_scenario("tabletop")
 ROBOT = load_robot()
 REFERENCE = build_reference(SCENARIO, ROBOT)
 STILL = np.zeros(7)
-SAMPLES = [(time, REFERENCE.initial_configuration, STILL, STILL) for time in (0.0, 0.999, 1.0, 2.0)]
+SAMPLES = tuple((time, REFERENCE.initial_configuration, STILL, STILL) for time in (0.0, 0.999, 1.0, 2.0))
+COURSE = Course(SCENARIO, ROBOT, REFERENCE, SAMPLES)
 
 
 def interpreter(directory: Path, script: str) -> Path:
@@ -30,7 +31,7 @@ def interpreter(directory: Path, script: str) -> Path:
 
 
 def test_the_course_switches_reference_at_the_impact(tmp_path: Path) -> None:
-    write_course(tmp_path / "course.npz", SCENARIO, ROBOT, REFERENCE, SAMPLES)
+    write_course(tmp_path / "course.npz", COURSE)
     course = np.load(tmp_path / "course.npz")
     assert course["q"].shape == (4, 7)
     dynamics = Dynamics(ROBOT)
@@ -40,22 +41,44 @@ def test_the_course_switches_reference_at_the_impact(tmp_path: Path) -> None:
         np.testing.assert_allclose(course["velocity"][row], dynamics.twist[:3], atol=2e-3)
     model = ROBOT.pinocchio_model
     here = model.frames[ROBOT.contact_frame_id]
-    assert int(course["joint"]) == here.parentJoint
-    np.testing.assert_array_equal(course["place"], here.placement.translation)
+    assert int(course["panda_joint"]) == here.parentJoint
+    np.testing.assert_array_equal(course["panda_place"], here.placement.translation)
+    assert course["planar_rrr_home"].shape == (3,)
 
 
-def test_durations_become_figures(tmp_path: Path) -> None:
-    said = json.dumps({"TSID": [1e-6, 2e-6, 3e-6]})
-    figures = peer_figures(SCENARIO, ROBOT, REFERENCE, SAMPLES, interpreter(tmp_path, f"echo '{said}'"))
-    assert [(figure.name.strip(), figure.met) for figure in figures] == [("the same by TSID", None)]
-    assert figures[0].median == pytest.approx(2.0)
+def test_a_peer_is_measured_when_it_is_asked_for(tmp_path: Path) -> None:
+    script = 'echo \'{"TSID": "1.7"}\'\nwhile read name; do echo "[1e-6, 2e-6, 3e-6]"; done'
+    with Peers(COURSE, interpreter(tmp_path, script)) as peers:
+        assert peers.versions == {"TSID": "1.7"}
+        measure = peers.measurement("TSID")
+        assert not isinstance(measure, str)
+        assert [list(measure()) for _ in range(2)] == [[1e-6, 2e-6, 3e-6]] * 2
+        assert peers.measurement("pink") == NOT_SET_UP
 
 
-def test_a_failure_is_told_and_a_missing_environment_is_none(tmp_path: Path) -> None:
-    broken = interpreter(tmp_path, "echo first >&2; echo no such solver >&2; exit 3")
-    with pytest.raises(ImpactControlError, match="no such solver"):
-        peer_figures(SCENARIO, ROBOT, REFERENCE, SAMPLES, broken)
-    assert peer_figures(SCENARIO, ROBOT, REFERENCE, SAMPLES, tmp_path / "nothing") == []
+@pytest.mark.parametrize("said", ["", 'echo \'{"TSID": "1.7"}\'\nread name\n'])
+def test_a_failure_is_told(tmp_path: Path, said: str) -> None:
+    broken = interpreter(tmp_path, f"{said}\necho first >&2; echo no such solver >&2; exit 3")
+    with pytest.raises(ImpactControlError, match="no such solver"), Peers(COURSE, broken) as peers:
+        peers.measurement("TSID")()  # type: ignore[operator]
+
+
+def test_a_missing_environment_is_said_to_be_missing(tmp_path: Path) -> None:
+    with Peers(COURSE, tmp_path / "nothing") as peers:
+        figure = figure_beside("ours", lambda: [1e-6], {"TSID": peers.measurement("TSID")}, 1)
+    assert figure.peers == (Peer("TSID", missing=NOT_SET_UP),)
+
+
+def test_the_ratio_is_that_of_each_round() -> None:
+    """A machine of half the speed in some rounds changes the durations, not the ratio."""
+    speeds = iter([1.0, 1.0, 2.0, 2.0, 2.0, 2.0])
+    figure = figure_beside(
+        "ours", lambda: [3e-6 * next(speeds)] * 3, {"theirs": lambda: [1e-6 * next(speeds)] * 5}, rounds=3
+    )
+    (peer,) = figure.peers
+    assert peer.ratio == pytest.approx(3.0)
+    assert figure.values["median"] == pytest.approx(6.0)
+    assert peer.values["median"] == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize(("tail", "met"), [(4e-6, True), (2e-6, False), (None, True)])
@@ -63,3 +86,9 @@ def test_both_targets_have_to_be_met(tail: float | None, met: bool) -> None:
     figure = figure_of("step", [1e-6, 1e-6, 3e-6], 2e-6, tail)
     assert figure.met is met
     assert "2 median" in figure.target
+
+
+def test_without_a_limit_nothing_is_met_or_missed() -> None:
+    figure = Figure("step", {"median": 1.0})
+    assert figure.met is None
+    assert figure.target == ""

@@ -310,13 +310,29 @@ def _every_study(chosen: "list[Study]", output: Path, line: ProgressLine, **opti
 
 @app.command()
 def bench(
+    short: Annotated[bool, typer.Option("--short", help="Only check whether computations have become slower.")] = False,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="Measure what --short is to compare with on machines of this kind.")
+    ] = False,
+    growth: Annotated[bool, typer.Option("--growth", help="Also how cost grows with joints, contacts, ...")] = False,
     seconds: Annotated[float, typer.Option(min=1.0, help="Length of each measurement over DDS.")] = 60.0,
-    output: Annotated[Optional[Path], typer.Option("--output", "-o", help="Also write the figures as JSON.")] = None,
+    minutes: Annotated[
+        Optional[float], typer.Option(min=0.1, help="Length instead, and once more beside a busy process on each core.")
+    ] = None,
+    output: OutputOption = Path("runs"),
 ) -> None:
-    """Measure control step, detector, classifier, impact map and the way over DDS."""
-    from impact_control.nodes.bench import run_bench
+    """Measure the stack beside others, compare with earlier runs, and write a report."""
+    from impact_control.benchmark.check import accept_ratios, run_short
 
-    run_bench(seconds, output, typer.echo)
+    if accept:
+        accept_ratios(typer.echo)
+    elif short:
+        if not all(check.passed for check in run_short(typer.echo)):
+            raise typer.Exit(1)
+    else:
+        from impact_control.nodes.bench import run_bench
+
+        run_bench(seconds if minutes is None else 60.0 * minutes, minutes is not None, growth, output, typer.echo)
 
 
 @app.command()

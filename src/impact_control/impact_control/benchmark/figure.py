@@ -1,51 +1,117 @@
-"""One measured figure of the benchmark."""
+"""One measured figure of the benchmark, with its target and with what others need for the same."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
+
+Pass = Callable[[], Sequence[float]]
+"""One pass of a measurement: does the work some times and returns how long each took [s]."""
+
+MEDIAN, HIGH, HIGHEST = "median", "99 %", "99.9 %"
+"""Names of the values of a duration."""
+
+
+@dataclass(frozen=True)
+class Peer:
+    """The same work by another, measured in the same run.
+
+    values: like those of the figure. ratio: ours to it, above 1 where ours takes longer; None where it was not
+    measured, and then `missing` says why.
+    """
+
+    name: str
+    values: Mapping[str, float] = field(default_factory=dict)
+    ratio: float | None = None
+    missing: str = ""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured figure: median, 99 % and 99.9 % [us], target in words and whether it was met (None: no target)."""
+    """One measured figure.
+
+    values: by name, in `unit`; limits: what some of them must not exceed; peers: what it is compared with.
+    """
 
     name: str
-    median: float
-    high: float
-    highest: float
-    target: str = ""
-    met: bool | None = None
+    values: Mapping[str, float]
+    unit: str = "us"
+    limits: Mapping[str, float] = field(default_factory=dict)
+    peers: tuple[Peer, ...] = ()
+
+    @property
+    def target(self) -> str:
+        """The limits in words, empty without."""
+        return "at most " + ", ".join(f"{limit:g} {key}" for key, limit in self.limits.items()) if self.limits else ""
+
+    @property
+    def met(self) -> bool | None:
+        """Whether all limits are kept; None without."""
+        return all(self.values[key] <= limit for key, limit in self.limits.items()) if self.limits else None
+
+
+def percentiles(durations: Sequence[float]) -> dict[str, float]:
+    """Return median, 99 % and 99.9 % [us] of durations [s]."""
+    return dict(zip((MEDIAN, HIGH, HIGHEST), (np.percentile(durations, [50, 99, 99.9]) * 1e6).tolist(), strict=True))
 
 
 def figure_of(
-    name: str, durations: list[float], target: float | None = None, tail_target: float | None = None
+    name: str,
+    durations: Sequence[float],
+    target: float | None = None,
+    tail_target: float | None = None,
+    peers: tuple[Peer, ...] = (),
 ) -> Figure:
     """Summarise durations [s]; target, tail_target [s]: what median and 99.9 % must not exceed."""
-    median, high, highest = (float(value) for value in np.percentile(durations, [50, 99, 99.9]) * 1e6)
-    limits = [
-        (value, 1e6 * limit, share)
-        for value, limit, share in ((median, target, "median"), (highest, tail_target, "99.9 %"))
-        if limit is not None
-    ]
-    words = ", ".join(f"{limit:g} {share}" for _, limit, share in limits)
-    met = all(value <= limit for value, limit, _ in limits) if limits else None
-    return Figure(name, median, high, highest, f"at most {words}" if words else "", met)
+    limits = {key: 1e6 * limit for key, limit in ((MEDIAN, target), (HIGHEST, tail_target)) if limit is not None}
+    return Figure(name, percentiles(durations), limits=limits, peers=peers)
 
 
-def timed(act: Callable[[], object], count: int, prepare: Callable[[], object] | None = None) -> list[float]:
-    """Return how long each of `count` calls of `act` took [s]; `prepare` runs before each, untimed.
+def figure_beside(
+    name: str,
+    ours: Pass,
+    peers: Mapping[str, Pass | str],
+    rounds: int,
+    target: float | None = None,
+    tail_target: float | None = None,
+) -> Figure:
+    """Measure ours and its peers in turns, one pass of each a round, so that a slower machine meets all of them.
 
-    One call goes ahead, so that nothing is compiled in the others.
+    peers: by name; a text instead of a pass says why there is none. The ratio to a peer is the median of those of the
+    medians in each round. target, tail_target [s]: see `figure_of`.
     """
-    durations = []
-    for _ in range(count + 1):
-        if prepare is not None:
-            prepare()
-        start = time.perf_counter()
-        act()
-        durations.append(time.perf_counter() - start)
-    return durations[1:]
+    present = {peer: one for peer, one in peers.items() if not isinstance(one, str)}
+    passes: dict[str, list[Sequence[float]]] = {"": [], **{peer: [] for peer in present}}
+    for _ in range(rounds):
+        passes[""].append(ours())
+        for peer, one in present.items():
+            passes[peer].append(one())
+
+    def beside(peer: str) -> Peer:
+        reason = peers[peer]
+        if isinstance(reason, str):
+            return Peer(peer, missing=reason)
+        pairs = zip(passes[""], passes[peer], strict=True)
+        ratio = float(np.median([np.median(our) / np.median(its) for our, its in pairs]))
+        return Peer(peer, percentiles(np.concatenate(passes[peer]).tolist()), ratio)
+
+    durations = np.concatenate(passes[""]).tolist()
+    return figure_of(name, durations, target, tail_target, tuple(beside(peer) for peer in peers))
+
+
+def timed(act: Callable[[], object], count: int) -> Pass:
+    """Return a pass of `count` calls of `act`. One call goes ahead now, so that nothing is compiled in the others."""
+    act()
+
+    def one_pass() -> list[float]:
+        durations = []
+        for _ in range(count):
+            start = time.perf_counter()
+            act()
+            durations.append(time.perf_counter() - start)
+        return durations
+
+    return one_pass

@@ -1,7 +1,8 @@
-"""Other controllers on the nearest equal task, in the environment that `make bench` sets up for them.
+"""Others on the nearest equal task, in the environment that `make bench` sets up for them, in a process of their own.
 
 TSID: inverse dynamics, pose of the hand and posture, with bounds of position, velocity, acceleration and torque.
 pink: inverse kinematics, the same tasks, with bounds of position and velocity only.
+MuJoCo: one step through the impact of a Panda with a sphere; and arms with rigid joints simulated for 1.5 s.
 """
 
 from __future__ import annotations
@@ -10,72 +11,114 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from types import TracebackType
+from typing import Any
 
 import numpy as np
 
-from impact_control.benchmark.figure import Figure, figure_of
+from impact_control.benchmark.course import HOMES, Course
+from impact_control.benchmark.figure import Pass
 from impact_control.errors import ImpactControlError
-from impact_control.references import ImpactReference
-from impact_control.robots import RobotDescription
+from impact_control.robots import load_robot
 from impact_control.robots.data_file import DATA_DIRECTORY
-from impact_control.scenario import Scenario
-from impact_control.types import Vector
 
 PEERS_PYTHON = Path(sys.prefix) / "peers" / "bin" / "python"
-"""Interpreter of the environment of TSID and pink."""
+"""Interpreter of the environment of the peers."""
+
+NOT_SET_UP = "not installed: `make bench` sets up its environment"
 
 
-def peer_figures(
-    scenario: Scenario,
-    robot: RobotDescription,
-    reference: ImpactReference,
-    samples: Sequence[tuple[float, Vector, Vector, Vector]],
-    python: Path = PEERS_PYTHON,
-) -> list[Figure]:
-    """Measure TSID and pink on these samples (time [s], position, velocity, torque).
+class Peers:
+    """The process in which the others are measured, from entering to leaving the context.
 
-    Returns nothing where there is no `python`. Raises ImpactControlError with the last line of what they said when
-    they fail.
+    Attribute: versions, of those that are installed, by name of the measurement.
     """
-    if not python.exists():
-        return []
-    with tempfile.TemporaryDirectory() as directory:
-        course = Path(directory) / "course.npz"
-        write_course(course, scenario, robot, reference, samples)
+
+    def __init__(self, course: Course, python: Path = PEERS_PYTHON) -> None:
+        """course: what they are to follow. python: where it does not exist, nobody is there to be measured."""
+        self._course = course
+        self._python = python
+        self.versions: dict[str, str] = {}
+
+    def __enter__(self) -> Peers:
+        """Start the process, if there is an interpreter for it. Raises ImpactControlError when it fails."""
+        if not self._python.exists():
+            return self
+        self._directory = tempfile.TemporaryDirectory()
+        course = Path(self._directory.name) / "course.npz"
+        write_course(course, self._course)
         script = Path(__file__).parent / "data" / "peer_process.py"
+        self._errors = (Path(self._directory.name) / "errors").open("w+")
         # -I: neither this package nor what the user set for it is seen there.
-        command = [str(python), "-I", str(script), str(course), str(DATA_DIRECTORY / f"{robot.name}.urdf")]
-        done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        last = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
-        raise ImpactControlError(f"TSID and pink: {last[0]}")
-    durations = json.loads(done.stdout)
-    return [figure_of(f"  the same by {name}", measured) for name, measured in durations.items()]
+        self._process = subprocess.Popen(
+            [str(self._python), "-I", str(script), str(course), str(DATA_DIRECTORY)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+        )
+        try:
+            self.versions = json.loads(self._answer())
+        except ImpactControlError:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End the process: it ends with its input."""
+        if self._python.exists():
+            self._process.communicate()
+            self._errors.close()
+            self._directory.cleanup()
+
+    def measurement(self, name: str) -> Pass | str:
+        """Return a pass of the measurement of this name, or why there is none."""
+        return partial(self._measure, name) if name in self.versions else NOT_SET_UP
+
+    def _measure(self, name: str) -> list[float]:
+        """Return how long each sample, step or run took [s]. Raises ImpactControlError when the process ended."""
+        if (asking := self._process.stdin) is not None:
+            asking.write(f"{name}\n")
+            asking.flush()
+        durations: list[float] = json.loads(self._answer())
+        return durations
+
+    def _answer(self) -> str:
+        line = self._process.stdout.readline() if self._process.stdout is not None else ""
+        if line:
+            return line
+        self._process.wait()
+        self._errors.seek(0)
+        last = self._errors.read().strip().splitlines()[-1:] or ["no reason given"]
+        raise ImpactControlError(f"peers of the benchmark: {last[0]}")
 
 
-def write_course(
-    path: Path,
-    scenario: Scenario,
-    robot: RobotDescription,
-    reference: ImpactReference,
-    samples: Sequence[tuple[float, Vector, Vector, Vector]],
-) -> None:
+def write_course(path: Path, course: Course) -> None:
     """Write for `peer_process` what was measured and wanted, the latter without the blending at the impact."""
+    scenario, robot, reference = course.scenario, course.robot, course.reference
     row = reference.ante.new_sample()
     wanted = []
-    for time, *_ in samples:
+    for time, *_ in course.samples:
         table = reference.ante if time < reference.nominal_impact_time else reference.post
         table.sample(time, row)
         wanted.append((row.position.copy(), row.velocity.copy(), row.acceleration.copy()))
     position, velocity, acceleration = (np.array(values) for values in zip(*wanted, strict=True))
-    frame = robot.pinocchio_model.frames[robot.contact_frame_id]
+    arms: dict[str, Any] = {}
+    for name, home in HOMES.items():
+        arm = load_robot(name)
+        frame = arm.pinocchio_model.frames[arm.contact_frame_id]
+        place = np.array(frame.placement.translation)
+        arms |= {f"{name}_home": home, f"{name}_joint": frame.parentJoint, f"{name}_place": place}
+        arms[f"{name}_radius"] = arm.end_effector.radius
     np.savez(
         path,
         period=scenario.control.period,
-        q=[sample[1] for sample in samples],
-        dq=[sample[2] for sample in samples],
+        q=[sample[1] for sample in course.samples],
+        dq=[sample[2] for sample in course.samples],
         position=position,
         velocity=velocity,
         acceleration=acceleration,
@@ -84,6 +127,6 @@ def write_course(
         torque_limit=robot.limits.torque,
         acceleration_limit=scenario.control.max_joint_acceleration,
         gain=scenario.control.gains.position,
-        joint=frame.parentJoint,
-        place=np.array(frame.placement.translation),
+        impact_velocity=reference.ante_impact_velocity,
+        **arms,
     )

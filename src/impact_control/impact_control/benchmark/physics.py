@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import numpy as np
+import pinocchio as pin
 
-from impact_control.benchmark.figure import Figure, figure_of, timed
+from impact_control.benchmark.course import HOMES
+from impact_control.benchmark.figure import Figure, Pass, figure_beside, timed
+from impact_control.benchmark.peers import Peers
+from impact_control.benchmark.yardstick import YARDSTICK, yardstick_pass
 from impact_control.errors import ImpactControlError
 from impact_control.impacts import (
     Body,
@@ -17,11 +21,11 @@ from impact_control.impacts import (
     predict_multi_contact_impact,
     predict_post_impact_velocity,
 )
-from impact_control.robots import Dynamics, InertiaModel, contact_point_jacobian, load_robot
+from impact_control.robots import Dynamics, InertiaModel, RobotDescription, contact_point_jacobian, load_robot
 from impact_control.simulation import FlexibleJointPlant, PlantOptions, Surface
 from impact_control.simulation.rigid_contact import RigidSurface
 from impact_control.simulation.rigid_joint_rigid_contact import RigidJointRigidContactPlant
-from impact_control.types import Vector
+from impact_control.types import Matrix, Vector
 
 SINGLE_MAP_TARGET = 20e-6
 EIGHT_CONTACTS_TARGET = 300e-6
@@ -32,33 +36,63 @@ PLANAR_C_TARGET = 0.05
 DURATION = 1500
 """Samples of 1 ms of a plant's run."""
 
+ROUNDS = 10
+"""In turns with the peers."""
+
 UP = np.array([0.0, 0.0, 1.0])
-PANDA_HOME = np.array([0.0, -0.6, 0.0, -2.3, 0.0, 1.8, 0.8])
-PLANAR_HOME = np.radians([45.0, -90.0, -45.0])
 
 
-def physics_figures() -> list[Figure]:
-    """Measure impact maps and plants."""
+def physics_figures(peers: Peers) -> list[Figure]:
+    """Measure impact maps and plants, each beside its peers."""
+    impact = OneImpact()
+    eight = timed(eight_contacts(), 100)
+    of_one: Mapping[str, Pass | str] = {
+        "Pinocchio, impulse dynamics": timed(impact.by_pinocchio, 300),
+        "MuJoCo, one step": peers.measurement("MuJoCo, one step"),
+    }
+    rigid, flexible = rigid_plant("planar_rrr"), {name: flexible_plant(name) for name in HOMES}
     return [
-        figure_of("impact map, one contact, validated", timed(single_contact(), 3000), SINGLE_MAP_TARGET),
-        figure_of("impact map, 8 contacts, free box", timed(eight_contacts(), 1000), EIGHT_CONTACTS_TARGET),
-        _flexible_plant("planar_rrr", PLANAR_HOME, PLANAR_A_TARGET, "plant A, planar arm, 1.5 s"),
-        _flexible_plant("panda", PANDA_HOME, PANDA_A_TARGET, "plant A, Panda, 1.5 s"),
-        _rigid_plant(),
+        figure_beside(
+            "impact map, one contact, validated", timed(impact.by_map, 300), of_one, ROUNDS, SINGLE_MAP_TARGET
+        ),
+        figure_beside(
+            "impact map, 8 contacts, free box", eight, {YARDSTICK: yardstick_pass(200)}, ROUNDS, EIGHT_CONTACTS_TARGET
+        ),
+        *(
+            figure_beside(f"{title}, 1.5 s", timed(act, 1), {peer: peers.measurement(peer)}, ROUNDS // 2, target)
+            for title, act, peer, target in (
+                ("plant A, planar arm", flexible["planar_rrr"], "MuJoCo, planar arm", PLANAR_A_TARGET),
+                ("plant A, Panda", flexible["panda"], "MuJoCo, Panda", PANDA_A_TARGET),
+                ("plant C, planar arm", rigid, "MuJoCo, planar arm", PLANAR_C_TARGET),
+            )
+        ),
     ]
 
 
-def single_contact() -> Callable[[], object]:
-    """Return the impact of a Panda's sphere on a table with friction, ready to be predicted."""
-    robot = load_robot()
-    dynamics = Dynamics(robot)
-    velocity = np.linspace(-0.3, 0.3, 7)
-    dynamics.update(PANDA_HOME, velocity)
-    jacobian = contact_point_jacobian(dynamics.jacobian, np.array([0.0, 0.0, -robot.end_effector.radius]))
-    if jacobian[2] @ velocity >= 0.0:
-        velocity = -velocity
-    inertia = dynamics.inertia(InertiaModel.REDUCED_MOTORS)
-    return partial(predict_post_impact_velocity, inertia, jacobian, UP, velocity, 0.1)
+class OneImpact:
+    """The impact of an arm's sphere on a table, ready to be predicted from its mass matrix.
+
+    Attributes: by_map, ours, with friction; by_pinocchio, its impulse dynamics, which stick: both return dq^+.
+    """
+
+    def __init__(self, robot: RobotDescription | None = None, q: Vector = HOMES["panda"]) -> None:
+        self._robot = robot = robot or load_robot()
+        dynamics = Dynamics(robot)
+        velocity = np.linspace(-0.3, 0.3, q.size)
+        dynamics.update(q, velocity)
+        jacobian = contact_point_jacobian(dynamics.jacobian, np.array([0.0, 0.0, -robot.end_effector.radius]))
+        if jacobian[2] @ velocity >= 0.0:
+            velocity = -velocity
+        inertia = dynamics.inertia(InertiaModel.REDUCED_MOTORS)
+        self.by_map: Callable[[], object] = partial(predict_post_impact_velocity, inertia, jacobian, UP, velocity, 0.1)
+        # One that sticks, which is what Pinocchio knows; the motors are on the diagonal of its mass matrix.
+        model = robot.pinocchio_model.copy()
+        model.armature = np.array(robot.transmission.reduced_motor_inertia)
+        data = model.createData()
+        pin.crba(model, data, q)
+        self.by_pinocchio: Callable[[], object] = partial(
+            pin.impulseDynamics, model, data, velocity, jacobian, 0.0, 0.0
+        )
 
 
 def eight_contacts() -> Callable[[], object]:
@@ -66,63 +100,71 @@ def eight_contacts() -> Callable[[], object]:
     robot = load_robot("panda", "plate")
     dynamics = Dynamics(robot)
     velocity = np.zeros(7)
-    dynamics.update(PANDA_HOME, velocity)
+    dynamics.update(HOMES["panda"], velocity)
     velocity[:] = np.linalg.pinv(dynamics.jacobian) @ np.array([0.05, 0.0, -0.2, 0.0, 0.0, 0.0])
-    mass, half = 1.3, np.array([0.1, 0.1, 0.05])
-    inertia = (
-        mass / 3.0 * np.diag([half[1] ** 2 + half[2] ** 2, half[0] ** 2 + half[2] ** 2, half[0] ** 2 + half[1] ** 2])
-    )
-    box = free_object(mass, inertia, np.array([0.0, 0.0, -0.1, 0.0, 0.0, 0.0]))
-    rigid = np.eye(6)
+    half = np.array([0.1, 0.1, 0.05])
     corners = [np.array([x, y, 0.0]) * half for x in (-1, 1) for y in (-1, 1)]
-    contacts = [
-        Contact("box", contact_point_jacobian(rigid, corner - UP * half[2]), UP, friction=0.4) for corner in corners
-    ]
-    contacts += [
+    landing = [Contact("box", point_of_box(corner - UP * half[2]), UP, friction=0.4) for corner in corners]
+    pressing = [
         Contact(
             "arm",
             contact_point_jacobian(dynamics.jacobian, 0.5 * corner),
             UP,
             friction=0.4,
             other="box",
-            other_jacobian=contact_point_jacobian(rigid, 0.5 * corner + UP * half[2]),
+            other_jacobian=point_of_box(0.5 * corner + UP * half[2]),
         )
         for corner in corners
     ]
-    bodies = {"arm": Body(dynamics.inertia(InertiaModel.REDUCED_MOTORS), velocity), "box": box}
-    return partial(predict_multi_contact_impact, bodies, contacts)
+    bodies = {"arm": Body(dynamics.inertia(InertiaModel.REDUCED_MOTORS), velocity), "box": falling_box(half)}
+    return partial(predict_multi_contact_impact, bodies, [*landing, *pressing])
 
 
-def _flexible_plant(name: str, home: Vector, target: float, title: str) -> Figure:
+def falling_box(half: Vector) -> Body:
+    """Return a homogeneous box of 1.3 kg with half edges (3,) [m] that falls at 0.1 m/s."""
+    mass = 1.3
+    inertia = mass / 3.0 * np.diag((half**2).sum() - half**2)
+    return free_object(mass, inertia, np.array([0.0, 0.0, -0.1, 0.0, 0.0, 0.0]))
+
+
+def point_of_box(offset: Vector) -> Matrix:
+    """Return the Jacobian (3, 6) of the point of a free object at offset (3,) [m] from its centre of mass."""
+    return contact_point_jacobian(np.eye(6), offset)
+
+
+def flexible_plant(name: str) -> Callable[[], object]:
+    """Return 1.5 s of plant A: the arm `name` is pushed onto steel."""
     robot = load_robot(name)
-    dynamics = Dynamics(robot)
-    dynamics.update(home, np.zeros_like(home))
-    floor = dynamics.position - (robot.end_effector.radius + 0.02) * UP
+    floor, push = _course(robot)
     surface = Surface(floor, UP, ExponentialHuntCrossley(3.2e9, 3.2e12, 1.5), friction=0.1)
-    push = -dynamics.jacobian[2] * 5.0
 
     def act() -> None:
-        plant = FlexibleJointPlant(robot, home, surface, PlantOptions(joint_friction=False))
+        plant = FlexibleJointPlant(robot, HOMES[name], surface, PlantOptions(joint_friction=False))
         for _ in range(DURATION):
             plant.step(push)
         if np.isnan(plant.first_contact_time):
-            raise ImpactControlError(f"{title}: no impact")
+            raise ImpactControlError(f"plant A, {name}: no impact")
 
-    return figure_of(title, timed(act, 5), target)
+    return act
 
 
-def _rigid_plant() -> Figure:
-    robot = load_robot("planar_rrr")
-    dynamics = Dynamics(robot)
-    dynamics.update(PLANAR_HOME, np.zeros(3))
-    floor = dynamics.position - (robot.end_effector.radius + 0.02) * UP
-    push = -dynamics.jacobian[2] * 5.0
+def rigid_plant(name: str) -> Callable[[], object]:
+    """Return 1.5 s of plant C: the arm `name` is pushed onto a rigid plane."""
+    robot = load_robot(name)
+    floor, push = _course(robot)
 
     def act() -> None:
-        plant = RigidJointRigidContactPlant(robot, PLANAR_HOME, RigidSurface(floor, UP))
+        plant = RigidJointRigidContactPlant(robot, HOMES[name], RigidSurface(floor, UP))
         for _ in range(DURATION):
             plant.step(push)
         if not plant.impacts:
-            raise ImpactControlError("plant C: no impact")
+            raise ImpactControlError(f"plant C, {name}: no impact")
 
-    return figure_of("plant C, planar arm, 1.5 s", timed(act, 5), PLANAR_C_TARGET)
+    return act
+
+
+def _course(robot: RobotDescription) -> tuple[Vector, Vector]:
+    """Return a point (3,) [m] of a surface 2 cm below an arm at home and torques (n,) [Nm] that push the arm there."""
+    dynamics = Dynamics(robot)
+    dynamics.update(HOMES[robot.name], np.zeros(HOMES[robot.name].size))
+    return dynamics.position - (robot.end_effector.radius + 0.02) * UP, -5.0 * dynamics.jacobian[2]

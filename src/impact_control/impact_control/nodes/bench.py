@@ -1,56 +1,131 @@
-"""Measures the stack on this machine, every figure with its target and its peer, from one run."""
+"""Measures the stack on this machine, every figure with its target and its peer, from one run, in one report."""
 
 from __future__ import annotations
 
-import json
-import os
 import tempfile
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
-from impact_control.benchmark import loop_figures, physics_figures
-from impact_control.nodes.environment import isolate
-from impact_control.nodes.latency import measure_latency
+import numpy as np
 
-LATENCY_RATIO_TARGET = 1.5
+from impact_control.benchmark.check import reference_ratios, run_check
+from impact_control.benchmark.course import record_course
+from impact_control.benchmark.figure import HIGH, HIGHEST, MEDIAN, Figure, Peer
+from impact_control.benchmark.growth import growth_curves
+from impact_control.benchmark.load import loaded_cores
+from impact_control.benchmark.loop import loop_figures
+from impact_control.benchmark.machine import describe_machine
+from impact_control.benchmark.peers import Peers
+from impact_control.benchmark.physics import physics_figures
+from impact_control.benchmark.picture import draw_report
+from impact_control.benchmark.report import (
+    PICTURE_FILE,
+    REPORT_FILE,
+    TEXT_FILE,
+    Report,
+    earlier_changes,
+    text_of,
+)
+from impact_control.benchmark.works import checked_works
+from impact_control.nodes.environment import isolate
+from impact_control.nodes.latency import Latency, measure_latency
+from impact_control.nodes.runs import new_run_directory
+
+MEDIAN_TARGET = 1.5
+TAIL_TARGET = 2.0
+"""Of the loop's answer times, what they may be at most of those of the ping-pong: median, 99.9 %."""
+
+MEMORY_TARGET = 1.0
+"""[MB] by which the loop may grow from the first tenth of the measurement to the last."""
 
 _STOLEN = 7
 """Column of the times in /proc/stat in which the host of a virtual machine had the cores."""
 
 
-def run_bench(seconds: float, output: Path | None, tell: Callable[[str], None]) -> None:
-    """Measure and print; also write JSON to `output`."""
-    tell(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, numbers in microseconds\n")
-    figures = [*loop_figures(), *physics_figures()]
-    tell(f"{'':38s}{'median':>9s}{'99 %':>9s}{'99.9 %':>9s}   target")
-    for figure in figures:
-        mark = {True: "met", False: "MISSED", None: ""}[figure.met]
-        numbers = f"{figure.median:9.1f}{figure.high:9.1f}{figure.highest:9.1f}"
-        tell(f"{figure.name:38s}{numbers}   {figure.target} {mark}")
-    tell(f"\nState to torque over DDS, {seconds:g} s at 1 kHz each in turns, one process sends and one answers:")
-    tell(f"{'':38s}{'median':>9s}{'99 %':>9s}{'99.9 %':>9s}   missed")
-    with tempfile.TemporaryDirectory() as directory:
-        isolate(Path(directory))
-        before = _core_times()
+def run_bench(seconds: float, loaded: bool, growth: bool, output: Path, tell: Callable[[str], None]) -> Path:
+    """Measure everything and return the directory below `output` with the report as text, JSON and picture.
+
+    seconds: of the loop and of the ping-pong over DDS each. loaded: over DDS also beside a busy process on each core.
+    growth: with the curves of cost against size. tell: called with what is done, and with the report.
+    """
+    directory = new_run_directory(output, "bench")
+    machine = describe_machine()
+    tell("measuring on one core ...")
+    course = record_course()
+    with Peers(course) as peers:
+        sections = {"On one core": [*loop_figures(course, peers), *physics_figures(peers)]}
+        installed = sorted({f"{name.split(',')[0]} {version}" for name, version in peers.versions.items()})
+        machine["peers"] = ", ".join(installed) or "none"
+    tell("measuring against the yardstick ...")
+    references, limit = reference_ratios(machine["kind"])
+    checks = run_check(checked_works(course), references, limit, lambda check: None)
+    curves = growth_curves(course, lambda name: tell(f"growing {name} ...")) if growth else []
+    memory = {}
+    with tempfile.TemporaryDirectory() as logs:
+        isolate(Path(logs))
+        for load in ("idle", "loaded") if loaded else ("idle",):
+            tell(f"measuring over DDS, {load}, {seconds:g} s each for the loop and a ping-pong in turns ...")
+            loop, ping_pong, stolen = _over_dds(seconds, load == "loaded")
+            sections[f"Over DDS at 1 kHz, {load}"] = latency_figures(load, loop, ping_pong, stolen)
+            memory |= {f"loop, {load}": loop.memory, f"ping-pong, {load}": ping_pong.memory}
+    report = Report(machine, sections, checks, curves, memory)
+    changes = earlier_changes(report, output)
+    text = text_of(report, changes)
+    (directory / TEXT_FILE).write_text(text + "\n")
+    (directory / REPORT_FILE).write_text(report.as_json(changes))
+    (directory / PICTURE_FILE).write_bytes(draw_report(report, changes))
+    tell(f"\n{text}\n\nReport: {directory}")
+    return directory
+
+
+def latency_figures(load: str, loop: Latency, ping_pong: Latency, stolen: float) -> list[Figure]:
+    """Return what the loop needed beside the ping-pong.
+
+    load: of the machine, in a word. stolen [-]: part of the cores' time that the host took.
+    """
+    ratios = {MEDIAN: loop.median / ping_pong.median, HIGHEST: loop.highest / ping_pong.highest}
+    peer = ping_pong.name.replace("_", "-")
+
+    def pair(name: str, unit: str, values: Callable[[Latency], Mapping[str, float]], *limited: str) -> Figure:
+        ours, its = values(loop), values(ping_pong)
+        return Figure(f"{name}, {load}", ours, unit, {key: its[key] for key in limited}, (Peer(peer, its),))
+
+    cycles = f"of {loop.cycles} cycles"
+    answers = pair("state to torque, loop node", "us", _answers)
+    ratio = replace(answers.peers[0], name=f"bare rclpy {peer}", ratio=ratios[MEDIAN])
+    first, last = _tenths(loop.memory)
+    weight, limits = {"at the end": last, "growth": last - first}, {MEDIAN: MEDIAN_TARGET, HIGHEST: TAIL_TARGET}
+    return [
+        replace(answers, peers=(ratio,)),
+        Figure(f"state to torque, times the {peer}, {load}", ratios, "times", limits),
+        pair("jitter", "us", lambda way: {"standard deviation": way.jitter, "longest": way.longest}),
+        pair("missed", cycles, lambda way: {"missed": way.missed}, "missed"),
+        pair("missed while all cores ran", cycles, lambda way: {"missed": way.own_missed}, "missed"),
+        Figure(f"time of the cores taken by the host, {load}", {"part": 100.0 * stolen}, "%"),
+        Figure(f"memory of the loop, {load}", weight, "MB", {"growth": MEMORY_TARGET}),
+    ]
+
+
+def _over_dds(seconds: float, loaded: bool) -> tuple[Latency, Latency, float]:
+    """Return what loop and ping-pong needed, and which part of the cores' time the host took meanwhile."""
+    before = _core_times()
+    with loaded_cores() if loaded else nullcontext():
         ping_pong, loop = measure_latency(seconds)
-        spent = [after - start for start, after in zip(before, _core_times(), strict=True)]
-    for name, way in (("bare rclpy ping-pong", ping_pong), ("loop node", loop)):
-        numbers = f"{way.median:9.1f}{way.high:9.1f}{way.highest:9.1f}"
-        tell(f"{name:38s}{numbers}   {way.missed} of {way.cycles} ({way.missed / way.cycles:.2%})")
-    tell(f"of the cores' time meanwhile {spent[_STOLEN] / sum(spent):.1%} was taken by the host of this machine")
-    ratio = loop.median / ping_pong.median
-    ratio_met = "met" if ratio <= LATENCY_RATIO_TARGET else "MISSED"
-    tell(f"\nmedian, loop over ping-pong: {ratio:.2f}   target at most {LATENCY_RATIO_TARGET:g} {ratio_met}")
-    pairs = (
-        ("missed, loop against ping-pong", loop.missed, ping_pong.missed),
-        ("of them while all cores ran", loop.own_missed, ping_pong.own_missed),
-    )
-    for what, missed, allowed in pairs:
-        tell(f"{what}: {missed} against {allowed}   target no more {'met' if missed <= allowed else 'MISSED'}")
-    if output is not None:
-        report = {"figures": [asdict(f) for f in figures], "latency": [asdict(way) for way in (ping_pong, loop)]}
-        output.write_text(json.dumps(report, indent=2))
+    spent = [after - start for start, after in zip(before, _core_times(), strict=True)]
+    return loop, ping_pong, spent[_STOLEN] / sum(spent)
+
+
+def _answers(way: Latency) -> dict[str, float]:
+    return {MEDIAN: way.median, HIGH: way.high, HIGHEST: way.highest}
+
+
+def _tenths(memory: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return the mean memory [MB] of the first and of the last tenth of the time."""
+    sizes = np.array([size for _, size in memory])
+    part = max(1, sizes.size // 10)
+    return float(sizes[:part].mean()), float(sizes[-part:].mean())
 
 
 def _core_times() -> list[int]:

@@ -1,0 +1,59 @@
+"""One simulated run, whose samples all measurements of a control step are made on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from impact_control.pipeline import Pipeline, warm_up
+from impact_control.references import ImpactReference, build_reference
+from impact_control.robots import RobotDescription, load_robot
+from impact_control.scenario import Scenario, load_scenario
+from impact_control.simulation import build_simulation
+from impact_control.types import Vector
+
+HOMES = {
+    "panda": np.array([0.0, -0.6, 0.0, -2.3, 0.0, 1.8, 0.8]),
+    "planar_rrr": np.radians([45.0, -90.0, -45.0]),
+}
+"""Configurations [rad] of the arms that are simulated, above the surface they are pushed onto."""
+
+Sample = tuple[float, Vector, Vector, Vector]
+"""Time [s], position (n,) [rad], velocity (n,) [rad/s], joint torque (n,) [Nm]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """What the controller saw in a run without ROS, sample by sample, and what it was to do."""
+
+    scenario: Scenario
+    robot: RobotDescription
+    reference: ImpactReference
+    samples: tuple[Sample, ...]
+
+
+def record_course(scenario_name: str = "tabletop") -> Course:
+    """Return the course of one simulated run of a scenario. Everything in the loop is compiled after it."""
+    scenario = load_scenario(scenario_name)
+    robot = load_robot(scenario.robot.model, scenario.robot.end_effector, scenario.robot.motor_inertia)
+    reference = build_reference(scenario, robot)
+    warm_up(scenario, robot)
+    return Course(scenario, robot, reference, tuple(record_run(scenario, robot, reference)))
+
+
+def record_run(scenario: Scenario, robot: RobotDescription, reference: ImpactReference) -> list[Sample]:
+    """Return every sample of one simulated run without ROS."""
+    plant, sensors, gate = build_simulation(scenario)
+    pipeline = Pipeline(scenario, robot)
+    pipeline.reset()
+    pipeline.start(reference, scenario)
+    samples: list[Sample] = []
+    period = scenario.control.period
+    while not pipeline.finished:
+        sample = sensors.measure(plant)
+        samples.append((len(samples) * period, sample.position, sample.velocity, sample.torque))
+        pipeline.tick(*samples[-1])
+        gate.offer(pipeline.torque)
+        plant.step(gate.select(plant.link_velocity, period))
+    return samples
