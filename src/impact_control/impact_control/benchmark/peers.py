@@ -7,6 +7,7 @@ MuJoCo: one step through the impact of a Panda with a sphere; and arms with rigi
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -81,9 +82,11 @@ class Peers:
 
     def _measure(self, name: str) -> list[float]:
         """Return how long each sample, step or run took [s]. Raises ImpactControlError when the process ended."""
-        if (asking := self._process.stdin) is not None:
-            asking.write(f"{name}\n")
-            asking.flush()
+        # Of a process that has ended the answer tells why.
+        with contextlib.suppress(BrokenPipeError):
+            if (asking := self._process.stdin) is not None:
+                asking.write(f"{name}\n")
+                asking.flush()
         durations: list[float] = json.loads(self._answer())
         return durations
 
