@@ -229,9 +229,9 @@ def grow_workers(workers: Sequence[int] = WORKERS, trials: int = TRIALS) -> Curv
 
 
 def _trial(case: int) -> dict[str, np.ndarray]:
-    """Simulate a planar arm that is pushed onto steel, six times."""
+    """Simulate a planar arm that is pushed onto steel, three times."""
     simulate = flexible_plant("planar_rrr")
-    for _ in range(6):
+    for _ in range(3):
         simulate()
     return {"case": np.array(case)}
 
