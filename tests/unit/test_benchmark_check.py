@@ -53,7 +53,7 @@ def test_the_references_are_of_the_works_there_are():
     assert works >= set(references)
 
 
-@pytest.mark.wall_clock
+@pytest.mark.long
 def test_no_computation_has_become_slower():
     lines = []
     checks = run_short(lines.append)

@@ -24,6 +24,8 @@ from impact_control.observation import JumpAwareVelocityFilter, MomentumObserver
 from impact_control.parts import classifier_parameters
 from impact_control.recording.bag import BagWriter
 from impact_control.robots import Dynamics
+from impact_control.studies import open_place
+from impact_control.studies.computing import computing_at
 from impact_control.studies.trials import run_trials
 
 JOINTS = (3, 5, 7, 9, 11, 14)
@@ -222,7 +224,8 @@ def grow_workers(workers: Sequence[int] = WORKERS, trials: int = TRIALS) -> Curv
     seconds = []
     for count in workers:
         start = time.perf_counter()
-        run_trials(_trial, list(range(trials)), None, count, lambda _part, _text: None)
+        with open_place(count) as place, computing_at(place):
+            run_trials(_trial, list(range(trials)), None, lambda _part, _text: None)
         seconds.append(time.perf_counter() - start)
     name = f"{trials} trials of a study"
     return Curve("study", "workers", "s", tuple(workers), {name: tuple(seconds)})
