@@ -8,7 +8,7 @@ import random
 import pytest
 from hypothesis import settings
 
-from impact_control.graph import DDS_PROFILES, dds_profiles
+from impact_control.nodes.environment import dds_environment
 
 # A change is judged by the same examples everywhere; `make fuzz` looks for new ones.
 settings.register_profile("same_examples", derandomize=True)
@@ -34,7 +34,7 @@ def pytest_configure(config):
         domain = int(os.environ["ROS_DOMAIN_ID"]) + int(worker["workerid"].removeprefix("gw"))
     os.environ["ROS_DOMAIN_ID"] = str(1 + domain % DOMAINS)
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-    os.environ[DDS_PROFILES] = dds_profiles()
+    os.environ.update(dds_environment())
 
 
 @pytest.fixture(scope="session", autouse=True)

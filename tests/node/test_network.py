@@ -85,7 +85,9 @@ def start():
         place = "ours" if "ours" in machine else "theirs"
         command = ["ip", "netns", "exec", machine, "sh", "-c", own, "sh", place, sys.executable, "-c", text]
         with file.open("w") as output:
-            variables = {**os.environ, "PYTHONUNBUFFERED": "1", **environment}
+            # Each says itself how far it sees: what the tests have for this machine only is not handed on.
+            kept = {name: value for name, value in os.environ.items() if name != "FASTRTPS_DEFAULT_PROFILES_FILE"}
+            variables = {**kept, "PYTHONUNBUFFERED": "1", **environment}
             programs.append(subprocess.Popen(command, env=variables, stdout=output, cwd=file.parent))
 
     yield on

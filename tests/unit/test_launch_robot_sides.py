@@ -391,4 +391,4 @@ def test_nodes_are_seen_from_this_machine_only_unless_the_user_says_otherwise(mo
     assert variable == "ROS_AUTOMATIC_DISCOVERY_RANGE"
     variable, file = dds.arguments
     assert variable == "FASTRTPS_DEFAULT_PROFILES_FILE"
-    assert Path(file).name == "udp.xml" and Path(file).is_file()
+    assert Path(file).name == "localhost.xml" and Path(file).is_file()

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field
 from enum import Enum
 
 from impact_control.errors import InvalidInputError
-from impact_control.scenario import config_directory
 from impact_control.supervision import SupervisionLimits
 
 
@@ -76,20 +75,10 @@ class View:
     patience: float = 0.0
 
 
-DDS_PROFILES = "FASTRTPS_DEFAULT_PROFILES_FILE"
-"""Environment variable that names the settings of Fast DDS."""
-
-
-def dds_profiles() -> str:
-    """Return the settings of Fast DDS for a graph: those the user has chosen, else ours, without shared memory."""
-    return os.environ.get(DDS_PROFILES, str(config_directory() / "dds" / "udp.xml"))
-
-
 NODE_ENVIRONMENT = {
     # For matrices of seven rows, threads of the linear algebra only fight for the cores.
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
-    DDS_PROFILES: dds_profiles(),
     # Each keeps its own enclave, also when the terminal it is started from has one.
     "ROS_SECURITY_ENCLAVE_OVERRIDE": "",
 }

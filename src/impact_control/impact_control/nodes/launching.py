@@ -26,8 +26,7 @@ from launch.substitutions import EnvironmentVariable
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from impact_control.graph import DDS_PROFILES, dds_profiles
-from impact_control.nodes.environment import DISCOVERY_RANGE, LOCALHOST
+from impact_control.nodes.environment import DISCOVERY_RANGE, LOCALHOST, dds_environment
 from impact_control.robot_side import (
     ARGUMENTS,
     JOINT_STATE_BROADCASTER,
@@ -98,9 +97,10 @@ def describe_launch(start: Callable[[RobotSide], list[Any]], own: Sequence[str],
         DISCOVERY_RANGE, EnvironmentVariable(DISCOVERY_RANGE, default_value=LOCALHOST)
     )
     # Not only for our own nodes: what ros2_control hears must not come through shared memory either.
-    without_shared_memory = SetEnvironmentVariable(DDS_PROFILES, dds_profiles())
-    environment = [seen_from_here, without_shared_memory]
-    return LaunchDescription([*environment, *declare(*COMMON, *own, *passed_on), OpaqueFunction(function=actions)])
+    by_udp = [SetEnvironmentVariable(name, value) for name, value in dds_environment().items()]
+    return LaunchDescription(
+        [seen_from_here, *by_udp, *declare(*COMMON, *own, *passed_on), OpaqueFunction(function=actions)]
+    )
 
 
 def declare(*names: str) -> list[Any]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from impact_control.graph import NODE_ENVIRONMENT, NodeSpec
+from impact_control.nodes.environment import dds_environment
 
 _PR_SET_PDEATHSIG = 1
 
@@ -41,6 +42,7 @@ class Processes:
         self._log_directory = log_directory
         self._environment = {
             **NODE_ENVIRONMENT,
+            **dds_environment(),
             # An error has to be in the log before the answer that follows it.
             "RCUTILS_LOGGING_BUFFERED_STREAM": "0",
             **({} if real_time else {"IMPACT_CONTROL_REALTIME": "0"}),
