@@ -35,10 +35,13 @@ class LoopDiagnostics:
         self._passed_over = 0
         self._solutions = [0] * len(QPStatus)
 
-    def sample(self, stamp: int, duration: float, passed_over: int, qp_status: QPStatus) -> None:
+    def sample(
+        self, stamp: int, duration: float, passed_over: int = 0, qp_status: QPStatus = QPStatus.NOT_USED
+    ) -> None:
         """Note a sample with its stamp [ns] and the time it took [s].
 
         passed_over: samples just before it that a newer one took the place of: the queue of joint states holds one.
+        qp_status: of a controller.
         """
         now = time.monotonic()
         self._jitter = max(self._jitter, abs(now - self._last - self._period))
@@ -51,7 +54,7 @@ class LoopDiagnostics:
         self._passed_over = max(self._passed_over, passed_over)
         self._solutions[qp_status] += 1
 
-    def publish(self, missed: int, samples: int, waiting_lines: int) -> None:
+    def publish(self, missed: int, samples: int, waiting_lines: int = 0) -> None:
         """Publish what happened since the last call. waiting_lines: of the log, which are written beside the loop."""
         rate = self._count / max(1e-9, time.monotonic() - self._since)
         wall = self._node.get_clock().now().nanoseconds
