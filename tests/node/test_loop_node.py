@@ -68,6 +68,7 @@ def peer(tmp_path_factory):
         )
         peer.bring_up(PREDICTOR, SPEC)
         yield peer
+        peer.action.destroy()  # It would keep the node in the graph.
 
 
 @pytest.fixture

@@ -74,7 +74,7 @@ def _impact_control(arguments: list[str], directory: Path) -> None:
     context = command.commands[name].make_context(name, list(rest))
     if context.params.get("scenario") not in (None, "my/file.yaml"):
         _load(context.params["scenario"], directory)
-    if name == "study" and context.params["name"]:
+    if name == "study" and context.params["name"] not in (None, "all"):
         find_study(context.params["name"])
     if set(arguments) in QUICK:
         result = CliRunner().invoke(app, arguments)

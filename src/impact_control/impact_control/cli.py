@@ -3,7 +3,6 @@
 Annotations are not postponed here: Typer 0.9, which Ubuntu 24.04 has, does not evaluate them.
 """
 
-import contextlib
 import math
 import os
 import sys
@@ -339,9 +338,10 @@ def bench(
 def verdicts(namespace: NamespaceOption = "") -> None:
     """Print what the classifier of a running graph says, until Ctrl-C; what it said before comes first."""
     from impact_control.nodes.client import ImpactClient
+    from impact_control.nodes.runs import stoppable
 
-    with ImpactClient(namespace) as client, contextlib.suppress(KeyboardInterrupt):
-        for verdict in client.verdicts():
+    with ImpactClient(namespace) as client, stoppable() as stop:
+        for verdict in client.verdicts(stop):
             typer.echo(verdict)
 
 

@@ -182,9 +182,9 @@ class ImpactClient:
             raise GraphError("no verdict came")
         return verdict
 
-    def verdicts(self) -> Iterator[ImpactVerdict]:
-        """Yield every verdict as it comes, those that were sent before first; without end."""
-        while True:
+    def verdicts(self, stop_requested: Callable[[], bool] = lambda: False) -> Iterator[ImpactVerdict]:
+        """Yield every verdict as it comes, those that were sent before first, until a stop is requested."""
+        while not stop_requested():
             while self._unread:
                 yield self._unread.popleft()
             self._spin(LISTEN_INTERVAL)
