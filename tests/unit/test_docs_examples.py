@@ -22,6 +22,9 @@ from impact_control.recording.log_columns import load_log_columns
 from impact_control.recording.trials import Quantity, Source, Trial, TrialSet, write_trials
 from impact_control.robots import load_robot
 from impact_control.scenario import load_scenario
+from impact_control.studies import Column, Comparison, StudyResult, Table, find_study
+from impact_control.studies.provenance import provenance
+from impact_control.studies.results import write_results
 
 EXECUTED_ELSEWHERE = {DOCS / "clients.md": ROOT / "tests" / "node" / "test_client.py"}
 """Pages whose Python needs a running graph, and the test that runs it on one."""
@@ -108,7 +111,22 @@ def write_example_trials(directory):
     write_trials(directory / "trials.h5", TrialSet("name: push_parcel_1\n", 0, "0.1.0", (trial,)))
 
 
-PREPARED = {"scenarios.md": copy_scenarios, "recordings.md": write_example_trials}
+def write_example_results(directory):
+    """The page reads what a study wrote, which would take half a minute."""
+    study = find_study("rey_arias_tables")
+    table = Table("joint_means", "", (Column("joint"), Column("error", "deg/s")), ((6, 2.95),))
+    compared = (Comparison("Table III", "error of joint 6", 2.5, 2.95, "deg/s"),)
+    result = StudyResult((table,), (), (), "It holds.", holds=True, comparisons=compared)
+    file = directory / "runs" / study.name / "results.h5"
+    file.parent.mkdir(parents=True)
+    write_results(file, study, result, provenance(0, quick=True), seconds=1.0, trial_seconds=1.0)
+
+
+PREPARED = {
+    "scenarios.md": copy_scenarios,
+    "recordings.md": write_example_trials,
+    "studies.md": write_example_results,
+}
 
 READ = [page for page in PAGES if blocks(page)]
 
