@@ -27,6 +27,7 @@ def repeated(work, count):
     return act
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("count", "passed"), [(20, True), (26, False)])
 def test_what_takes_30_percent_longer_is_told_from_what_does_not(count, passed):
     told = []
