@@ -105,7 +105,7 @@ def test_the_simulated_arm_fits(peer):
 @pytest.mark.parametrize(
     ("node", "name", "value"),
     [
-        ("controller_manager", "update_rate", 100),
+        pytest.param("controller_manager", "update_rate", 100, marks=pytest.mark.long),
         ("effort_controller", "joints", JOINTS[::-1]),
     ],
 )
@@ -119,7 +119,11 @@ def test_controllers_that_do_not_fit_are_refused(peer, rest, node, name, value):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"period": 1 / 30}, "time between joint states = '33.33 ms' is not allowed: 1 ms"),
+        pytest.param(
+            {"period": 1 / 30},
+            "time between joint states = '33.33 ms' is not allowed: 1 ms",
+            marks=pytest.mark.long,
+        ),
         ({"effort": np.zeros(7)}, "none, as without its weight"),
         ({"names": [f"fr3_joint{i}" for i in range(1, 8)]}, "joints panda_joint1, .* are missing among fr3_joint1"),
     ],

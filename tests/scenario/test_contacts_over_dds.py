@@ -23,8 +23,8 @@ EXPECTED = {
 }
 
 
-BRIEFLY = [pytest.param(name, marks=pytest.mark.long if name == "tabletop_edge_tilted" else ()) for name in EXPECTED]
-"""Without the second edge, which adds nothing of its own to the graph: `make verify` runs all."""
+BRIEFLY = [pytest.param(name, marks=pytest.mark.long if "_edge" in name else ()) for name in EXPECTED]
+"""With the plate, and without the edges, which add nothing of their own to the graph: `make verify` runs all."""
 
 
 @pytest.mark.parametrize("scenario", BRIEFLY)

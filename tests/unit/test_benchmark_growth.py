@@ -47,7 +47,7 @@ def course():
     [
         lambda: growth.grow_joints((3, 7)),
         lambda: growth.grow_contacts((1, 4)),
-        lambda: growth.grow_windows(course(), (12, 40)),
+        pytest.param(lambda: growth.grow_windows(course(), (12, 40)), marks=pytest.mark.long),
         lambda: growth.grow_topics((1, 3)),
         lambda: growth.grow_workers((1,), 1),
     ],
