@@ -16,7 +16,8 @@ from impact_control.errors import ImpactControlError, InvalidInputError
 from impact_control.graph import describe_graph
 from impact_control.nodes.calls import NoAnswerError
 from impact_control.nodes.client import ImpactClient
-from impact_control.nodes.session import GraphError, Session
+from impact_control.nodes.graph_errors import GraphError
+from impact_control.nodes.session import Session
 from impact_control.pipeline import Outcome
 from impact_control.references import build_reference, rigid_impact_map
 from impact_control.robots import InertiaModel, load_robot

@@ -10,7 +10,8 @@ from rclpy.executors import SingleThreadedExecutor
 from impact_control.evaluation import evaluate
 from impact_control.graph import Shape, describe_graph
 from impact_control.nodes import qos
-from impact_control.nodes.session import GraphError, Session
+from impact_control.nodes.graph_errors import GraphError
+from impact_control.nodes.session import Session
 from impact_control.pipeline import Outcome
 from impact_control.scenario import load_scenario
 

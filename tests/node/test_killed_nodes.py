@@ -11,7 +11,8 @@ import pytest
 from impact_msgs.msg import GroundTruth
 
 from impact_control.graph import describe_graph
-from impact_control.nodes.session import NodeDiedError, RobotStoppedError, Session
+from impact_control.nodes.graph_errors import NodeDiedError, RobotStoppedError
+from impact_control.nodes.session import Session
 from impact_control.recording.series import read_bag
 from impact_control.scenario import load_scenario
 from impact_control.supervision import Cause

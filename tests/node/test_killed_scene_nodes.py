@@ -14,7 +14,8 @@ import pytest
 from impact_msgs.msg import GroundTruth
 
 from impact_control.graph import describe_graph
-from impact_control.nodes.session import NodeDiedError, Session
+from impact_control.nodes.graph_errors import NodeDiedError
+from impact_control.nodes.session import Session
 from impact_control.recording.series import read_bag
 from impact_control.scenario import load_scene, parts_of
 

@@ -8,7 +8,8 @@ import signal
 import pytest
 
 from impact_control.graph import Duty, NodeSpec, describe_graph
-from impact_control.nodes.session import NodeDiedError, Session
+from impact_control.nodes.graph_errors import NodeDiedError
+from impact_control.nodes.session import Session
 from impact_control.pipeline import Outcome
 
 ONLOOKER = NodeSpec("onlooker", "predictor", Duty.VIEWER, {"scenario": "tabletop"})

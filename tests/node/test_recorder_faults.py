@@ -10,7 +10,8 @@ import pytest
 
 from impact_control.graph import describe_graph
 from impact_control.nodes.calls import NoAnswerError
-from impact_control.nodes.session import GraphError, Session
+from impact_control.nodes.graph_errors import GraphError
+from impact_control.nodes.session import Session
 from impact_control.pipeline import Outcome
 from impact_control.recording.series import read_bag
 from impact_control.scenario import load_scenario

@@ -13,9 +13,10 @@ from std_msgs.msg import Float64MultiArray
 
 from impact_control.graph import Shape, describe_graph
 from impact_control.nodes import qos, recorder, topics
+from impact_control.nodes.graph_errors import GraphError
 from impact_control.nodes.interfaces import RECORDED, Interfaces, enclaves
 from impact_control.nodes.security import graph_policy, make_keystore
-from impact_control.nodes.session import GraphError, Session
+from impact_control.nodes.session import Session
 from impact_control.pipeline import Outcome
 from impact_control.scenario import load_any, parts_of
 

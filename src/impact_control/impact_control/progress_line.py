@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class TaskProgress(Protocol):
-    """What is shown of a task, see `nodes.session.Progress`."""
+    """What is shown of a task, see `nodes.task_messages.Progress`."""
 
     @property
     def mode(self) -> Enum:

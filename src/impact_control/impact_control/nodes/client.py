@@ -26,8 +26,9 @@ from impact_control.checks import finite_array
 from impact_control.classification import Verdict
 from impact_control.nodes import qos, topics
 from impact_control.nodes.calls import CALL_PATIENCE, Caller
+from impact_control.nodes.graph_errors import GraphError
 from impact_control.nodes.messages import set_xyz, xyz
-from impact_control.nodes.session import GraphError, Progress, TaskResult, progress_of, task_result
+from impact_control.nodes.task_messages import Progress, TaskResult, progress_of, task_result
 from impact_control.pipeline import Outcome
 from impact_control.robots import InertiaModel
 from impact_control.types import Vector

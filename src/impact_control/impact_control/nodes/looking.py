@@ -9,8 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from impact_control.graph import View, viewer
+from impact_control.nodes.graph_errors import NodeDiedError
 from impact_control.nodes.runs import stoppable
-from impact_control.nodes.session import NodeDiedError, Session
+from impact_control.nodes.session import Session
 from impact_control.replay import ReplayedRun
 from impact_control.view.drawing import address, close_server, open_server, require_viewable
 from impact_control.view.player import play

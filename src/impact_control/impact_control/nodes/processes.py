@@ -73,6 +73,18 @@ class Processes:
         """Where the output of a node goes."""
         return self._log_directory / f"{name.replace('/', '_')}.log"
 
+    def last_words(self, name: str) -> str:
+        """The last error line a node wrote, and where the rest is, as the end of a sentence.
+
+        What has not come as far as its logger says its last word without marking it as an error.
+        """
+        file = self.log_file(name)
+        lines = file.read_text(errors="replace").splitlines() if file.exists() else []
+        logged = any(line.startswith("[") for line in lines)
+        errors = [line for line in lines if not logged or "[ERROR]" in line or "Error:" in line]
+        said = f": {errors[-1].split(']: ')[-1]}" if errors else ""
+        return f"{said} (log: {file})"
+
     def pid(self, name: str) -> int:
         """Process id of a node."""
         return self._children[name].pid

@@ -13,7 +13,8 @@ from types import FrameType
 from impact_control.evaluation import evaluate_arms, report
 from impact_control.graph import Shape, View, describe_graph
 from impact_control.nodes.environment import isolate
-from impact_control.nodes.session import Progress, Session, TaskResult
+from impact_control.nodes.session import Session
+from impact_control.nodes.task_messages import Progress, TaskResult
 from impact_control.recording.summary import RunSummary
 from impact_control.scenario import load_any, parts_of
 

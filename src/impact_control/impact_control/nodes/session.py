@@ -6,33 +6,32 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import rclpy
-from action_msgs.msg import GoalStatus
 from impact_msgs.action import ExecuteImpactTask
 from impact_msgs.msg import SupervisorStatus
 from lifecycle_msgs.msg import State, Transition
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
 from rclpy.experimental import EventsExecutor
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 from std_srvs.srv import SetBool, Trigger
 
 from impact_control.control import Mode
-from impact_control.errors import ImpactControlError, InterruptedByUserError
+from impact_control.errors import InterruptedByUserError
 from impact_control.graph import LARGEST_FACTOR, OPERATOR, Duty, NodeSpec, full_name
 from impact_control.nodes import qos, topics
 from impact_control.nodes.calls import CALL_PATIENCE, START_PATIENCE, Caller
+from impact_control.nodes.graph_errors import GraphError, NodeDiedError, RobotStoppedError
 from impact_control.nodes.messages import to_stamp
 from impact_control.nodes.processes import Death, Processes
-from impact_control.pipeline import Outcome
+from impact_control.nodes.task_messages import Progress, TaskResult, progress_of, task_result
 from impact_control.recording.bag import recover
 from impact_control.supervision import Cause, Supervision
 
@@ -44,50 +43,6 @@ STANDSTILL_TIME = 0.35
 
 RELEASE_PATIENCE = 0.1
 """[s] a simulator may take to let its clock run."""
-
-
-class GraphError(ImpactControlError):
-    """The graph could not be started, or a node of it died or did not answer."""
-
-
-class NodeDiedError(GraphError):
-    """A node ended without being asked to. `death` says which and how."""
-
-    def __init__(self, death: Death, log: str) -> None:
-        super().__init__(f"{death}; all others were stopped{log}")
-        self.death = death
-
-
-class RobotStoppedError(GraphError):
-    """The supervisor keeps commands from the robot. `cause` says why."""
-
-    def __init__(self, cause: Cause, reason: str) -> None:
-        super().__init__(f"the supervisor stopped the robot: {reason}; all nodes were stopped")
-        self.cause = cause
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a task is; task_time and duration in s, position_error in m."""
-
-    mode: Mode
-    task_time: float
-    duration: float
-    position_error: float
-    impacts: int
-
-
-@dataclass(frozen=True)
-class TaskResult:
-    """How a task ended. classification: the last ImpactClassification message."""
-
-    outcome: Outcome
-    summary: str
-    classification: Any
-    impacts: int
-    duration: float
-    final_position_error: float
-    peak_torque_rate: float
 
 
 class Session:
@@ -222,7 +177,7 @@ class Session:
     def _let_time_pass(self, robot: str) -> None:
         """Let a simulator go on as fast as it can: in lockstep it waits for commands, also for those of the dead."""
         values = {"lockstep": False, "real_time_factor": LARGEST_FACTOR}
-        answer = self._clocks[robot].call_async(_parameters(values))
+        answer = self._clocks[robot].call_async(_request(values))
         end = time.monotonic() + RELEASE_PATIENCE
         while not answer.done() and time.monotonic() < end:
             self._executor.spin_once(timeout_sec=0.01)
@@ -242,7 +197,7 @@ class Session:
                 self._change(name, Transition.TRANSITION_DEACTIVATE)
                 ended, self._bag = self._bag, None
                 if recover(ended):
-                    raise GraphError(f"the recording in {ended} was cut off{self._log_hint(name)}")
+                    raise GraphError(f"the recording in {ended} was cut off{self.processes.last_words(name)}")
             if bag is not None:
                 self.set_parameters(name, directory=str(bag), scenario_yaml=scenario_yaml)
                 self._change(name, Transition.TRANSITION_ACTIVATE)
@@ -373,7 +328,7 @@ class Session:
             action.send_goal_async(request, feedback_callback=remember), CALL_PATIENCE, "the answer to the goal"
         )
         if not goal.accepted:
-            raise GraphError(f"the controller refused the task{self._log_hint(self._controller_name(arm))}")
+            raise GraphError(f"the controller refused the task{self.processes.last_words(self._controller_name(arm))}")
         return goal
 
     def _executor_cancel(self, goal: Any) -> None:
@@ -389,7 +344,7 @@ class Session:
 
     def set_parameters(self, node: str, **values: object) -> None:
         """Set parameters of a node; raises GraphError with the node's reason when one is refused."""
-        answer = self._caller.call_until_answered(SetParameters, f"{node}/set_parameters", _parameters(values))
+        answer = self._caller.call_until_answered(SetParameters, f"{node}/set_parameters", _request(values))
         for outcome, key in zip(answer.results, values, strict=True):
             if not outcome.successful:
                 raise GraphError(f"{node} refused {key} = {values[key]!r}: {outcome.reason}")
@@ -405,7 +360,8 @@ class Session:
                 Transition.TRANSITION_ACTIVATE: "be activated",
                 Transition.TRANSITION_DEACTIVATE: "be deactivated",
             }
-            raise GraphError(f"node {node} could not {verbs.get(transition, 'change')}{self._log_hint(node)}")
+            verb = verbs.get(transition, "change")
+            raise GraphError(f"node {node} could not {verb}{self.processes.last_words(node)}")
 
     # ------------------------------------------------------------------ waiting
 
@@ -416,7 +372,7 @@ class Session:
             self.processes.stop([death.name])
             self.losses += (death,)
         elif death is not None:
-            log = self._log_hint(death.name)
+            log = self.processes.last_words(death.name)
             # DDS may take seconds to take leave of a peer that vanished; the bag is completed afterwards.
             self._stop_nodes(patience=0.4)
             raise NodeDiedError(death, log)
@@ -433,58 +389,8 @@ class Session:
         self._caller.wait(future.done, patience, what)
         return future.result()
 
-    def _log_hint(self, node: str) -> str:
-        """The last error line a node wrote, and where the rest is.
 
-        What has not come as far as its logger says its last word without marking it as an error.
-        """
-        file = self.processes.log_file(node)
-        lines = file.read_text(errors="replace").splitlines() if file.exists() else []
-        logged = any(line.startswith("[") for line in lines)
-        errors = [line for line in lines if not logged or "[ERROR]" in line or "Error:" in line]
-        said = f": {errors[-1].split(']: ')[-1]}" if errors else ""
-        return f"{said} (log: {file})"
-
-
-def progress_of(feedback: Any) -> Progress:
-    """Return what a feedback of ExecuteImpactTask says."""
-    return Progress(
-        mode=Mode(feedback.mode),
-        task_time=feedback.task_time,
-        duration=feedback.duration,
-        position_error=feedback.position_error,
-        impacts=feedback.impacts,
-    )
-
-
-def task_result(answer: Any) -> TaskResult:
-    """Return what the answer of ExecuteImpactTask says."""
-    result = answer.result
-    outcome = Outcome(result.outcome)
-    if answer.status == GoalStatus.STATUS_UNKNOWN:
-        outcome = Outcome.FAULT
-    return TaskResult(
-        outcome=outcome,
-        summary=result.summary,
-        classification=result.classification,
-        impacts=result.impacts,
-        duration=result.duration,
-        final_position_error=result.final_position_error,
-        peak_torque_rate=result.peak_torque_rate,
-    )
-
-
-def _parameters(values: Mapping[str, object]) -> SetParameters.Request:
+def _request(values: Mapping[str, object]) -> SetParameters.Request:
     return SetParameters.Request(
-        parameters=[Parameter(name=key, value=_parameter_value(value)) for key, value in values.items()]
+        parameters=[Parameter(key, value=value).to_parameter_msg() for key, value in values.items()]
     )
-
-
-def _parameter_value(value: object) -> ParameterValue:
-    if isinstance(value, bool):
-        return ParameterValue(type=ParameterType.PARAMETER_BOOL, bool_value=value)
-    if isinstance(value, int):
-        return ParameterValue(type=ParameterType.PARAMETER_INTEGER, integer_value=value)
-    if isinstance(value, float):
-        return ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value)
-    return ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=str(value))
