@@ -62,7 +62,7 @@ def run_bench(seconds: float, loaded: bool, growth: bool, output: Path, tell: Ca
     references, limit = reference_ratios(machine["kind"])
     checks = run_check(checked_works(course), references, limit, lambda check: None)
     curves = growth_curves(course, lambda name: tell(f"growing {name} ...")) if growth else []
-    memory = {}
+    memory: dict[str, tuple[tuple[float, float], ...]] = {}
     with tempfile.TemporaryDirectory() as logs:
         isolate(Path(logs))
         for load in ("idle", "loaded") if loaded else ("idle",):

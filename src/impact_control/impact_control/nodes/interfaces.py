@@ -150,7 +150,7 @@ def enclaves(
     """
     arms = tuple(dict.fromkeys(spec.namespace for spec in specs if spec.duty is Duty.LOOP))
     nodes = {spec.enclave(namespace): _profile(spec, namespace, arms, objects) for spec in specs}
-    found = {path: (node,) for path, node in nodes.items()}
+    found: dict[str, tuple[Profile, ...]] = {path: (node,) for path, node in nodes.items()}
     found[full_name(namespace, OPERATOR)] = _operator(nodes.values(), namespace)
     return dict(sorted(found.items()))
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import rclpy
 from lifecycle_msgs.msg import Transition
+from rclpy.experimental import EventsExecutor
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -22,15 +23,14 @@ from std_msgs.msg import Float64MultiArray
 from impact_control.graph import Duty, NodeSpec
 from impact_control.nodes import qos, runtime, topics
 from impact_control.nodes.calls import Caller
+from impact_control.nodes.graph_errors import GraphError
 from impact_control.nodes.inbox import Inbox
 from impact_control.nodes.messages import to_stamp
 from impact_control.nodes.processes import Processes
-from impact_control.nodes.session import GraphError
-from impact_control.nodes.standstill import StandstillWatch, overlap
+from impact_control.nodes.standstill import Spans, StandstillWatch, overlap
 from impact_control.references import initial_configuration
 from impact_control.robots import load_robot
 from impact_control.scenario import load_scenario
-from impact_control.types import Matrix
 
 SCENARIO = "tabletop"
 
@@ -92,7 +92,7 @@ class _Peer:
     def present(self) -> bool:
         return bool(self.publisher.get_subscription_count() and self.commands.publishers)
 
-    def result(self, standstills: Matrix, period: int) -> Latency:
+    def result(self, standstills: Spans, period: int) -> Latency:
         answers = 1e6 * np.array(self.answers)
         median, high, highest, longest = np.percentile(answers, [50, 99, 99.9, 100]).tolist()
         own = sum(not overlap(standstills, sent, sent + period) for sent in self.missed)
@@ -151,7 +151,7 @@ def _start(spec: NodeSpec, node: Node, inbox: Inbox, processes: list[Processes])
     """Start one who answers and wait until it is there."""
     processes.append(Processes(Path(os.environ["ROS_LOG_DIR"]), spec.name))
     publisher = node.create_publisher(JointState, f"{spec.name}/{topics.JOINT_STATES}", qos.STREAM)
-    executor = runtime.EventsExecutor()
+    executor = EventsExecutor()
     executor.add_node(node)
     caller = Caller(node, lambda limit: executor.spin_once(timeout_sec=limit))
     processes[-1].start(spec)

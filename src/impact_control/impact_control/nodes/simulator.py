@@ -142,7 +142,8 @@ class SimulatorNode(LifecycleNode):
         self._wall_period_ns = round(PERIOD_NS / float(self.get_parameter("real_time_factor").value))
 
     def _close(self) -> None:
-        for part in (*self._sides.values(), *self._objects.values()):
+        parts: list[ArmSide | ObjectPose] = [*self._sides.values(), *self._objects.values()]
+        for part in parts:
             part.destroy()
         self._inbox.close()
 

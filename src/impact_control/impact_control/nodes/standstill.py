@@ -13,9 +13,12 @@ from multiprocessing.context import SpawnProcess
 from types import TracebackType
 
 import numpy as np
+from numpy.typing import NDArray
 
 from impact_control.nodes import runtime
-from impact_control.types import Matrix
+
+Spans = NDArray[np.int64]
+"""(N, 2) [ns] of the monotonic clock: begin and end of each standstill."""
 
 PRIORITY = 50
 """Of SCHED_FIFO, above all our nodes: what wakes this late is not what we run."""
@@ -30,12 +33,12 @@ LATE = 500_000
 class StandstillWatch:
     """Watches the cores that the process could use when this was made, from entering to leaving the context.
 
-    `spans` then holds (N, 2) [ns] of the monotonic clock: begin and end of each standstill of any core.
+    `spans` then holds those of any core.
     """
 
     def __init__(self) -> None:
         self._cores = sorted(os.sched_getaffinity(0))
-        self.spans: Matrix = np.empty((0, 2), dtype=np.int64)
+        self.spans: Spans = np.empty((0, 2), dtype=np.int64)
         self._watchers: list[tuple[SpawnProcess, Connection]] = []
 
     def __enter__(self) -> StandstillWatch:
@@ -62,7 +65,7 @@ class StandstillWatch:
         self._watchers.clear()
 
 
-def overlap(spans: Matrix, begin: int, end: int) -> bool:
+def overlap(spans: Spans, begin: int, end: int) -> bool:
     """Tell whether any of the spans (N, 2) touches the time from begin to end."""
     return bool(np.any((spans[:, 0] < end) & (spans[:, 1] > begin)))
 

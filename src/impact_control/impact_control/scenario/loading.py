@@ -6,6 +6,7 @@ import hashlib
 import os
 import sys
 from pathlib import Path
+from typing import TypedDict
 
 from impact_control.errors import ScenarioError
 from impact_control.scenario.document import Node, load_document, parse_document
@@ -85,7 +86,14 @@ def any_from_document(document: Node) -> Scenario | SceneScenario:
     return scene_from_document(document) if "arms" in document.value else scenario_from_document(document)
 
 
-def parts_of(scenario: Scenario | SceneScenario) -> dict[str, tuple[str, ...]]:
+class Parts(TypedDict):
+    """Names of what is really there of a scene."""
+
+    arms: tuple[str, ...]
+    objects: tuple[str, ...]
+
+
+def parts_of(scenario: Scenario | SceneScenario) -> Parts:
     """Return the names of `arms` and `objects` that are really there, for `describe_graph`; none of a scenario."""
     if isinstance(scenario, Scenario):
         return {"arms": (), "objects": ()}
