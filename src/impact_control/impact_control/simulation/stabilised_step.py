@@ -49,20 +49,14 @@ def advance_stabilised(
     """Advance the state (n,) in place by a step [s] with 2 stages or more.
 
     work (5, >= n): its first row is the derivative at the state, and afterwards that at the last stage. Coefficients
-    as in the source, (2.3) to (2.6): T_j, T_j', T_j'' at w_0 by their recurrences.
+    as in the source, (2.3) to (2.6): T_j, T_j', T_j'' at w_0 by their recurrences, those of w_1 in closed form.
     """
     size = state.shape[0]
     slope, first, last, torque, before = work[0], work[1], work[2], work[3], work[4]
     w0 = 1.0 + DAMPING / (stages * stages)
-    value, rate, curvature = w0, 1.0, 0.0
-    value_before, rate_before, curvature_before = 1.0, 0.0, 0.0
-    for _ in range(2, stages + 1):
-        next_value = 2.0 * w0 * value - value_before
-        next_rate = 2.0 * value + 2.0 * w0 * rate - rate_before
-        next_curvature = 4.0 * rate + 2.0 * w0 * curvature - curvature_before
-        value_before, rate_before, curvature_before = value, rate, curvature
-        value, rate, curvature = next_value, next_rate, next_curvature
-    w1 = rate / curvature
+    # w_1 = T_s'(w_0) / T_s''(w_0) of T_s(w) = cosh(s arccosh(w)).
+    angle, sinh = math.acosh(w0), math.sqrt(w0 * w0 - 1.0)
+    w1 = sinh * sinh / (stages * sinh / math.tanh(stages * angle) - w0)
     # b_0 = b_1 = b_2, from T_2.
     weight_before = 1.0 / (4.0 * w0) ** 2 * 4.0
     weight = weight_before
