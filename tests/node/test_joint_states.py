@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from builtin_interfaces.msg import Time
 from hypothesis import given
 from hypothesis import strategies as st
 from rclpy.serialization import serialize_message
@@ -10,6 +11,7 @@ from sensor_msgs.msg import JointState
 from impact_control.control import Fault
 from impact_control.nodes import joint_states
 from impact_control.nodes.joint_states import JointStateReader
+from impact_control.nodes.messages import nanoseconds, serialised_stamp, to_stamp
 
 NAMES = ("a", "joint_2", "c")
 number = st.floats(allow_nan=True, allow_infinity=True)
@@ -36,7 +38,7 @@ messages = st.builds(
     message,
     names=st.permutations(("a", "joint_2", "c", "finger")),
     frame=st.text("abc", max_size=5),
-    stamp=st.tuples(st.integers(-(2**31), 2**31 - 1), st.integers(0, 999_999_999)),
+    stamp=st.tuples(st.integers(-(2**31), 2**31 - 1), st.integers(0, 2**32 - 1)),
     values=st.lists(st.lists(number, min_size=4, max_size=4), min_size=3, max_size=3),
 )
 
@@ -87,3 +89,35 @@ def test_names_every_defect_and_recovers():
     assert reader.fault is Fault.STATE_JOINT_NAMES
     assert read(reader, message())
     assert reader.fault is Fault.NONE
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"\x00\x01\x00\x00", serialize_message(message())[:40], b"\x00\x01\x00\x00" + 60 * b"\xff", b"\x07" * 80],
+)
+def test_bytes_that_are_no_message_are_a_defect_and_no_exception(data):
+    reader = JointStateReader(NAMES)
+    assert read(reader, message(stamp=(3, 4)))
+    assert not reader.read(data)
+    assert reader.fault is Fault.STATE_WRONG_SIZE
+    assert f"{len(data)} bytes" in reader.reason
+    assert np.isnan(reader.velocity).all()
+    assert reader.stamp == 3_000_000_004
+    assert read(reader, message())
+    assert reader.fault is Fault.NONE
+
+
+@pytest.mark.parametrize("value", [0, -1, 2**31 * 10**9 - 1, -(2**31) * 10**9])
+def test_stamps_are_written_as_they_are(value):
+    assert nanoseconds(to_stamp(value, Time())) == value
+
+
+@pytest.mark.parametrize("value", [2**31 * 10**9, 2**40 * 10**9, -(2**31) * 10**9 - 1])
+def test_a_time_that_no_stamp_can_say_is_written_as_the_nearest(value):
+    assert abs(nanoseconds(to_stamp(value, Time())) - value) <= abs(abs(value) - 2**31 * 10**9) + 1
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 11, 12])
+def test_the_stamp_of_too_few_bytes_is_none(length):
+    data = serialize_message(message(stamp=(5, 7)))[:length]
+    assert serialised_stamp(data) == (5_000_000_007 if length == 12 else None)

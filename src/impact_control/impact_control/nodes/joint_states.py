@@ -13,7 +13,7 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
 from impact_control.control import Fault
-from impact_control.nodes.messages import nanoseconds, to_stamp
+from impact_control.nodes.messages import nanoseconds
 from impact_control.types import Vector
 
 _LITTLE_ENDIAN = b"\x00\x01"
@@ -87,10 +87,16 @@ class JointStateReader:
         return True
 
     def _decode(self, data: bytes) -> bool:
-        message = deserialize_message(data, JointState)
-        self.stamp = nanoseconds(message.header.stamp)
-        to_stamp(self.stamp, self.time)
         self._layout = None
+        try:
+            message = deserialize_message(data, JointState)
+        except RuntimeError:  # of rclpy: whoever sends this must not end the loop; the stamp stays the last one
+            self.fault = Fault.STATE_WRONG_SIZE
+            self.reason = f"{len(data)} bytes that are no sensor_msgs/JointState"
+            self.velocity[:] = math.nan
+            return False
+        self.time.sec, self.time.nanosec = message.header.stamp.sec, message.header.stamp.nanosec
+        self.stamp = nanoseconds(message.header.stamp)
         count = len(message.name)
         sizes = (len(message.position), len(message.velocity), len(message.effort))
         self._match(message.name)

@@ -13,6 +13,9 @@ from impact_control.types import Vector
 
 _NANOSECONDS = 1_000_000_000
 _STAMP_AT = 4
+_STAMP_SIZE = 8
+_EARLIEST, _LATEST = -(2**31) * _NANOSECONDS, 2**31 * _NANOSECONDS - 1
+"""[ns] what a stamp can say."""
 
 
 def nanoseconds(stamp: Time) -> int:
@@ -20,16 +23,18 @@ def nanoseconds(stamp: Time) -> int:
     return int(stamp.sec) * _NANOSECONDS + int(stamp.nanosec)
 
 
-def serialised_stamp(data: bytes) -> int:
-    """Stamp [ns] of a serialised message that begins with a header."""
+def serialised_stamp(data: bytes) -> int | None:
+    """Stamp [ns] of a serialised message that begins with a header; None of bytes that are too few for one."""
+    if len(data) < _STAMP_AT + _STAMP_SIZE:
+        return None
     order = "<" if data[1] else ">"
     seconds, rest = struct.unpack_from(f"{order}iI", data, _STAMP_AT)
     return int(seconds) * _NANOSECONDS + int(rest)
 
 
 def to_stamp(value: int, stamp: Time) -> Time:
-    """Write integer nanoseconds into `stamp` and return it."""
-    stamp.sec, stamp.nanosec = divmod(value, _NANOSECONDS)
+    """Write integer nanoseconds into `stamp`, as near as it can say them, and return it."""
+    stamp.sec, stamp.nanosec = divmod(min(max(value, _EARLIEST), _LATEST), _NANOSECONDS)
     return stamp
 
 

@@ -20,7 +20,7 @@ from std_srvs.srv import Trigger
 from impact_control.errors import ImpactControlError, InvalidInputError
 from impact_control.nodes import qos, runtime, topics
 from impact_control.nodes.franka_state import FrankaState, franka_robot_state
-from impact_control.nodes.inbox import Inbox
+from impact_control.nodes.inbox import Inbox, Slot
 from impact_control.nodes.messages import serialised_stamp
 from impact_control.nodes.robot_switch import SwitchKind, robot_switches
 from impact_control.supervision import Cause, Finding, Supervision, SupervisionLimits, Watch
@@ -58,16 +58,23 @@ class WatchedArm:
         watch.look(now)
         if self._commands.take() is not None:
             watch.see_command()
-        if (state := self._states.take()) is not None:
-            watch.see_state(serialised_stamp(state) * 1e-9)
-        if (answer := self._answers.take()) is not None:
-            watch.see_answer(serialised_stamp(answer) * 1e-9)
+        if (stamp := self._stamp(self._states)) is not None:
+            watch.see_state(stamp)
+        if (stamp := self._stamp(self._answers)) is not None:
+            watch.see_answer(stamp)
         if self.franka is not None:
             watch.see_mode(self.franka.look(now))
         finding = watch.finding(self._commands.publishers)
         if finding is None or not self.name:
             return finding
         return replace(finding, reason=f"{self.name}: {finding.reason}")
+
+    @staticmethod
+    def _stamp(slot: Slot) -> float | None:
+        """Return the stamp [s] of a message that came, None without one; bytes that are none are no sign of life."""
+        data = slot.take()
+        stamp = None if data is None else serialised_stamp(data)
+        return None if stamp is None else stamp * 1e-9
 
     def await_signs(self, end: float) -> str:
         """Wait until a message of each kind came from now on, at most to `end` [s]; return which of them did not."""
