@@ -77,6 +77,10 @@ def test_a_second_commander_is_found_at_once():
     assert "2" in finding.reason
 
 
+def test_a_mode_that_is_not_known_is_another_one():
+    assert RobotMode(7) is RobotMode(255) is RobotMode.OTHER
+
+
 @pytest.mark.parametrize("mode", [None, *RobotMode])
 def test_an_arm_that_follows_no_commands_is_found(mode):
     observed = Observed()

@@ -44,6 +44,11 @@ class RobotMode(IntEnum):
     USER_STOPPED = 5
     AUTOMATIC_ERROR_RECOVERY = 6
 
+    @classmethod
+    def _missing_(cls, value: object) -> RobotMode:
+        """Take a mode that a later franka_ros2 may have for one that is none of these."""
+        return cls.OTHER
+
 
 DISOBEYING = frozenset(
     {RobotMode.GUIDING, RobotMode.REFLEX, RobotMode.USER_STOPPED, RobotMode.AUTOMATIC_ERROR_RECOVERY}
