@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 
 import numpy as np
@@ -23,6 +24,10 @@ from impact_control.robots import load_robot
 from impact_control.scenario import Scenario, load_scenario
 
 RUNNING = (Mode.ANTE, Mode.INTERIM, Mode.POST)
+_MODES = frozenset(Mode)
+LONGEST = 1e6
+"""[s] that a task may take: what is longer, or not finite, is no time of a task."""
+
 PAIRING_DEPTH = 16
 """Joint states kept until the reference computed from them arrives."""
 
@@ -108,7 +113,7 @@ class ClassifierNode(LifecycleNode):
             self._next += 1
 
     def _on_reference(self, message: ControllerReference) -> None:
-        if not self._active:
+        if not self._active or not self._is_whole(message):
             return
         stamp = nanoseconds(message.header.stamp)
         mode = Mode(message.mode)
@@ -126,6 +131,18 @@ class ClassifierNode(LifecycleNode):
         self._samples += 1
         self._diagnostics.sample(stamp, 0.0)
 
+    def _is_whole(self, message: ControllerReference) -> bool:
+        """Tell whether a reference is one of an arm like ours, from a controller like ours: else it is passed over."""
+        n = len(self._reader.position)
+        arrays = (message.impact_configuration, message.ante_joint_velocity, message.post_joint_velocity)
+        times = (message.task_time, message.nominal_impact_time)
+        return (
+            message.mode in _MODES
+            and all(len(array) == n for array in arrays)
+            and all(abs(time) < LONGEST for time in times)
+            and all(map(math.isfinite, message.impact_configuration))
+        )
+
     def _begin(self, message: ControllerReference, stamp: int) -> None:
         self._writer.start(message.scenario)
         self._start_stamp = stamp - round(message.task_time * 1e9)
@@ -137,7 +154,7 @@ class ClassifierNode(LifecycleNode):
         if not self._active or self._start_stamp is None or self._mode not in RUNNING or not self._is_new(event):
             return
         seconds = (nanoseconds(event.impact_time) - self._start_stamp) * 1e-9
-        if seconds < 0.0:
+        if seconds < 0.0 or len(event.joint_position) != len(self._reader.position):
             return
         self._impacts += 1
         if self._classifier.impact_detected(seconds, np.asarray(event.joint_position)):

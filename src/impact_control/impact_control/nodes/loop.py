@@ -248,8 +248,13 @@ class LoopNode(LifecycleNode):
             return
         # Verdicts of before the activation are kept by the publisher for late joiners.
         if message.scenario == pipeline.scenario.name and nanoseconds(message.header.stamp) >= self._base:
+            try:
+                verdicts = Verdict(message.impact), Verdict(message.post_impact)
+            except ValueError:
+                self._log.warning(f"a verdict that is none: {message.impact}, {message.post_impact}")
+                return
             self._last_classification = message
-            pipeline.verdict(Verdict(message.impact), Verdict(message.post_impact))
+            pipeline.verdict(*verdicts)
 
     # ------------------------------------------------------------------ other arms at the same object
 

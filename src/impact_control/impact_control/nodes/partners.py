@@ -64,5 +64,6 @@ class Partners:
             self._on_impact(nanoseconds(event.impact_time))
 
     def _take_status(self, name: str, status: ControllerStatus) -> None:
-        if Mode(status.mode) not in _AT_WORK:
+        # Also a mode that is not known here: of a partner that may have stopped.
+        if status.mode not in _AT_WORK:
             self._on_stop(name, nanoseconds(status.header.stamp))
