@@ -81,6 +81,7 @@ def test_any_frame_of_the_robot_can_touch(peer):
         ({"inertia_model": 9}, "inertia_model"),
         ({"frame": "panda_hand"}, "frame"),
         ({"contact_offset": Vector3(x=float("nan"))}, "contact_offset"),
+        ({"contact_offset": Vector3(x=1e300, y=-1e300)}, "contact_offset"),
     ],
 )
 def test_refuses_with_the_reason(peer, change, reason):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 
 import numpy as np
@@ -85,6 +86,8 @@ class PredictorNode(LifecycleNode):
         prediction = predict_post_impact_velocity(
             self._dynamics.inertia(inertia_model), jacobian, xyz(request.normal), dq, request.friction
         )
+        if not (math.isfinite(prediction.normal_impulse) and np.all(np.isfinite(prediction.velocity))):
+            raise InvalidInputError("contact_offset", offset.tolist(), "a point for which the velocity after is finite")
         response.success = True
         response.joint_names = list(self._robot.joint_names)
         response.joint_velocity = prediction.velocity.tolist()
