@@ -18,6 +18,8 @@ from rclpy.experimental import EventsExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
+from impact_control.nodes.parameter_requests import refuse_unknown_types
+
 ROBOT_PRIORITY = 45
 LOOP_PRIORITY = 40
 SUPERVISOR_PRIORITY = 35
@@ -65,6 +67,7 @@ def run(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     node = make_node()
+    refuse_unknown_types(node)
     tame_senders()
     executor = EventsExecutor()
     executor.add_node(node)
