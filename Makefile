@@ -3,6 +3,9 @@
 
 SCENARIO ?= tabletop
 VIEW_PORT ?= 8080
+INPUTS ?= 100000
+SEED ?= 1
+JOBS ?= 1
 
 .NOTPARALLEL:
 
@@ -60,9 +63,13 @@ suite: setup
 rigid: $(STAMPS)/test
 	@$(RUN)python scripts/warm_up.py rigid > .venv/log/rigid.log 2>&1 &
 
-.PHONY: fuzz
-fuzz: $(STAMPS)/test ## run the unit tests on new random examples
+.PHONY: new-examples
+new-examples: $(STAMPS)/test ## run the unit tests on new random examples
 	@$(RUN)python -m pytest tests/unit --numprocesses auto --dist loadfile --hypothesis-profile new_examples
+
+.PHONY: fuzz
+fuzz: $(STAMPS)/test $(STAMPS)/fuzz ## fuzz what comes in from outside, by coverage and by hypothesis (INPUTS=100000, SEED=1, JOBS=1)
+	@$(RUN)python tests/fuzz --inputs $(INPUTS) --seed $(SEED) --jobs $(JOBS)
 
 .PHONY: verify
 verify: $(STAMPS)/test ## run the tabletop scenarios 20 times in lockstep and 10 in real time, the others once, long tests
@@ -151,6 +158,10 @@ $(STAMPS)/view: requirements/view.txt $(STAMPS)/python | setup
 
 $(STAMPS)/cluster: requirements/cluster.txt $(STAMPS)/python | setup
 	$(call step,cluster)
+	@touch $@
+
+$(STAMPS)/fuzz: requirements/fuzz.txt $(STAMPS)/python | setup
+	$(call step,fuzz)
 	@touch $@
 
 $(STAMPS)/browser: scripts/browser.sh $(STAMPS)/python | setup

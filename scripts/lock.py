@@ -1,7 +1,7 @@
 """Resolve requirements/<name>.in into requirements/<name>.txt: every package, exact versions.
 
-`test`, `extras`, `view` and `cluster` are resolved under the versions of `run` and hold only what they add to it;
-`peers` and `compat` are environments of their own. What a requirement with the comment "files only" needs is left
+`test`, `extras`, `view`, `cluster` and `fuzz` are resolved under the versions of `run` and hold only what they add to
+it; `peers` and `compat` are environments of their own. What a requirement with the comment "files only" needs is left
 out, and of what Pinocchio 3 asks for in `compat` its numpy.
 Run by `make lock` with Python 3.11, so that a newcomer installs what was tried.
 """
@@ -39,7 +39,7 @@ def main() -> None:
     """Resolve all lists."""
     run = resolve("run", [])
     write("run", run)
-    for name in ("test", "extras", "view", "cluster"):
+    for name in ("test", "extras", "view", "cluster", "fuzz"):
         write(name, resolve(name, ["-c", str(REQUIREMENTS / "run.txt")]) - run)
     write("peers", resolve("peers", []))
     older = resolve("compat_pinocchio", [])

@@ -9,6 +9,7 @@
 #   extras    packages of requirements/extras.txt
 #   view      packages of requirements/view.txt
 #   cluster   packages of requirements/cluster.txt
+#   fuzz      packages of requirements/fuzz.txt
 #   browser   a headless Chromium in .venv/browser, from npm
 #   peers     virtual environment <environment>/peers with the packages of requirements/peers.txt
 # Progress goes to standard error, everything else to <environment>/log/<step>.log. A step that fails
@@ -156,6 +157,11 @@ view)
 cluster)
     begin 'Dask (downloads 7 MB)'
     install -r requirements/cluster.txt
+    end
+    ;;
+fuzz)
+    begin 'fuzzer (downloads 35 MB)'
+    install -r requirements/fuzz.txt
     end
     ;;
 browser)

@@ -10,7 +10,7 @@ from hypothesis import settings
 
 from impact_control.nodes.environment import dds_environment
 
-# A change is judged by the same examples everywhere; `make fuzz` looks for new ones.
+# A change is judged by the same examples everywhere; `make new-examples` looks for new ones.
 settings.register_profile("same_examples", derandomize=True)
 settings.register_profile("new_examples", derandomize=False, print_blob=True)
 settings.load_profile("same_examples")

@@ -58,14 +58,19 @@ def make_setup(
     )
 
 
-@pytest.mark.parametrize("lock", ["run.txt", "test.txt", "extras.txt", "view.txt", "cluster.txt", "compat.txt"])
-def test_lock_pins_every_package_once(lock: str) -> None:
+ADDED = ["test", "extras", "view", "cluster", "fuzz"]
+"""Lists whose packages go into the environment beside those of `run`."""
+
+
+@pytest.mark.parametrize("name", ["run", *ADDED, "compat"])
+def test_lock_pins_every_package_once(name: str) -> None:
+    lock = f"{name}.txt"
     lines = requirements(lock)
     assert all(re.fullmatch(r"[a-z0-9.-]+==[a-z0-9.]+", line) for line in lines)
     assert len(pins(lock)) == len(lines)
 
 
-@pytest.mark.parametrize("name", ["run", "test", "extras", "view", "cluster", "compat"])
+@pytest.mark.parametrize("name", ["run", *ADDED, "compat"])
 def test_lock_holds_what_was_asked_for(name: str) -> None:
     locked = pins(f"{name}.txt")
     asked = pins(f"{name}.in")
@@ -76,7 +81,7 @@ def test_lock_holds_what_was_asked_for(name: str) -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["test", "extras", "view", "cluster"])
+@pytest.mark.parametrize("name", ADDED)
 def test_added_locks_do_not_change_the_run_environment(name: str) -> None:
     assert not pins(f"{name}.txt").keys() & pins("run.txt").keys()
 

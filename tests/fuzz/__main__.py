@@ -1,0 +1,150 @@
+"""Fuzz all surfaces, or put one input in again. `make fuzz` runs it; the section on fuzzing in docs/development.md.
+
+Usage:
+    python tests/fuzz [--inputs N] [--seed S] [--surface NAME ...] [--into DIRECTORY]
+    python tests/fuzz --again failed-SURFACE-DIGEST
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timezone
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+REPOSITORY = HERE.parents[1]
+sys.path.insert(0, str(HERE))
+
+from surfaces import SURFACES, make_target  # noqa: E402
+
+import impact_control  # noqa: E402
+from impact_control.nodes.environment import isolate  # noqa: E402
+
+HANG = 20
+"""[s] an input may take; then it is a failure and its surface ends."""
+
+DRAWN = 10
+"""Inputs by coverage for each example of hypothesis, which takes its time to choose one."""
+
+LARGEST = 512
+"""[bytes] most that stand for an input: enough for all its choices."""
+
+_COVERAGE = re.compile(r"^#\d+\s+\w+\s+cov: (\d+) ft: (\d+) corp: (\d+)", re.MULTILINE)
+
+
+def fuzz(surface: str, inputs: int, seed: int, directory: Path) -> dict[str, Any]:
+    """Fuzz one surface in a process of its own; return its record."""
+    record, corpus, log = (directory / f"{surface}{end}" for end in (".json", ".corpus", ".log"))
+    corpus.mkdir()
+    command = [
+        sys.executable, str(HERE / "coverage_guided.py"), surface, str(record), str(inputs), str(corpus),
+        f"-runs={inputs}", f"-seed={seed}", f"-max_len={LARGEST}", "-len_control=0", f"-timeout={HANG}",
+        "-rss_limit_mb=4096", f"-artifact_prefix={directory}/failed-{surface}-",
+    ]  # fmt: skip
+    with log.open("wb") as output:
+        ended = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, check=False).returncode
+    edges, features, kept = (_COVERAGE.findall(log.read_text(errors="replace")) or [("0", "0", "0")])[-1]
+    coverage = {"edges": int(edges), "features": int(features), "corpus": int(kept)}
+    if not record.is_file():
+        return {"name": surface, "inputs": 0, "failures": 1, "ended": f"exit code {ended}, see {log}", **coverage}
+    return {**json.loads(record.read_text()), **coverage, "hypothesis": draw(surface, inputs, seed, directory)}
+
+
+def draw(surface: str, inputs: int, seed: int, directory: Path) -> dict[str, Any]:
+    """Give the surface a part as many examples of hypothesis; return what is told of them."""
+    record, log = directory / f"{surface}.drawn.json", directory / f"{surface}.drawn.log"
+    command = [sys.executable, str(HERE / "drawn.py"), surface, str(record), str(-(-inputs // DRAWN)), str(seed)]
+    with log.open("wb") as output:
+        ended = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, check=False).returncode
+    if record.is_file():
+        found: dict[str, Any] = json.loads(record.read_text())
+        return found
+    return {"inputs": 0, "failures": 1, "ended": f"exit code {ended}, see {log}"}
+
+
+def line(record: dict[str, Any]) -> str:
+    """Return a record in one line."""
+    if "ended" in record:
+        return f"{record['name']:15} ended early: {record['ended']}"
+    return (
+        f"{record['name']:15} {record['inputs']} inputs, {record['accepted']} accepted, {record['refused']} refused, "
+        f"{record['edges']} edges, {record['seconds']:.0f} s, slowest {record['slowest'] * 1e3:.0f} ms, "
+        f"{record['failures']} failures; hypothesis: {record['hypothesis']['inputs']} inputs, "
+        f"{record['hypothesis']['failures']} failures"
+    )
+
+
+def again(path: Path) -> None:
+    """Put an input in again, outside of the fuzzer; what it raises comes out."""
+    import atheris
+    from source import FromBytes
+
+    surface = next(name for name in SURFACES if f"-{name}" in path.name)
+    target = make_target(surface)
+    try:
+        print("accepted" if target(FromBytes(atheris.FuzzedDataProvider(path.read_bytes()))) else "refused")
+    finally:
+        target.close()
+
+
+def passed(record: dict[str, Any], inputs: int) -> bool:
+    """Return whether all inputs of a surface were put in and none failed."""
+    return not record["failures"] and record["inputs"] >= inputs and not record["hypothesis"]["failures"]
+
+
+def commit() -> str:
+    """Return what the repository stands at."""
+    command = ["git", "-C", str(REPOSITORY), "describe", "--always", "--dirty", "--abbrev=12"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point; returns 1 when an input failed."""
+    parser = argparse.ArgumentParser(prog="tests/fuzz", description="Fuzz every surface by coverage.")
+    parser.add_argument("--inputs", type=int, default=100_000, help="inputs for each surface")
+    parser.add_argument("--seed", type=int, default=1, help="of the fuzzer")
+    parser.add_argument("--surface", action="append", choices=tuple(SURFACES), help="only these")
+    parser.add_argument("--into", type=Path, help="new directory of the results; runs/fuzz, or beside it, if not given")
+    parser.add_argument("--jobs", type=int, default=1, help="surfaces at the same time")
+    parser.add_argument("--again", type=Path, help="put this input in again")
+    chosen = parser.parse_args(arguments)
+    begin = datetime.now(timezone.utc)
+    directory: Path = chosen.into or REPOSITORY / "runs" / f"{begin:%Y%m%d-%H%M%S}-fuzz"
+    isolate(directory / "ros")
+    if chosen.again is not None:
+        again(chosen.again)
+        return 0
+    directory.mkdir(parents=True)
+    os.environ["IMPACT_CONTROL_REALTIME"] = "0"
+    records = []
+    with ThreadPoolExecutor(chosen.jobs) as pool:
+        names = chosen.surface or tuple(SURFACES)
+        for record in pool.map(lambda name: fuzz(name, chosen.inputs, chosen.seed, directory), names):
+            records.append(record)
+            print(line(record), flush=True)
+            for kind, name in record.get("kinds_of_failure", {}).items():
+                print(f"    {kind}: {sys.executable} tests/fuzz --again {directory / name}", flush=True)
+    result = {
+        "fuzzer": f"atheris {version('atheris')}",
+        "package": f"impact_control {impact_control.__version__}",
+        "commit": commit(),
+        "date": begin.isoformat(timespec="seconds"),
+        "seed": chosen.seed,
+        "surfaces": records,
+    }
+    (directory / "fuzz.json").write_text(json.dumps(result, indent=2) + "\n")
+    print(f"records: {directory / 'fuzz.json'}")
+    return int(any(not passed(record, chosen.inputs) for record in records))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

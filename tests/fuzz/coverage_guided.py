@@ -1,0 +1,59 @@
+"""Drive the target of one surface by coverage, in a process of its own: libFuzzer ends it when it is through.
+
+    python tests/fuzz/coverage_guided.py SURFACE RECORD INPUTS [arguments of libFuzzer]
+
+Writes the record of the run as JSON when so many inputs are done. An input that fails is kept, and the next one tried.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+from pathlib import Path
+
+import atheris
+
+PACKAGE = Path(__file__).resolve().parents[2] / "src" / "impact_control"
+
+SPARE_MEMORY = 2 * 2**30
+"""[bytes] that inputs may make the process grow by before they get a MemoryError, which is a finding."""
+
+
+def kernels() -> list[str]:
+    """Return the modules with kernels: what is compiled cannot be instrumented."""
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if "@compiled" in path.read_text(encoding="utf-8"):
+            found.append(".".join(path.relative_to(PACKAGE).with_suffix("").parts))
+    return found
+
+
+def limit_memory() -> None:
+    """Let the process have a little more memory than it has now."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    limit = pages * resource.getpagesize() + SPARE_MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def main() -> None:
+    """Fuzz."""
+    surface, record, inputs, *arguments = sys.argv[1:]
+    with atheris.instrument_imports(include=["impact_control"], exclude=kernels()):
+        from keeping import Keeper
+        from surfaces import make_target
+
+        target = make_target(surface)
+    from source import FromBytes
+
+    keeper = Keeper(surface, Path(record), int(inputs), target)
+    limit_memory()
+
+    def take(data: bytes) -> None:
+        keeper.take(data, FromBytes(atheris.FuzzedDataProvider(data)))
+
+    atheris.Setup([sys.argv[0], *arguments], take)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""What is kept of the inputs of one surface: how many, how they ended, the slowest, and those that failed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import time
+import traceback
+from pathlib import Path
+
+from source import Source
+from surfaces import Target
+
+
+class Keeper:
+    """Puts inputs into a target and writes a record, beside it the failed ones as `failed-<surface>-<digest>`.
+
+    One input is kept of each kind of failure: of the same exception at the same line.
+    """
+
+    def __init__(self, surface: str, record: Path, inputs: int, target: Target) -> None:
+        """Keep so many inputs in the record of a surface."""
+        self._surface = surface
+        self._record = record
+        self._inputs = inputs
+        self._target = target
+        self._done = self._accepted = self._failed = 0
+        self._slowest = 0.0
+        self._slowest_input = b""
+        self._failures: dict[str, str] = {}
+        self._begin = time.monotonic()
+
+    def take(self, data: bytes, source: Source) -> None:
+        """Put in one input, made of the choices of a source, which stand for these bytes."""
+        if self._done == self._inputs:
+            return  # libFuzzer may ask for some more
+        begin = time.perf_counter()
+        failed = False
+        try:
+            self._accepted += self._target(source)
+        except Exception as error:
+            failed = True
+            self._keep(data, error)
+        seconds = time.perf_counter() - begin
+        self._done += 1
+        self._failed += failed
+        if seconds > self._slowest:
+            self._slowest, self._slowest_input = seconds, data
+        if self._done == self._inputs:
+            self._write()
+
+    def _keep(self, data: bytes, error: Exception) -> None:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        kind = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"
+        if kind in self._failures:
+            return
+        path = self._record.with_name(f"failed-{self._surface}-{hashlib.sha256(data).hexdigest()[:12]}")
+        path.write_bytes(data)
+        self._failures[kind] = path.name
+        print(f"FAILED {kind}: {path}", file=sys.stderr)
+        traceback.print_exception(error)
+
+    def _write(self) -> None:
+        slowest = self._record.with_name(f"slowest-{self._surface}")
+        slowest.write_bytes(self._slowest_input)
+        record = {
+            "name": self._surface,
+            "inputs": self._done,
+            "accepted": self._accepted,
+            "refused": self._done - self._accepted - self._failed,
+            "seconds": time.monotonic() - self._begin,
+            "slowest": self._slowest,
+            "slowest_input": slowest.name,
+            "failures": self._failed,
+            "kinds_of_failure": self._failures,
+        }
+        self._record.write_text(json.dumps(record, indent=2) + "\n")

@@ -1,0 +1,152 @@
+"""Goals of execute_impact_task: begun, or refused with a reason, and then the next one is served."""
+
+from __future__ import annotations
+
+import time
+import uuid
+
+from action_msgs.msg import GoalInfo
+from builtin_interfaces.msg import Time
+from impact_msgs.action import ExecuteImpactTask
+from rclpy.action import GoalResponse
+from rclpy.action.server import ServerGoalHandle
+from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
+from rclpy.serialization import serialize_message
+from rclpy.task import Future
+from source import Source, chance, choice
+from unique_identifier_msgs.msg import UUID
+
+from impact_control.assignment import assigned
+from impact_control.nodes.loop import LoopNode
+from impact_control.nodes.predictor import PredictorNode
+from impact_control.pipeline import Outcome
+from impact_control.scenario import available_scenarios, available_scenes, config_directory
+from surfaces import BrokenPromiseError
+from surfaces.graph import EPOCH, CommandWatch, Graph, JointStates, renew
+
+PATIENCE = 10.0
+"""[s] that a reference may take."""
+
+MILLISECOND = 1_000_000
+
+KEPT_GOALS = 100
+"""Goals after which the loop is configured anew: its server keeps each for a quarter of an hour, in every status."""
+
+PLACES = ("/", ".", "..", "/dev/null", "~", "/etc/passwd", "%s", "a" * 5000, "a" * 300 + ".yaml")
+"""Names that are something else to a file system."""
+
+ENDINGS = (".yaml", ".yml", "/", "~", "~x/y.yaml", "\0", "..")
+
+
+class Actions:
+    """A loop with its action server and the predictor it asks; goals through the server's own handles."""
+
+    def __init__(self) -> None:
+        self._graph = graph = Graph()
+        self._loop: LoopNode = graph.add_loop("impact_loop", served=True)
+        self._predictor = graph.add(PredictorNode, served=True)
+        self._predictor.trigger_configure()
+        self._predictor.on_activate(None)
+        task = assigned("tabletop")
+        self._watch = CommandWatch(self._loop, task.robot, task.scenario.control.period)
+        self._states = JointStates(task.robot.joint_names, task.plan().reference.initial_configuration)
+        self._names = (*available_scenarios(), *available_scenes())
+        self._goals = 0
+        self._directory = str(config_directory() / "scenarios")
+
+    def close(self) -> None:
+        """End the nodes."""
+        self._graph.close()
+
+    def __call__(self, source: Source) -> bool:
+        """Send a goal to a loop that holds an arm, see it through the beginning, cancel it at times."""
+        loop = self._loop
+        self._goals += 1
+        if self._goals % KEPT_GOALS == 0:
+            loop.on_deactivate(None)
+            loop.on_cleanup(None)
+            self._graph.executor.spin_once(timeout_sec=0.01)  # lets go of what was destroyed
+            loop.on_configure(None)
+            self._watch.watch(loop)
+        renew(loop)
+        tasks = loop._tasks
+        self._watch.start()
+        stamp = EPOCH
+        for _ in range(source.integer(0, 2)):
+            stamp += MILLISECOND
+            self._sample(self._states.good(stamp))
+        goal = ExecuteImpactTask.Goal(scenario=self._scenario(source), begin=self._begin(source, stamp))
+        serialize_message(goal)
+        if tasks._on_goal(goal) is not GoalResponse.ACCEPT:
+            raise BrokenPromiseError(f"an active loop accepts no goal: {tasks._refusal()}")
+        handle = self._handle(goal)
+        tasks._on_accepted(handle)
+        if tasks._on_goal(goal) is GoalResponse.ACCEPT:
+            raise BrokenPromiseError("a second goal was accepted beside the first")
+        if chance(source, 8):
+            self._cancel(handle)
+        end = time.monotonic() + PATIENCE
+        while tasks._building and time.monotonic() < end:
+            self._graph.executor.spin_once(timeout_sec=0.001)
+            tasks.advance()
+        if tasks._building:
+            raise BrokenPromiseError(f"no answer within {PATIENCE:g} s")
+        begun = tasks._goal is not None
+        for _ in range(source.integer(0, 4) if begun else 0):
+            stamp += MILLISECOND
+            self._sample(self._states.made(source, stamp) if chance(source, 4) else self._states.good(stamp))
+            if chance(source, 8):
+                self._cancel(handle)
+            tasks.advance()
+        loop.on_deactivate(None)
+        answered = tasks._server._result_futures[bytes(handle.goal_id.uuid)]
+        while not answered.done() and time.monotonic() < end:
+            self._graph.executor.spin_once(timeout_sec=0.001)
+        result = answered.result().result
+        if result.outcome == Outcome.REFUSED and not result.summary:
+            raise BrokenPromiseError("refused without a reason")
+        return begun
+
+    def _handle(self, goal: ExecuteImpactTask.Goal) -> ServerGoalHandle:
+        """Return the handle of a goal that is accepted, as the server makes it for one that came over DDS."""
+        server, information = self._loop._tasks._server, GoalInfo(goal_id=UUID(uuid=list(uuid.uuid4().bytes)))
+        key = bytes(information.goal_id.uuid)
+        server._goal_handles[key] = handle = ServerGoalHandle(server, information, goal)
+        server._result_futures[key] = answer = Future()
+        server.add_future(answer)
+        return handle
+
+    def _cancel(self, handle: ServerGoalHandle) -> None:
+        """Cancel a goal as the server does when a client asks for it."""
+        if handle.is_active and not handle.is_cancel_requested:
+            self._loop._tasks._on_cancel(handle)
+            handle._update_state(_rclpy.GoalEvent.CANCEL_GOAL)
+
+    def _sample(self, data: bytes) -> None:
+        self._loop._on_state(data)
+        self._watch.look()
+
+    def _scenario(self, source: Source) -> str:
+        kind = source.integer(0, 31)
+        if kind > 29:
+            return choice(source, ("", "tabletop", choice(source, self._names)))
+        if kind == 29:
+            return f"{self._directory}/{choice(source, self._names)}.yaml"
+        name = choice(source, self._names)
+        if kind < 8:
+            return source.text(24)
+        if kind < 16:
+            return source.text(6) + choice(source, ENDINGS)
+        if kind < 20:
+            return choice(source, PLACES)
+        place = source.integer(0, len(name))
+        return name[:place] + source.text(3) + name[place + source.integer(0, 2) :]
+
+    def _begin(self, source: Source, stamp: int) -> Time:
+        kind = source.integer(0, 3)
+        if kind == 0:
+            return Time()
+        if kind == 1:
+            return Time(sec=source.integer(-(2**31), 2**31 - 1), nanosec=source.integer(0, 2**32 - 1))
+        seconds, rest = divmod(stamp + source.integer(-2000, 2000) * MILLISECOND, 10**9)
+        return Time(sec=seconds, nanosec=rest)

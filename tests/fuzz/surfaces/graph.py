@@ -1,0 +1,183 @@
+"""Real nodes in this process, called by hand: over DDS each call would take a hundred times as long."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import rclpy
+from rclpy.context import Context
+from rclpy.experimental import EventsExecutor
+from rclpy.lifecycle import TransitionCallbackReturn
+from rclpy.logging import LoggingSeverity, set_logger_level
+from rclpy.node import Node
+from rclpy.serialization import serialize_message
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+from source import Source, chance, choice, edited, number, numbers
+
+from impact_control.nodes import qos, topics
+from impact_control.nodes.loop import LoopNode
+from impact_control.nodes.messages import to_stamp
+from impact_control.nodes.parameter_requests import refuse_unknown_types
+from impact_control.robots import RobotDescription
+from impact_control.types import Vector
+from surfaces import BrokenPromiseError
+
+EPOCH = 1_700_000_000_000_000_000
+"""[ns] stamp of the first sample."""
+
+ROUNDING = 1e-9
+"""Part of a limit by which a sum may be off."""
+
+
+class Graph:
+    """A ROS context in which nodes have namespaces of their own, so that none hears another by chance."""
+
+    def __init__(self) -> None:
+        self._nodes: list[Node] = []
+        self.context: Context = rclpy.get_default_context()
+        arguments: list[str] = ["--ros-args", "--disable-rosout-logs", "--disable-external-lib-logs"]
+        for name in ("impact_loop", "controller", "classifier", "simulator", "recorder", "supervisor"):
+            arguments += ["-r", f"{name}:__ns:=/{name}"]
+        arguments += ["-r", "predictor:__ns:=/impact_loop"]
+        rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
+        self.executor = EventsExecutor()
+
+    def add(self, make: Callable[[], Any], *, served: bool = False) -> Any:
+        """Make a node, which says nothing; served: by the executor."""
+        node = make()
+        refuse_unknown_types(node)
+        set_logger_level(node.get_logger().name, LoggingSeverity.FATAL)
+        self._nodes.append(node)
+        if served:
+            self.executor.add_node(node)
+        return node
+
+    def add_loop(self, name: str, *, served: bool = False, **parts: bool) -> LoopNode:
+        """Make a loop that is configured, and somebody who could send it joint states."""
+        node: LoopNode = self.add(lambda: LoopNode(name, **parts), served=served)
+        robot_side = self.add(lambda: rclpy.create_node(f"robot_side_of_{name}", namespace=f"/{name}"))
+        robot_side.create_publisher(JointState, topics.JOINT_STATES, qos.STREAM)
+        node.trigger_configure()
+        return node
+
+    def close(self) -> None:
+        """End all nodes, and give the garbage collector back what activations take from it."""
+        for node in reversed(self._nodes):
+            self.executor.remove_node(node)
+            node.destroy_node()
+        self.executor.shutdown()
+        rclpy.try_shutdown()
+        gc.unfreeze()
+        gc.enable()
+
+
+def renew(node: Any) -> None:
+    """Let a node forget everything that came before, as an operator would."""
+    node.on_deactivate(None)
+    if node.on_activate(None) is not TransitionCallbackReturn.SUCCESS:
+        raise BrokenPromiseError(f"{node.get_name()} cannot be activated again")
+
+
+class CommandWatch:
+    """Holds what leaves a loop against torque and torque-rate limits: one look after each sample."""
+
+    def __init__(self, loop: LoopNode, robot: RobotDescription, period: float) -> None:
+        self.watch(loop)
+        self._limit = robot.limits.torque * (1.0 + ROUNDING)
+        self._step = robot.limits.torque_rate * period * (1.0 + ROUNDING)
+        self.start()
+
+    def watch(self, loop: LoopNode) -> None:
+        """Look at what a loop commands since it was configured."""
+        self._pipeline = loop._pipeline
+
+    def start(self) -> None:
+        """A new activation: the arm had no torque before."""
+        self._last: Vector = np.zeros(self._limit.size)
+
+    def look(self) -> None:
+        """Raise BrokenPromiseError when the command of the sample before is outside the limits."""
+        torque = np.array(self._pipeline.torque)
+        if not np.all(np.isfinite(torque)):
+            raise BrokenPromiseError(f"torque {torque} is not finite")
+        if np.any(np.abs(torque) > self._limit):
+            raise BrokenPromiseError(f"torque {torque} is above its limit {self._limit}")
+        if np.any(np.abs(torque - self._last) > self._step):
+            raise BrokenPromiseError(f"torque {torque} after {self._last} changes by more than {self._step}")
+        self._last = torque
+
+
+class JointStates:
+    """Serialised joint states of an arm near its start, and others."""
+
+    def __init__(self, names: tuple[str, ...], position: Vector) -> None:
+        self._names = list(names)
+        self._start = position.tolist()
+
+    def good(self, stamp: int) -> bytes:
+        """Return one of an arm that rests at the start, with a stamp [ns]."""
+        return self._bytes(stamp, self._names, self._start, [0.0] * 7, [0.0] * 7)
+
+    def made(self, source: Source, stamp: int) -> bytes:
+        """Return one that moves, is odd, or is no message at all."""
+        names, position = list(self._names), list(self._start)
+        velocity, effort = [0.0] * 7, [0.0] * 7
+        for _ in range(source.integer(1, 4)):
+            kind, joint = source.integer(0, 8), source.integer(0, 6)
+            columns = (position, velocity, effort)
+            if kind < 3 and joint < len(columns[kind]):
+                columns[kind][joint] = number(source)
+            elif kind == 3:
+                position[:] = [value + source.integer(-100, 100) * 1e-3 for value in position]
+                velocity[:] = [source.integer(-2000, 2000) * 1e-3 for _ in velocity]
+            elif kind == 4:
+                effort[:] = [source.integer(-87_000, 87_000) * 1e-3 for _ in effort]
+            elif kind == 5:
+                columns[joint % 3][:] = numbers(source, 7)
+            elif kind == 6 and names:
+                names[joint % len(names)] = choice(source, (*self._names, "", source.text(8)))
+            elif kind == 7:
+                turn = joint if chance(source, 2) else -joint
+                names, position, velocity, effort = (part[turn:] + part[:turn] for part in (names, *columns))
+            elif kind == 8:
+                del names[joint:]
+        data = self._bytes(stamp, names, position, velocity, effort)
+        return edited(source, data) if chance(source, 6) else data
+
+    def _bytes(self, stamp: int, names: list[str], *columns: list[float]) -> bytes:
+        message = JointState(name=names)
+        message.position, message.velocity, message.effort = columns
+        to_stamp(min(max(stamp, -(2**31) * 10**9), (2**31 - 1) * 10**9), message.header.stamp)
+        data: bytes = serialize_message(message)
+        return data
+
+
+def fill(message: Any, source: Source) -> Any:
+    """Give fields of a message values of their type, other ones stay; return it."""
+    fields = message.get_fields_and_field_types()
+    for _ in range(source.integer(0, 6)):
+        name = choice(source, tuple(fields))
+        kind, value = fields[name], getattr(message, name)
+        if kind in ("double", "float"):
+            setattr(message, name, number(source))
+        elif kind == "boolean":
+            setattr(message, name, chance(source, 2))
+        elif kind == "string":
+            setattr(message, name, source.text(16))
+        elif kind.startswith(("uint", "int")) and "[" not in kind:
+            bits, signed = int(kind.lstrip("uint")), kind.startswith("int")
+            low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
+            setattr(message, name, source.integer(0, 12) if chance(source, 2) else source.integer(low, high))
+        elif kind.startswith("sequence<double"):
+            setattr(message, name, numbers(source, 7))
+        elif kind.startswith("sequence<boolean"):
+            setattr(message, name, [chance(source, 2) for _ in range(source.integer(0, 14))])
+        elif kind.startswith("sequence<string"):
+            setattr(message, name, [source.text(6) for _ in range(source.integer(0, 8))])
+        elif hasattr(value, "get_fields_and_field_types"):
+            fill(value, source)
+    return message

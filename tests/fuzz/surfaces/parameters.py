@@ -1,0 +1,122 @@
+"""Parameters: any value for any declared parameter. Refused with a reason, or taken and then inside its range."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.msg import ParameterType, ParameterValue
+from rcl_interfaces.srv import SetParameters
+from rclpy.lifecycle import TransitionCallbackReturn
+from rclpy.parameter import Parameter
+from source import Source, chance, choice, number
+
+from impact_control.nodes.classifier import ClassifierNode
+from impact_control.nodes.loop import LoopNode
+from impact_control.nodes.predictor import PredictorNode
+from impact_control.nodes.recorder import RecorderNode
+from impact_control.nodes.simulator import SimulatorNode
+from impact_control.nodes.supervisor import SupervisorNode
+from surfaces import BrokenPromiseError
+from surfaces.graph import Graph
+
+OTHERS = ("use_sim_time",)
+"""Parameters that rclpy declares for every node."""
+
+WORDS = ("", "tabletop", "push_catfood_1", "arm_1", "simulator", "ros2_control", ",", "a,b", "a b", "/", "~")
+
+FINAL = (TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE)
+
+
+class Parameters:
+    """Nodes before and after their configuration, set through the handler of `set_parameters`."""
+
+    def __init__(self) -> None:
+        self._graph = graph = Graph()
+        self._configured = [graph.add_loop("impact_loop")]
+        kinds = (SimulatorNode, RecorderNode, SupervisorNode, PredictorNode, ClassifierNode)
+        self._fresh: list[Any] = [graph.add(lambda: LoopNode("controller", detect=False, classify=False))]
+        self._fresh += [graph.add(kind) for kind in kinds]
+        self._handlers = {node: handler_of(node) for node in (*self._configured, *self._fresh)}
+        self._defaults = {node: self._values(node) for node in (*self._configured, *self._fresh)}
+
+    def close(self) -> None:
+        """End the nodes."""
+        self._graph.close()
+
+    def __call__(self, source: Source) -> bool:
+        """Set a few parameters of one node, configure it at times, and put everything back."""
+        node = choice(source, (*self._configured, *self._fresh))
+        accepted = 0
+        request = SetParameters.Request()
+        request.parameters = [self._setting(source, node) for _ in range(source.integer(1, 4))]
+        try:
+            answer = self._handlers[node](request, SetParameters.Response())
+            for setting, result in zip(request.parameters, answer.results, strict=True):
+                if not result.successful and not result.reason:
+                    raise BrokenPromiseError(f"{setting.name} = {setting.value} was refused without a reason")
+                accepted += result.successful
+            self._require_ranges(node)
+            if chance(source, 256):
+                self._configure(node)
+        finally:
+            self._put_back(node)
+        return accepted > 0
+
+    def _configure(self, node: Any) -> None:
+        """Take the node through a configuration and back."""
+        if node in self._configured:
+            node.on_activate(None)
+            node.on_deactivate(None)
+        elif (made := node.on_configure(None)) not in FINAL:
+            raise BrokenPromiseError(f"the configuration ended with {made}")
+        elif made is TransitionCallbackReturn.SUCCESS:
+            node.on_cleanup(None)
+
+    def _setting(self, source: Source, node: Any) -> ParameterMessage:
+        names = tuple(self._defaults[node])
+        name = choice(source, names) if not chance(source, 16) else source.text(12)
+        value = ParameterValue(type=source.integer(0, 9 if not chance(source, 16) else 255))
+        if chance(source, 2) and name in names:
+            value.type = self._defaults[node][name].type_.value
+        value.bool_value = chance(source, 2)
+        value.integer_value = source.integer(-(2**63), 2**63 - 1) if chance(source, 4) else source.integer(-10, 10)
+        value.double_value = number(source)
+        value.string_value = choice(source, WORDS) if chance(source, 2) else source.text(12)
+        if value.type >= ParameterType.PARAMETER_BYTE_ARRAY:
+            count = source.integer(0, 3)
+            value.byte_array_value = [bytes([source.integer(0, 255)]) for _ in range(count)]
+            value.bool_array_value = [chance(source, 2) for _ in range(count)]
+            value.integer_array_value = [source.integer(-10, 10) for _ in range(count)]
+            value.double_array_value = [number(source) for _ in range(count)]
+            value.string_array_value = [source.text(6) for _ in range(count)]
+        return ParameterMessage(name=name, value=value)
+
+    def _require_ranges(self, node: Any) -> None:
+        """Raise BrokenPromiseError for a number outside the range its node declares, or of another type than before."""
+        for name, default in self._defaults[node].items():
+            now, described = node.get_parameter(name), node.describe_parameter(name)
+            if now.type_ is not default.type_:
+                raise BrokenPromiseError(f"{name} has become {now.type_}")
+            for span in (*described.floating_point_range, *described.integer_range):
+                if not span.from_value <= now.value <= span.to_value:
+                    raise BrokenPromiseError(
+                        f"{name} = {now.value} was accepted outside {span.from_value} to {span.to_value}"
+                    )
+
+    def _put_back(self, node: Any) -> None:
+        for name, default in self._defaults[node].items():
+            if node.get_parameter(name).value != default.value:
+                (result,) = node.set_parameters([default])
+                if not result.successful:
+                    raise BrokenPromiseError(f"{name} cannot be put back: {result.reason}")
+
+    def _values(self, node: Any) -> dict[str, Parameter]:
+        names = [name for name in node._parameters if name not in OTHERS and not name.startswith("qos_overrides")]
+        return {name: node.get_parameter(name) for name in names if not node.describe_parameter(name).read_only}
+
+
+def handler_of(node: Any) -> Any:
+    """Return what answers `set_parameters` of a node."""
+    (service,) = (service for service in node.services if service.srv_type is SetParameters)
+    return service.callback
