@@ -29,9 +29,6 @@ from surfaces import SURFACES, make_target  # noqa: E402
 import impact_control  # noqa: E402
 from impact_control.nodes.environment import isolate  # noqa: E402
 
-HANG = 20
-"""[s] an input may take; then it is a failure and its surface ends."""
-
 DRAWN = 10
 """Inputs by coverage for each example of hypothesis, which takes its time to choose one."""
 
@@ -41,13 +38,13 @@ LARGEST = 512
 _COVERAGE = re.compile(r"^#\d+\s+\w+\s+cov: (\d+) ft: (\d+) corp: (\d+)", re.MULTILINE)
 
 
-def fuzz(surface: str, inputs: int, seed: int, directory: Path) -> dict[str, Any]:
+def fuzz(surface: str, inputs: int, seed: int, hang: int, directory: Path) -> dict[str, Any]:
     """Fuzz one surface in a process of its own; return its record."""
     record, corpus, log = (directory / f"{surface}{end}" for end in (".json", ".corpus", ".log"))
     corpus.mkdir()
     command = [
         sys.executable, str(HERE / "coverage_guided.py"), surface, str(record), str(inputs), str(corpus),
-        f"-runs={inputs}", f"-seed={seed}", f"-max_len={LARGEST}", "-len_control=0", f"-timeout={HANG}",
+        f"-runs={inputs}", f"-seed={seed}", f"-max_len={LARGEST}", "-len_control=0", f"-timeout={hang}",
         "-rss_limit_mb=4096", f"-artifact_prefix={directory}/failed-{surface}-",
     ]  # fmt: skip
     with log.open("wb") as output:
@@ -112,6 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="tests/fuzz", description="Fuzz every surface by coverage.")
     parser.add_argument("--inputs", type=int, default=100_000, help="inputs for each surface")
     parser.add_argument("--seed", type=int, default=1, help="of the fuzzer")
+    parser.add_argument("--hang", type=int, default=20, help="seconds an input may take; then its surface ends")
     parser.add_argument("--surface", action="append", choices=tuple(SURFACES), help="only these")
     parser.add_argument("--into", type=Path, help="new directory of the results; runs/fuzz, or beside it, if not given")
     parser.add_argument("--jobs", type=int, default=1, help="surfaces at the same time")
@@ -128,7 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     records = []
     with ThreadPoolExecutor(chosen.jobs) as pool:
         names = chosen.surface or tuple(SURFACES)
-        for record in pool.map(lambda name: fuzz(name, chosen.inputs, chosen.seed, directory), names):
+        for record in pool.map(lambda name: fuzz(name, chosen.inputs, chosen.seed, chosen.hang, directory), names):
             records.append(record)
             print(line(record), flush=True)
             for kind, name in record.get("kinds_of_failure", {}).items():

@@ -16,6 +16,7 @@ from surfaces import Target
 class Keeper:
     """Puts inputs into a target and writes a record, beside it the failed ones as `failed-<surface>-<digest>`.
 
+    The slowest is the one that took most processor time: the clock goes on while other processes have their turn.
     One input is kept of each kind of failure: of the same exception at the same line.
     """
 
@@ -30,19 +31,20 @@ class Keeper:
         self._slowest_input = b""
         self._failures: dict[str, str] = {}
         self._begin = time.monotonic()
+        self._begin_of_processor = time.process_time()
 
     def take(self, data: bytes, source: Source) -> None:
         """Put in one input, made of the choices of a source, which stand for these bytes."""
         if self._done == self._inputs:
             return  # libFuzzer may ask for some more
-        begin = time.perf_counter()
+        begin = time.process_time()
         failed = False
         try:
             self._accepted += self._target(source)
         except Exception as error:
             failed = True
             self._keep(data, error)
-        seconds = time.perf_counter() - begin
+        seconds = time.process_time() - begin
         self._done += 1
         self._failed += failed
         if seconds > self._slowest:
@@ -70,6 +72,7 @@ class Keeper:
             "accepted": self._accepted,
             "refused": self._done - self._accepted - self._failed,
             "seconds": time.monotonic() - self._begin,
+            "processor_seconds": time.process_time() - self._begin_of_processor,
             "slowest": self._slowest,
             "slowest_input": slowest.name,
             "failures": self._failed,

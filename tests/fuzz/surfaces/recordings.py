@@ -85,7 +85,7 @@ class Recordings:
                 self._decode(source)
             elif kind == 1:
                 self._read_columns(source)
-            elif kind == 2 and chance(source, 4):
+            elif kind == 2 and chance(source, 16):
                 self._recover(source)
             else:
                 self._open(source)
