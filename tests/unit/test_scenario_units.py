@@ -71,7 +71,7 @@ def test_units_multiply(number: float, length: str, time: str, power: int) -> No
     assert value == pytest.approx(number * by_hand, rel=1e-12)
 
 
-@pytest.mark.parametrize("text", ["", "furlong", "m^", "*m", "m s"])
+@pytest.mark.parametrize("text", ["", "furlong", "m^", "*m", "m s", "mm^-400", "km^400", "kN^1000"])
 def test_unknown_units_are_refused(text: str) -> None:
     with pytest.raises(InvalidInputError):
         parse_unit(text)

@@ -70,7 +70,10 @@ def parse_unit(text: str) -> Unit:
         power = float(match[3] or 1.0) * (-1.0 if match[1] == "/" else 1.0)
         atom_dimension, atom_factor = _ATOMS[match[2]]
         dimension = [d + power * a for d, a in zip(dimension, atom_dimension, strict=True)]
-        factor *= atom_factor**power
+        try:
+            factor *= atom_factor**power
+        except OverflowError:
+            raise InvalidInputError("unit", text, "powers that occur in nature") from None
         position = match.end()
     length, mass, time, angle = (round(d, 9) for d in dimension)
     return Unit(text, (length, mass, time, angle), factor)
