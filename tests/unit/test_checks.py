@@ -12,7 +12,7 @@ from impact_control import checks
 from impact_control.errors import InvalidInputError
 
 NAN, INF = math.nan, math.inf
-NO_NUMBERS = [NAN, INF, -INF, None, "one", [1.0, 2.0]]
+NO_NUMBERS = [NAN, INF, -INF, None, "one", [1.0, 2.0], 10**400]
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_counts_are_whole():
             checks.checked_count("n", value, 2)
 
 
-@pytest.mark.parametrize("value", [[1.0], [1.0, NAN], [1.0, INF], "ab", [1.0, [2.0]], None])
+@pytest.mark.parametrize("value", [[1.0], [1.0, NAN], [1.0, INF], "ab", [1.0, [2.0]], None, [10**400, 1.0]])
 def test_arrays_of_another_shape_or_without_numbers_are_named(value):
     with pytest.raises(InvalidInputError) as caught:
         checks.finite_array("a", value, (2,))

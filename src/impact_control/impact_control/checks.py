@@ -160,7 +160,7 @@ def _number(value: object) -> float:
     """Return a float, not a number for what is none."""
     try:
         return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # the last at whole numbers beyond all floats
         return math.nan
 
 
@@ -168,7 +168,7 @@ def _array(value: object) -> Matrix | None:
     """Return a writable float64 copy, row by row in memory; None for what is no array of numbers."""
     try:
         return np.array(value, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # the last at whole numbers beyond all floats
         return None
 
 

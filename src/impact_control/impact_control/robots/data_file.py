@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from impact_control.errors import InvalidInputError, ScenarioError
 from impact_control.types import Matrix, Vector
+from impact_control.yaml_text import parse_yaml
 
 DATA_DIRECTORY = Path(__file__).parent / "data"
 """The data files that come with the package."""
@@ -106,7 +106,7 @@ class Section:
 def read_data_file(path: Path) -> Section:
     """Return the content of the YAML file at `path`. Raises ScenarioError when that fails."""
     try:
-        content = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+        content = parse_yaml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ScenarioError(str(path), "(whole file)", error.strerror, "a readable file") from error
     except (YAMLError, UnicodeDecodeError) as error:
@@ -115,4 +115,6 @@ def read_data_file(path: Path) -> Section:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    whole_or_real = isinstance(value, (int, float)) and not isinstance(value, bool)
+    # Not math.isfinite, which raises at whole numbers beyond all floats.
+    return whole_or_real and abs(value) <= sys.float_info.max
