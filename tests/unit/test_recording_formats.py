@@ -250,6 +250,7 @@ def test_rows_and_cells_that_are_none_are_named(tmp_path):
         ("", "no entries"),
         ("- 1\n", "no entries"),
         ("a: [\n", "YAML"),
+        ("a: !!bool x\n", "YAML"),
         ("colour: red\n", "'colour'"),
         ("delimiter: ab\n", "delimiter"),
         ("time: {column: t, unit: h}\n", "one of s, ms, us, ns"),

@@ -205,6 +205,8 @@ def test_gravity_of_the_file_reaches_the_model(own_robot):
         ("rate: 4000.0", "rate: -1.0", "torque_loop.rate"),
         ("rate: 4000.0", "rate: .inf", "torque_loop.rate"),
         ("rate: 4000.0", "rate: true", "torque_loop.rate"),
+        ("rate: 4000.0", f"rate: 1{400 * '0'}", "torque_loop.rate"),
+        ("rate: 4000.0", "rate: !!bool x", "(whole file)"),
         ("damping: [15.0, 15.0,", "damping: [15.0,", "transmission.damping"),
         ("damping: [15.0, 15.0,", "damping: [-15.0, 15.0,", "transmission.damping"),
         ("damping: [15.0, 15.0,", "damping: [.nan, 15.0,", "transmission.damping"),

@@ -4,6 +4,7 @@ import dataclasses
 import math
 from collections.abc import Iterator
 from io import StringIO
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from impact_control.scenario import (
     available_scenarios,
     config_directory,
     describe_schema,
+    load_any,
     load_scenario,
+    load_scene,
     scenario_from_text,
 )
 from impact_control.scenario.fields import (
@@ -349,6 +352,12 @@ def test_names_are_not_inherited(tmp_path: Path) -> None:
         ("1: 2\n", "keys that are words"),
         ("a: {b: c\n", "YAML 1.2"),
         ("robot: !!python/object:os.system x\n", "section"),
+        ("a: !!bool x\n", "YAML 1.2"),
+        ("a: 2001-13-45\n", "month must be in 1..12"),
+        ("a: " + 5000 * "[", "YAML 1.2"),
+        ("a: &a " + 200 * "[" + 200 * "]" + "\n", "this key is unknown"),
+        (f"extends: {300 * 'a'}\n", "a file relative to this one: there.yaml"),
+        ('extends: "\\0"\n', "a file relative to this one: there.yaml"),
     ],
 )
 def test_broken_files_are_refused(text: str, complaint: str, tmp_path: Path) -> None:
@@ -357,6 +366,21 @@ def test_broken_files_are_refused(text: str, complaint: str, tmp_path: Path) -> 
     with pytest.raises(ScenarioError) as caught:
         load_scenario(path)
     assert complaint in str(caught.value)
+
+
+def test_aliases_that_stand_for_more_than_fits_anywhere_are_refused(tmp_path: Path) -> None:
+    lines = ["a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
+    lines += [f"{new}: &{new} [{', '.join(10 * [f'*{old}'])}]" for old, new in pairwise("abcdefghij")]
+    path = write(tmp_path / "bomb.yaml", "\n".join(lines) + "\n")
+    with pytest.raises(ScenarioError, match="aliases written out"):
+        load_scenario(path)
+
+
+@pytest.mark.parametrize("name", ["\0.yaml", "~nobody-known/a.yaml", "~nobody-known", f"{300 * 'a'}.yaml"])
+def test_names_that_no_file_can_have_are_refused(name: str) -> None:
+    for load in (load_scenario, load_scene, load_any):
+        with pytest.raises(ScenarioError):
+            load(name)
 
 
 def test_unreadable_files_are_refused(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from ruamel.yaml.error import YAMLError
 from impact_control.errors import InvalidInputError, ScenarioError
 from impact_control.identification.threshold_calibration import Calibration
 from impact_control.types import Vector
+from impact_control.yaml_text import parse_yaml
 
 SECONDS_PER_HOUR = 3600.0
 _SECTION = "detection"
@@ -97,7 +98,7 @@ def load_thresholds(path: Path | str) -> dict[str, str]:
     """
     name = str(path)
     try:
-        content: Any = YAML(typ="safe", pure=True).load(Path(path).read_text(encoding="utf-8"))
+        content: Any = parse_yaml(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise ScenarioError(name, "(whole file)", error.strerror, "a readable file") from error
     except (YAMLError, UnicodeDecodeError) as error:

@@ -20,10 +20,12 @@ from mcap.records import Channel, Message, Metadata, Schema
 from mcap.well_known import MessageEncoding, Profile, SchemaEncoding
 from mcap.writer import Writer
 from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 from impact_control.errors import InvalidInputError
 from impact_control.recording.definitions import message_definition
 from impact_control.recording.records import summary_of, whole_records
+from impact_control.yaml_text import parse_yaml
 
 METADATA_FILE = "metadata.yaml"
 _METADATA_VERSION = 9
@@ -309,7 +311,10 @@ def _span(start: int, end: int, count: int) -> dict[str, Any]:
 
 
 def _topic_entry(channel: Channel, type_name: str) -> dict[str, Any]:
-    profiles = YAML(typ="safe", pure=True).load(channel.metadata.get("offered_qos_profiles") or "[]")
+    try:
+        profiles = parse_yaml(channel.metadata.get("offered_qos_profiles") or "[]")
+    except YAMLError:  # of a damaged record; without it `ros2 bag play` takes its own
+        profiles = []
     return {
         "topic_metadata": {
             "name": channel.topic,

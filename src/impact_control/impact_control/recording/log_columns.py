@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from impact_control.errors import RecordingError
+from impact_control.yaml_text import parse_yaml
 
 UNITS: Mapping[str, Mapping[str, float]] = {
     "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9},
@@ -66,7 +66,7 @@ LIBFRANKA = LogColumns(
 def load_log_columns(path: Path) -> LogColumns:
     """Read such a file. Raises RecordingError, which names the entry that is wrong and what is allowed."""
     try:
-        content = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+        content = parse_yaml(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, YAMLError) as error:
         raise RecordingError(str(path), " ".join(str(error).split()), "a YAML file that names columns") from error
     if not isinstance(content, Mapping):

@@ -14,6 +14,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.scalarbool import ScalarBoolean
 
 from impact_control.errors import ScenarioError
+from impact_control.yaml_text import parse_yaml
 
 EXTENDS = "extends"
 """Key that names the file, relative to the one it stands in, that holds where this one says nothing."""
@@ -23,6 +24,9 @@ NAME = "name"
 
 ROBOT_FILES = ("model", "end_effector")
 """Keys of the section `robot` that may name a file, relative to the one they stand in."""
+
+LARGEST = 100_000
+"""Values in a file, aliases written out: a few lines of them could otherwise stand for more than fit anywhere."""
 
 _YAML_HINT = "YAML 1.2 without duplicate keys; an array with a unit is written `1.0, 2.0, 3.0 m`, no brackets"
 
@@ -54,7 +58,11 @@ def load_document(path: Path) -> Node:
 
     Raises ScenarioError when a file cannot be read, is no YAML mapping, or extends itself.
     """
-    return _load(path.resolve(), ())
+    try:
+        whole = path.resolve()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ScenarioError(str(path), "(file)", str(error), "the path of a file") from None
+    return _load(whole, ())
 
 
 def overlay(base: Node, top: Node) -> Node:
@@ -109,10 +117,18 @@ def _load(path: Path, extended_by: tuple[Path, ...]) -> Node:
     if base is None:
         return node
     target = path.parent / base.value if isinstance(base.value, str) else None
-    if target is None or not target.is_file():
+    if target is None or not _is_file(target):
         neighbours = ", ".join(sorted(p.name for p in path.parent.glob("*.yaml") if p != path))
         raise ScenarioError(base.origin, EXTENDS, base.plain(), f"a file relative to this one: {neighbours}")
     return overlay(_load(target.resolve(), (*extended_by, path)), node)
+
+
+def _is_file(path: Path) -> bool:
+    """Return whether a file is there; there is none under a name that is too long."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def _with_robot_files(document: Node, directory: Path) -> Node:
@@ -138,21 +154,30 @@ def _read(path: Path) -> Node:
 
 def parse_document(text: str, path: Path) -> Node:
     """Read the text of one file, `path` in errors. Raises ScenarioError when it is no YAML mapping."""
-    yaml = YAML(typ="rt", pure=True)
     try:
-        tree = yaml.load(text)
+        tree = parse_yaml(text, "rt")
     except MarkedYAMLError as error:
         mark = error.problem_mark
         place = f"{path}:{mark.line + 1}" if mark else str(path)
         raise ScenarioError(place, "(file)", error.problem or str(error), _YAML_HINT) from None
-    except (YAMLError, ValueError, RecursionError) as error:
+    except YAMLError as error:
         raise ScenarioError(str(path), "(file)", str(error), _YAML_HINT) from None
     if not isinstance(tree, CommentedMap):
         raise ScenarioError(str(path), "(file)", tree, "a mapping of sections")
     try:
+        if (size := _size(tree, {})) > LARGEST:
+            raise ScenarioError(str(path), "(file)", f"{size} values", f"at most {LARGEST}, aliases written out")
         return _convert(tree, path, 1, "")
     except RecursionError:
         raise ScenarioError(str(path), "(file)", "an alias inside its own value", "a finite tree") from None
+
+
+def _size(raw: Any, known: dict[int, int]) -> int:
+    """Return how many values a tree has when its aliases are written out, without doing so. known: sizes by id."""
+    items = raw.values() if isinstance(raw, CommentedMap) else raw if isinstance(raw, CommentedSeq) else ()
+    if id(raw) not in known:
+        known[id(raw)] = 1 + sum(_size(item, known) for item in items)
+    return known[id(raw)]
 
 
 def _convert(raw: Any, path: Path, line: int, key: str) -> Node:

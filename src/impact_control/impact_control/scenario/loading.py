@@ -111,7 +111,10 @@ def _names(directory: Path) -> tuple[str, ...]:
 
 def _find(name_or_path: str | Path, directory: Path, names: tuple[str, ...]) -> Path:
     """Return the file of a name in a directory, or the path itself."""
-    path = Path(name_or_path).expanduser()
+    try:
+        path = Path(name_or_path).expanduser()
+    except RuntimeError as error:
+        raise ScenarioError(str(name_or_path), "(file)", str(error), "the path of a file") from None
     if path.suffix in (".yaml", ".yml"):
         return path
     if str(name_or_path) not in names:
