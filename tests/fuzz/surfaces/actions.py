@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import uuid
 
@@ -105,6 +106,8 @@ class Actions:
         result = answered.result().result
         if result.outcome == Outcome.REFUSED and not result.summary:
             raise BrokenPromiseError("refused without a reason")
+        if re.match(r"\w+Error: ", result.summary):
+            raise BrokenPromiseError(f"refused by an error that is none of ours: {result.summary}")
         return begun
 
     def _handle(self, goal: ExecuteImpactTask.Goal) -> ServerGoalHandle:

@@ -205,6 +205,8 @@ class ImpactTaskServer:
             self._built = PreparedTask(plan, writer, nanoseconds(request.begin))
         except ImpactControlError as error:
             self._built = str(error)
+        except Exception as error:  # a thread that dies would leave this goal waiting, and refuse all others, for ever
+            self._built = f"{type(error).__name__}: {error}"
 
     def _require_what_is_built_in(self, assignment: Assignment) -> None:
         """Raise ImpactControlError when a task asks for another arm or other parts than this node has."""
