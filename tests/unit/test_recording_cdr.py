@@ -125,3 +125,24 @@ def test_a_cut_message_is_refused(content: dict[str, Any], data: st.DataObject) 
 
 def test_no_messages_give_no_columns() -> None:
     assert decode([], TYPES, "pkg/Everything") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("B b\n", "does not contain itself"),
+        (f"C c\n{SEPARATOR}a/C\nB b\n", "does not contain itself"),
+        (f"C[] c\n{SEPARATOR}a/C\nfloat64[0] x\n", "at least 4294967303 bytes"),
+        ("string[] s\n", "at least"),
+        ("float64[] x\n", "at least 34359738372 bytes"),
+    ],
+)
+def test_definitions_and_lengths_that_would_never_end_are_refused(text: str, words: str) -> None:
+    with pytest.raises(InvalidInputError, match=words):
+        decode([b"\0\1\0\0\xff\xff\xff\xff"], parse_definition("a/B", text), "a/B")
+
+
+def test_a_type_may_be_there_twice_side_by_side() -> None:
+    text = f"C one\nC two\n{SEPARATOR}a/C\nuint8 x\n"
+    columns = decode([b"\0\1\0\0\3\4"], parse_definition("a/B", text), "a/B")
+    assert [columns["one.x"], columns["two.x"]] == [3, 4]

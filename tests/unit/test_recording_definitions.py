@@ -83,3 +83,9 @@ def test_earlier_search_paths_win(prefix: Path, tmp_path: Path) -> None:
 def test_default_search_paths_follow_the_sourced_workspaces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AMENT_PREFIX_PATH", "/first:/second")
     assert default_search_paths()[:2] == (Path("/first"), Path("/second"))
+
+
+def test_numbers_beyond_all_sizes_are_no_sizes() -> None:
+    with pytest.raises(InvalidInputError, match="21 digits"):
+        parse_definition("a/B", f"float64[{21 * '9'}] x\n")
+    assert parse_definition("a/B", f"int8 X={5000 * '9'}\nint8 Y=3\n")["a/B"].constants == {"Y": 3}

@@ -97,6 +97,7 @@ class _LayoutReader:
             raise InvalidInputError("encapsulation", payload[1], "0 or 1, plain CDR")
         self._order: Literal["<", ">"] = "<" if payload[1] else ">"
         self._layout = _Layout({}, [1])
+        self._inside: list[str] = []
 
     def read(self, root: str) -> _Layout:
         self._message(root, "")
@@ -105,11 +106,15 @@ class _LayoutReader:
     def _message(self, type_name: str, prefix: str) -> None:
         if type_name not in self._types:
             raise InvalidInputError("type", type_name, f"one of the defined types: {', '.join(self._types)}")
+        if type_name in self._inside:
+            raise InvalidInputError("type", type_name, "one that does not contain itself")
         fields = self._types[type_name].fields
         if not fields:
             self._skip(1, 1)  # rosidl gives an empty message one byte
+        self._inside.append(type_name)
         for field in fields:
             self._field(field, f"{prefix}{field.name}")
+        self._inside.pop()
 
     def _field(self, field: Field, name: str) -> None:
         if field.type in PRIMITIVES:
@@ -120,7 +125,10 @@ class _LayoutReader:
         elif field.type == "wstring":
             raise InvalidInputError("type", "wstring", "string: wide strings have no agreed encoding")
         elif field.is_array:
-            for i in range(self._count(field)):
+            count = self._count(field)
+            # Each takes a byte or more; those of a damaged definition may take none, and their number any value.
+            self._require(self._offset + count)
+            for i in range(count):
                 self._nested(field.type, f"{name}.{i}")
         else:
             self._nested(field.type, name)

@@ -29,6 +29,9 @@ PRIMITIVES: Mapping[str, str] = {
 """Numeric types of a .msg file and their numpy type codes."""
 
 _SEPARATOR = "=" * 80
+_DIGITS = 10
+"""Of the largest array there can be: its size travels in 32 bits."""
+
 _SECTION = re.compile(r"^=+\nMSG: (\S+)\n", re.MULTILINE)
 _ENTRY = re.compile(
     r"(?P<type>[A-Za-z][\w/]*)(?:<=\d+)?"
@@ -137,11 +140,13 @@ def _message_type(text: str, package: str) -> MessageType:
             continue
         base = entry["type"]
         if entry["constant"] is not None:
-            if base in PRIMITIVES and re.fullmatch(r"[+-]?\d+", entry["constant"].strip()):
+            if base in PRIMITIVES and re.fullmatch(r"[+-]?\d{1,20}", entry["constant"].strip()):
                 constants[entry["name"]] = int(entry["constant"])
             continue
         if base not in PRIMITIVES and base not in ("string", "wstring"):
             base = short_name(base if "/" in base else f"{package}/{base}")
         fixed = entry["size"] if entry["size"] and not entry["bounded"] else None
+        if fixed and len(fixed) > _DIGITS:
+            raise InvalidInputError("size", f"{len(fixed)} digits", f"a number of elements, at most {_DIGITS} digits")
         fields.append(Field(entry["name"], base, entry["array"] is not None, int(fixed) if fixed else None))
     return MessageType(tuple(fields), constants)
