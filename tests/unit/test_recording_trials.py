@@ -130,6 +130,26 @@ def test_files_that_are_cut_off_or_foreign_are_refused(file, part):
         read_trials(file)
 
 
+@pytest.mark.parametrize("compression", [None, "gzip"])
+def test_datasets_that_say_more_than_the_file_can_hold_are_refused(file, compression):
+    with h5py.File(file, "a") as opened:
+        group = opened["trial_0000/arm_1"]
+        del group["velocity"]
+        # No chunk of it is ever written: read, it would be 80 GB of zeros.
+        huge = group.create_dataset("velocity", (10**10,), "f8", compression=compression, chunks=(1000,))
+        huge.attrs["unit"], huge.attrs["meaning"] = "rad/s", ""
+    with pytest.raises(ScenarioError, match="80000000000 bytes"):
+        read_trials(file)
+
+
+def test_attributes_of_another_kind_are_refused(file):
+    for value in ("many", [1, 2], b"\xff"):
+        with h5py.File(file, "a") as opened:
+            opened.attrs["trials"] = value
+        with pytest.raises(ScenarioError):
+            read_trials(file)
+
+
 def test_files_of_others_are_refused(tmp_path):
     foreign = tmp_path / "foreign.h5"
     with h5py.File(foreign, "w") as opened:

@@ -26,6 +26,9 @@ FORMAT = "impact_control.trials"
 FORMAT_VERSION = 1
 """Attribute `format_version` of the file."""
 
+_COMPRESSION = 1032
+"""Bytes that one byte of a compressed dataset may stand for: what deflate makes of zeros."""
+
 _FACTS = "facts"
 _FILE_ATTRIBUTES = ("format_version", "software_version", "seed", "trials")
 
@@ -159,17 +162,20 @@ def read_trials(path: Path) -> TrialSet:
                     raise ScenarioError(name, key, None, "an attribute of the file")
             if file.attrs["format_version"] != FORMAT_VERSION:
                 raise ScenarioError(name, "format_version", file.attrs["format_version"], str(FORMAT_VERSION))
-            if not isinstance(file.get("scenario"), h5py.Dataset):
+            if not isinstance(text := file.get("scenario"), h5py.Dataset) or text.shape != ():
                 raise ScenarioError(name, "scenario", None, "a text, the scenario")
+            _require_within_file(name, "scenario", text)
             count = int(file.attrs["trials"])
             groups = [_group(name, file, f"trial_{number:04d}", h5py) for number in range(count)]
             return TrialSet(
-                scenario=file["scenario"].asstr()[()],
+                scenario=text.asstr()[()],
                 seed=int(file.attrs["seed"]),
                 software_version=str(file.attrs["software_version"]),
                 trials=tuple(_read_trial(name, group, h5py) for group in groups),
             )
-    except (OSError, RuntimeError, InvalidInputError) as error:
+    except ScenarioError:
+        raise
+    except Exception as error:  # whatever the library makes of damaged bytes
         raise ScenarioError(name, "file", str(error), f"a whole HDF5 file of {FORMAT}") from error
 
 
@@ -210,11 +216,19 @@ def _quantities(file: str, group: Any, h5py: Any) -> dict[str, Quantity]:
         key = f"{group.name}/{name}"
         if not isinstance(dataset, h5py.Dataset) or dataset.dtype.kind not in "fiu":
             raise ScenarioError(file, key, str(dataset), "a dataset of numbers")
+        _require_within_file(file, key, dataset)
         for attribute in ("unit", "meaning"):
             if attribute not in dataset.attrs:
                 raise ScenarioError(file, f"{key}.{attribute}", None, "an attribute of the dataset")
         found[name] = Quantity(dataset[()], str(dataset.attrs["unit"]), str(dataset.attrs["meaning"]))
     return found
+
+
+def _require_within_file(file: str, key: str, dataset: Any) -> None:
+    """Refuse a dataset that says it is larger than the file can hold: reading it would fill the memory with zeros."""
+    largest = Path(file).stat().st_size * (1 if dataset.compression is None else _COMPRESSION)
+    if dataset.nbytes > largest:
+        raise ScenarioError(file, key, f"{dataset.nbytes} bytes", f"at most {largest}, by the size of the file")
 
 
 def _group(file: str, parent: Any, name: str, h5py: Any) -> Any:
