@@ -114,6 +114,15 @@ def test_messages_without_header_get_the_stamp_the_joint_states_had_reached(
     np.testing.assert_allclose(commands["stamp"], expected, atol=1e-12)
 
 
+def test_messages_of_a_time_that_is_none_are_left_out(prefix: Path, tmp_path: Path) -> None:
+    encode = encoder(COMMAND, prefix)
+    with BagWriter(tmp_path / "bag", search_paths=[prefix]) as bag:
+        for value, log_time in ((1.0, 10), (2.0, 2**63), (3.0, 2**64 - 1), (4.0, 20)):
+            bag.write("/x/commands", COMMAND, encode({"data": [value]}), log_time)
+    commands = read_bag(tmp_path / "bag").series("commands")
+    np.testing.assert_array_equal(commands["data"], [[1.0], [4.0]])
+
+
 def test_topics_are_found_by_their_end(
     prefix: Path, encode_state: Callable[[Mapping[str, Any]], bytes], tmp_path: Path
 ) -> None:

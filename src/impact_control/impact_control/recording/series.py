@@ -24,6 +24,9 @@ from impact_control.recording.definitions import MessageType, parse_definition, 
 from impact_control.recording.records import whole_records
 from impact_control.types import Vector
 
+_LATEST = 2**63 - 1
+"""[ns] of the log times that arrays hold; later ones, in the year 2262, are of damaged records."""
+
 JOINT_STATES = "joint_states"
 """Topic whose first stamp is the zero of time."""
 
@@ -192,7 +195,7 @@ def read_bag(directory: Path | str) -> Recording:
         channels: dict[int, RecordedTopic] = {}
         for record in whole_records(file):
             if isinstance(record, Message):
-                if (topic := channels.get(record.channel_id)) is not None:
+                if (topic := channels.get(record.channel_id)) is not None and record.log_time <= _LATEST:
                     topic.payloads.append(record.data)
                     topic.log_times.append(record.log_time)
             elif isinstance(record, Schema):
