@@ -9,6 +9,8 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from mcap.records import Channel, Message, Schema
+from mcap.writer import Writer
 from source import Source, chance, choice, edited
 
 from surfaces import BrokenPromiseError
@@ -27,6 +29,7 @@ from impact_control.recording.cdr import decode  # noqa: E402
 from impact_control.recording.definitions import message_definition, parse_definition, short_name  # noqa: E402
 from impact_control.recording.log_columns import load_log_columns  # noqa: E402
 from impact_control.recording.opening import open_recording  # noqa: E402
+from impact_control.recording.records import whole_records  # noqa: E402
 from impact_control.replay import replay_samples  # noqa: E402
 
 COLUMNS = b"""\
@@ -54,12 +57,13 @@ class Recordings:
         efforts = np.array([content["effort"] for topic, content, _ in messages(run) if topic == "/arm/joint_states"])
         samples = (run.time, run.position(run.time), run.velocity(run.time), efforts)
         write_run(place / "mcap", prefix, run, flush_interval=0.01)
+        self._in_chunks = (place / "mcap" / "mcap_0.mcap").read_bytes()
         few = {"/arm/joint_states": TYPES["/arm/joint_states"], "/arm/impact/events": TYPES["/arm/impact/events"]}
         write_sqlite_bag(place / "sqlite", prefix, few, [one for one in messages(run) if one[0] in few])
         write_libfranka_log(place / "log.csv", *(part[:8] for part in samples))
         write_trial_file(place / "trial.h5", "name: push\n", *samples, contact_time=run.impact_time)
         files = {
-            ".mcap": place / "mcap" / "mcap_0.mcap",
+            ".mcap": plain_mcap(place / "plain.mcap", place / "mcap" / "mcap_0.mcap"),
             ".db3": place / "sqlite" / "sqlite_0.db3",
             ".csv": place / "log.csv",
             ".h5": place / "trial.h5",
@@ -100,7 +104,8 @@ class Recordings:
         suffix = choice(source, tuple(self._originals))
         named = choice(source, (*self._originals, ".txt", "")) if chance(source, 16) else suffix
         path = self._place / f"fuzzed{named}"
-        path.write_bytes(edited(source, self._originals[suffix]))
+        in_chunks = suffix == ".mcap" and chance(source, 4)
+        path.write_bytes(edited(source, self._in_chunks if in_chunks else self._originals[suffix]))
         try:
             file = open_recording(path, trial=source.integer(-1, 1) if chance(source, 8) else 0)
             run = file.arm(choice(source, ("arm", "other")) if chance(source, 8) else "")
@@ -139,12 +144,35 @@ class Recordings:
         """Complete a bag whose writer was killed."""
         self._bag.mkdir()
         try:
-            (self._bag / "bag_0.mcap").write_bytes(edited(source, self._originals[".mcap"]))
+            original = self._in_chunks if chance(source, 2) else self._originals[".mcap"]
+            (self._bag / "bag_0.mcap").write_bytes(edited(source, original))
             recover(self._bag)
             open_recording(self._bag).arm("")
         finally:
             with contextlib.suppress(FileNotFoundError):
                 shutil.rmtree(self._bag)
+
+
+def plain_mcap(path: Path, original: Path) -> Path:
+    """Write an MCAP file again without chunks, whose checksums keep changed bytes from whoever reads the messages."""
+    schemas: dict[int, int] = {}
+    channels: dict[int, int] = {}
+    with path.open("wb") as output:
+        writer = Writer(output, use_chunking=False)
+        writer.start(profile="ros2", library="")
+        for record in whole_records(original):
+            if isinstance(record, Schema):
+                schemas[record.id] = writer.register_schema(record.name, record.encoding, record.data)
+            elif isinstance(record, Channel):
+                channels[record.id] = writer.register_channel(
+                    record.topic, record.message_encoding, schemas[record.schema_id], record.metadata
+                )
+            elif isinstance(record, Message):
+                writer.add_message(
+                    channels[record.channel_id], record.log_time, record.data, record.publish_time, record.sequence
+                )
+        writer.finish()
+    return path
 
 
 def serialised(prefix: Path, run: SampleRun) -> dict[str, bytes]:
