@@ -192,14 +192,15 @@ def test_a_problem_without_solution_is_answered_by_damping(value):
     np.testing.assert_allclose(qp.torque, np.full(7, -2.0))
 
 
-def test_damping_with_an_unknown_velocity_lets_the_torque_fade():
+@pytest.mark.parametrize("velocity", [np.nan, np.inf, 1.7e308])
+def test_damping_with_an_unknown_velocity_lets_the_torque_fade(velocity):
     qp, dynamics, q, dq = prepared()
     for _ in range(5):
         solve(qp, dynamics, q, dq, np.full(7, 100.0))
     start = np.abs(qp.torque).max()
     assert start > 1.0
     for _ in range(10):
-        qp.damp(np.full(7, np.nan))
+        qp.damp(np.full(7, velocity))
     assert np.abs(qp.torque).max() == 0.0
 
 

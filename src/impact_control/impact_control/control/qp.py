@@ -238,7 +238,7 @@ class AccelerationQP:
         except Exception:
             # Solvers raise their own errors on numbers they cannot handle; here that is a failed problem.
             return None
-        return x if how > 0 and math.isfinite(math.fsum(x)) else None
+        return x if how > 0 and math.isfinite(math.hypot(*x)) else None
 
     def _as_near_as_can_be(self) -> Vector | None:
         """Return the minimiser of the elastic problem, None where there is none."""
@@ -247,11 +247,12 @@ class AccelerationQP:
         except Exception:
             return None
         x: Vector | None = solution.x if solution.found else None
-        return x if x is not None and math.isfinite(math.fsum(x)) else None
+        return x if x is not None and math.isfinite(math.hypot(*x)) else None
 
     def damp(self, velocity: Vector) -> None:
-        """Command -D dq inside the limits, or a torque that returns to zero where the velocity is not finite."""
-        if math.isfinite(math.fsum(velocity)):
+        """Command -D dq inside the limits, or a torque that returns to zero where the velocity is none, or endless."""
+        # math.fsum, which raises where a sum in between overflows, is none for numbers that come from outside.
+        if math.isfinite(math.hypot(*velocity)):
             np.multiply(self._stop_damping, velocity, out=self._wanted)
             np.negative(self._wanted, out=self._wanted)
         else:
