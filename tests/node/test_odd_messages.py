@@ -7,10 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from impact_msgs.action import ExecuteImpactTask
 from impact_msgs.msg import ControllerReference, ControllerStatus, ImpactClassification, ImpactEvent
 
 from impact_control.assignment import assigned
 from impact_control.control import Mode
+from impact_control.nodes import impact_task
 from impact_control.nodes.classifier import ClassifierNode
 from impact_control.nodes.impact_task import PreparedTask
 from impact_control.nodes.messages import to_stamp
@@ -124,3 +126,16 @@ def test_a_partner_in_a_mode_that_is_not_known_may_have_stopped(controller):
         to_stamp(EPOCH + 1_000_000, status.header.stamp)
         controller._partners._take_status("other", status)
     assert pipeline.controller.mode is Mode.STOPPED
+
+
+def test_a_goal_whose_preparation_fails_in_an_unknown_way_ends_with_the_reason(controller, monkeypatch):
+    def fail(name, arm):
+        raise KeyError("what nobody thought of")
+
+    monkeypatch.setattr(impact_task, "assigned", fail)
+    renew(controller)
+    tasks = controller._tasks
+    tasks._build(ExecuteImpactTask.Goal(scenario="tabletop"))
+    assert tasks._built == "KeyError: 'what nobody thought of'"
+    tasks.advance()
+    assert not tasks._refusal()

@@ -31,6 +31,7 @@ from impact_control.recording.log_columns import load_log_columns  # noqa: E402
 from impact_control.recording.opening import open_recording  # noqa: E402
 from impact_control.recording.records import whole_records  # noqa: E402
 from impact_control.replay import replay_samples  # noqa: E402
+from impact_control.replay.task import TaskFollower  # noqa: E402
 
 COLUMNS = b"""\
 delimiter: ","
@@ -74,7 +75,7 @@ class Recordings:
         self._bag = place / "bag"
         self._place = place
         task = assigned("tabletop")
-        self._robot = task.robot
+        self._scenario, self._robot = task.scenario, task.robot
         self._observer, self._detector = make_observer(task.scenario, task.robot), make_detector(task.scenario, 7)
 
     def close(self) -> None:
@@ -119,7 +120,9 @@ class Recordings:
         if not all(np.isfinite(column).all() for column in whole) or not np.all(np.diff(samples.time[rows]) > 0.0):
             raise BrokenPromiseError("a sample that is called usable is not finite or not in order")
         if rows.size and chance(source, 4):
-            replay_samples(samples, self._robot, self._observer, self._detector)
+            reference = None if run.reference is None else run.reference.of_joints(JOINTS)
+            follower = None if reference is None else TaskFollower(self._scenario, self._robot, reference)
+            replay_samples(samples, self._robot, self._observer, self._detector, follower=follower)
 
     def _decode(self, source: Source) -> None:
         """Decode serialised messages by their definition, either of which may be changed."""
