@@ -355,7 +355,7 @@ class LoopNode(LifecycleNode):
             return
         if pipeline.controller is not None and pipeline.controller.mode is not Mode.FAULT:
             self.get_logger().error(f"no joint state for {silent:.2f} s (limit {patience:g} s)")
-            pipeline.fail(Fault.STATE_STALE, self._reader.velocity)
+            pipeline.fail(Fault.STATE_STALE)
             pipeline.end_after_fault()
 
     def _watch_supervisor(self, pipeline: Pipeline) -> None:
@@ -364,7 +364,7 @@ class LoopNode(LifecycleNode):
             return
         # Without a task the arm is only held; but a robot that takes commands again must not find a pulling one.
         if pipeline.task_active or fault is Fault.SUPERVISOR_STOP:
-            pipeline.fail(fault, self._reader.velocity)
+            pipeline.fail(fault)
             pipeline.end_after_fault()
 
     def _tell(self, mode: Mode, fault: Fault, impacts: int) -> None:

@@ -310,11 +310,16 @@ class Pipeline:
 
     # ------------------------------------------------------------------ faults
 
-    def fail(self, fault: Fault, velocity: Vector) -> None:
-        """Go to FAULT and command damping from velocity (n,) [rad/s], which may be not finite."""
+    def fail(self, fault: Fault, velocity: Vector | None = None) -> None:
+        """Go to FAULT and command damping from velocity (n,) [rad/s], which may be not finite; with a sample.
+
+        None: between two samples. The next one is answered by damping: its command would be the second since the last
+        that was sent, and change the torque by twice what its rate allows.
+        """
         if self.controller is not None:
             self.controller.fail(fault)
-            self.controller.damp(velocity)
+            if velocity is not None:
+                self.controller.damp(velocity)
 
     def end_after_fault(self) -> None:
         """End the task of a controller that is in FAULT, when no sample comes that would do it."""

@@ -1,0 +1,64 @@
+"""A fault that is found between two samples: the commands of both are as near as the torque rate asks for."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from impact_msgs.msg import SupervisorStatus
+
+from impact_control.assignment import assigned
+from impact_control.control import Fault, Mode
+from impact_control.nodes.impact_task import PreparedTask
+from impact_control.nodes.writers import ClassificationWriter
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "fuzz"))
+
+from surfaces.graph import EPOCH, CommandWatch, Graph, JointStates, renew
+
+TASK = assigned("tabletop")
+
+
+@pytest.fixture(scope="module")
+def loop():
+    graph = Graph()
+    yield graph.add_loop("impact_loop")
+    graph.close()
+
+
+def stop_by_the_supervisor(loop):
+    loop._supervision.take(SupervisorStatus(state=SupervisorStatus.STOPPED, reason="asked to"))
+    return Fault.SUPERVISOR_STOP
+
+
+def fall_silent(loop):
+    loop._last_arrival -= 1.0
+    return Fault.STATE_STALE
+
+
+@pytest.mark.parametrize("cause", [stop_by_the_supervisor, fall_silent])
+def test_the_torque_rate_is_kept(loop, cause):
+    plan = TASK.plan()
+    start = plan.reference.initial_configuration
+    watch = CommandWatch(loop, TASK.robot, TASK.scenario.control.period)
+    loop._supervision.take(SupervisorStatus(state=SupervisorStatus.WATCHING))
+    renew(loop)
+    at_start, away = JointStates(TASK.robot.joint_names, start), JointStates(TASK.robot.joint_names, start + 0.03)
+    loop._on_state(at_start.good(EPOCH))
+    watch.look()
+    assert not loop.start_task(PreparedTask(plan, ClassificationWriter(TASK.scenario, 7), 0))
+    for k in range(1, 31):
+        loop._on_state(away.good(EPOCH + k * 1_000_000))
+        watch.look()
+    pipeline = loop._pipeline
+    pulling = np.abs(pipeline.torque).max()
+    assert pulling > 5.0
+    fault = cause(loop)
+    loop._on_slow_timer()
+    assert (pipeline.controller.mode, pipeline.controller.fault) == (Mode.FAULT, fault)
+    for k in range(31, 70):
+        loop._on_state(away.good(EPOCH + k * 1_000_000))
+        watch.look()
+    assert np.abs(pipeline.torque).max() < 0.1 * pulling
