@@ -67,6 +67,9 @@ class Messages:
 
     def _to_loop(self, source: Source) -> bool:
         loop, watch = choice(source, self._loops)
+        # What an activation leaves as it is, because it belongs to others.
+        loop._supervision.take(SupervisorStatus(state=SupervisorStatus.WATCHING))
+        loop._is_new(ImpactEvent())
         renew(loop)
         watch.start()
         self._stamp = source.integer(0, 2**31) * 10**9 if chance(source, 8) else EPOCH
@@ -107,6 +110,7 @@ class Messages:
 
     def _to_classifier(self, source: Source) -> bool:
         node = self._classifier
+        node._is_new(ImpactEvent())
         renew(node)
         self._stamp = EPOCH
         for _ in range(source.integer(1, 10)):

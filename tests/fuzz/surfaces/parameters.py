@@ -25,6 +25,9 @@ OTHERS = ("use_sim_time",)
 
 WORDS = ("", "tabletop", "push_catfood_1", "arm_1", "simulator", "ros2_control", ",", "a,b", "a b", "/", "~")
 
+EDGE = 1e-6
+"""Part of a bound by which rclpy lets a value be outside of it."""
+
 FINAL = (TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE)
 
 
@@ -99,7 +102,8 @@ class Parameters:
             if now.type_ is not default.type_:
                 raise BrokenPromiseError(f"{name} has become {now.type_}")
             for span in (*described.floating_point_range, *described.integer_range):
-                if not span.from_value <= now.value <= span.to_value:
+                low, high = span.from_value - EDGE * abs(span.from_value), span.to_value + EDGE * abs(span.to_value)
+                if not low <= now.value <= high:
                     raise BrokenPromiseError(
                         f"{name} = {now.value} was accepted outside {span.from_value} to {span.to_value}"
                     )
