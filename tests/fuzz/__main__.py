@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -35,16 +36,20 @@ DRAWN = 10
 LARGEST = 512
 """[bytes] most that stand for an input: enough for all its choices."""
 
+SEEDS = 200
+"""Random inputs that a fuzzer begins with."""
+
 _COVERAGE = re.compile(r"^#\d+\s+\w+\s+cov: (\d+) ft: (\d+) corp: (\d+)", re.MULTILINE)
 
 
 def fuzz(surface: str, inputs: int, seed: int, hang: int, directory: Path) -> dict[str, Any]:
     """Fuzz one surface in a process of its own; return its record."""
     record, corpus, log = (directory / f"{surface}{end}" for end in (".json", ".corpus", ".log"))
-    corpus.mkdir()
+    plant(corpus, seed)
     command = [
         sys.executable, str(HERE / "coverage_guided.py"), surface, str(record), str(inputs), str(corpus),
-        f"-runs={inputs}", f"-seed={seed}", f"-max_len={LARGEST}", "-len_control=0", f"-timeout={hang}",
+        f"-runs={inputs}", f"-seed={seed}", f"-max_len={LARGEST}", "-len_control=0", "-keep_seed=1",
+        "-reduce_inputs=0", f"-timeout={hang}",
         "-rss_limit_mb=4096", f"-artifact_prefix={directory}/failed-{surface}-",
     ]  # fmt: skip
     with log.open("wb") as output:
@@ -54,6 +59,14 @@ def fuzz(surface: str, inputs: int, seed: int, hang: int, directory: Path) -> di
     if not record.is_file():
         return {"name": surface, "inputs": 0, "failures": 1, "ended": f"exit code {ended}, see {log}", **coverage}
     return {**json.loads(record.read_text()), **coverage, "hypothesis": draw(surface, inputs, seed, directory)}
+
+
+def plant(corpus: Path, seed: int) -> None:
+    """Make a corpus to begin with: long inputs, because a fuzzer that begins with nothing stays with short ones."""
+    corpus.mkdir()
+    choices = random.Random(seed)
+    for number in range(SEEDS):
+        (corpus / f"seed-{number}").write_bytes(choices.randbytes(choices.randint(1, LARGEST)))
 
 
 def draw(surface: str, inputs: int, seed: int, directory: Path) -> dict[str, Any]:

@@ -15,6 +15,9 @@ import atheris
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "impact_control"
 
+INSTRUMENTED = ["impact_control", "rclpy", "mcap"]
+"""Packages whose edges count: ours, and what stands between others and us."""
+
 SPARE_MEMORY = 2 * 2**30
 """[bytes] that inputs may make the process grow by before they get a MemoryError, which is a finding."""
 
@@ -38,7 +41,7 @@ def limit_memory() -> None:
 def main() -> None:
     """Fuzz."""
     surface, record, inputs, *arguments = sys.argv[1:]
-    with atheris.instrument_imports(include=["impact_control"], exclude=kernels()):
+    with atheris.instrument_imports(include=INSTRUMENTED, exclude=kernels()):
         from keeping import Keeper
         from surfaces import make_target
 
