@@ -115,6 +115,7 @@ def read_data_file(path: Path) -> Section:
 
 
 def _is_number(value: object) -> bool:
-    whole_or_real = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
     # Not math.isfinite, which raises at whole numbers beyond all floats.
-    return whole_or_real and abs(value) <= sys.float_info.max
+    return abs(value) <= sys.float_info.max
