@@ -6,6 +6,7 @@ import functools
 import math
 import sys
 import time
+from collections.abc import Sequence
 
 import numpy as np
 from impact_msgs.msg import ImpactClassification, ImpactEvent, SupervisorStatus
@@ -24,6 +25,7 @@ from impact_control.nodes.impact_task import ImpactTaskServer, PreparedTask
 from impact_control.nodes.joint_states import JointStateReader
 from impact_control.nodes.loop_output import ControlOutput, DetectionOutput
 from impact_control.nodes.messages import FirstOfEvent, nanoseconds, to_stamp
+from impact_control.nodes.names import names_in
 from impact_control.nodes.partners import Partners
 from impact_control.nodes.queued_log import QueuedLog
 from impact_control.nodes.supervised import Supervised
@@ -56,6 +58,7 @@ class LoopNode(LifecycleNode):
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Load the scenario, build the pipeline, open the topics."""
         try:
+            partners = names_in("partners", self._text("partners"))
             assignment = assigned(self._text("scenario"), self._text("arm"))
             self._scenario, self._robot = assignment.scenario, assignment.robot
             self._detects, self._classifies, self._controls = (
@@ -76,7 +79,7 @@ class LoopNode(LifecycleNode):
         self._base: int | None = None
         self._verdicts = ClassificationWriter(self._scenario, len(self._robot.joint_names))
         self._is_new = FirstOfEvent()
-        self._open(self._pipeline)
+        self._open(self._pipeline, partners)
         parts = [part for part in ("detect", "classify", "control") if self.get_parameter(part).value]
         self.get_logger().info(f"ready to {', '.join(parts)} for {self._robot.name}, scenario {self._scenario.name}")
         return TransitionCallbackReturn.SUCCESS
@@ -155,7 +158,7 @@ class LoopNode(LifecycleNode):
     def _text(self, name: str) -> str:
         return str(self.get_parameter(name).value)
 
-    def _open(self, pipeline: Pipeline) -> None:
+    def _open(self, pipeline: Pipeline, partners: Sequence[str]) -> None:
         publish = self.create_publisher
         subscribe = self.create_subscription
         self._publishers_here = []
@@ -186,7 +189,6 @@ class LoopNode(LifecycleNode):
             self._subscriptions_here.append(
                 subscribe(SupervisorStatus, topics.SUPERVISOR, self._supervision.take, qos.LATCHED)
             )
-        partners = [name for name in self._text("partners").split(",") if name]
         self._partners = Partners(self, partners, self._on_partner_impact, self._on_partner_stop)
         self._told_partner = ""
         self._slow_timer = self.create_timer(0.05, self._on_slow_timer)

@@ -28,6 +28,7 @@ from impact_control.errors import ImpactControlError
 from impact_control.graph import RECORDED_AT_LEAST
 from impact_control.nodes import qos, runtime, topics
 from impact_control.nodes.inbox import Inbox, Slot
+from impact_control.nodes.names import names_in
 from impact_control.recording.bag import BagWriter, OfferedQos
 
 TOPICS: dict[str, tuple[type, QoSProfile, OfferedQos]] = {
@@ -83,8 +84,14 @@ class RecorderNode(LifecycleNode):
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Subscribe to everything; nothing is written yet."""
+        try:
+            arms, objects = (
+                names_in(parameter, str(self.get_parameter(parameter).value)) for parameter in ("arms", "objects")
+            )
+        except ImpactControlError as error:
+            self.get_logger().error(str(error))
+            return TransitionCallbackReturn.FAILURE
         self._inbox = Inbox(self)
-        arms, objects = (self._names(parameter) for parameter in ("arms", "objects"))
         self._topics = {
             topic if topic in SHARED else topics.of_arm(arm, topic): how
             for arm in arms or [""]
@@ -136,9 +143,6 @@ class RecorderNode(LifecycleNode):
         """Complete the bag."""
         self.close()
         return TransitionCallbackReturn.SUCCESS
-
-    def _names(self, parameter: str) -> list[str]:
-        return [name for name in str(self.get_parameter(parameter).value).split(",") if name]
 
     def close(self) -> None:
         """Complete the bag, if one is open."""

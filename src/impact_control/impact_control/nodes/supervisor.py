@@ -22,6 +22,7 @@ from impact_control.nodes import qos, runtime, topics
 from impact_control.nodes.franka_state import FrankaState, franka_robot_state
 from impact_control.nodes.inbox import Inbox, Slot
 from impact_control.nodes.messages import serialised_stamp
+from impact_control.nodes.names import names_in
 from impact_control.nodes.robot_switch import SwitchKind, robot_switches
 from impact_control.supervision import Cause, Finding, Supervision, SupervisionLimits, Watch
 
@@ -123,8 +124,8 @@ class SupervisorNode(LifecycleNode):
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Open the topics, find the switch of the robot side."""
-        names = str(self.get_parameter("arms").value).split(",")
         try:
+            names = names_in("arms", str(self.get_parameter("arms").value)) or [""]
             limits = SupervisionLimits(
                 **{name: float(self.get_parameter(name).value) for name in asdict(SupervisionLimits())}
             )
