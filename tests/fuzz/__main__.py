@@ -42,7 +42,7 @@ SEEDS = 200
 _COVERAGE = re.compile(r"^#\d+\s+\w+\s+cov: (\d+) ft: (\d+) corp: (\d+)", re.MULTILINE)
 
 
-def fuzz(surface: str, inputs: int, seed: int, hang: int, directory: Path) -> dict[str, Any]:
+def fuzz(surface: str, inputs: int, examples: int, seed: int, hang: int, directory: Path) -> dict[str, Any]:
     """Fuzz one surface in a process of its own; return its record."""
     record, corpus, log = (directory / f"{surface}{end}" for end in (".json", ".corpus", ".log"))
     plant(corpus, seed)
@@ -58,7 +58,7 @@ def fuzz(surface: str, inputs: int, seed: int, hang: int, directory: Path) -> di
     coverage = {"edges": int(edges), "features": int(features), "corpus": int(kept)}
     if not record.is_file():
         return {"name": surface, "inputs": 0, "failures": 1, "ended": f"exit code {ended}, see {log}", **coverage}
-    return {**json.loads(record.read_text()), **coverage, "hypothesis": draw(surface, inputs, seed, directory)}
+    return {**json.loads(record.read_text()), **coverage, "hypothesis": draw(surface, examples, seed, directory)}
 
 
 def plant(corpus: Path, seed: int) -> None:
@@ -69,10 +69,10 @@ def plant(corpus: Path, seed: int) -> None:
         (corpus / f"seed-{number}").write_bytes(choices.randbytes(choices.randint(1, LARGEST)))
 
 
-def draw(surface: str, inputs: int, seed: int, directory: Path) -> dict[str, Any]:
-    """Give the surface a part as many examples of hypothesis; return what is told of them."""
+def draw(surface: str, examples: int, seed: int, directory: Path) -> dict[str, Any]:
+    """Give the surface examples of hypothesis; return what is told of them."""
     record, log = directory / f"{surface}.drawn.json", directory / f"{surface}.drawn.log"
-    command = [sys.executable, str(HERE / "drawn.py"), surface, str(record), str(-(-inputs // DRAWN)), str(seed)]
+    command = [sys.executable, str(HERE / "drawn.py"), surface, str(record), str(examples), str(seed)]
     with log.open("wb") as output:
         ended = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, check=False).returncode
     if record.is_file():
@@ -121,6 +121,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; returns 1 when an input failed."""
     parser = argparse.ArgumentParser(prog="tests/fuzz", description="Fuzz every surface by coverage.")
     parser.add_argument("--inputs", type=int, default=100_000, help="inputs for each surface")
+    parser.add_argument(
+        "--examples", type=int, help="of hypothesis for each surface; a tenth of the inputs if not given"
+    )
     parser.add_argument("--seed", type=int, default=1, help="of the fuzzer")
     parser.add_argument("--hang", type=int, default=20, help="seconds an input may take; then its surface ends")
     parser.add_argument("--surface", action="append", choices=tuple(SURFACES), help="only these")
@@ -136,10 +139,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     directory.mkdir(parents=True)
     os.environ["IMPACT_CONTROL_REALTIME"] = "0"
+    examples = -(-chosen.inputs // DRAWN) if chosen.examples is None else chosen.examples
     records = []
     with ThreadPoolExecutor(chosen.jobs) as pool:
         names = chosen.surface or tuple(SURFACES)
-        for record in pool.map(lambda name: fuzz(name, chosen.inputs, chosen.seed, chosen.hang, directory), names):
+        for record in pool.map(
+            lambda name: fuzz(name, chosen.inputs, examples, chosen.seed, chosen.hang, directory), names
+        ):
             records.append(record)
             print(line(record), flush=True)
             for kind, name in record.get("kinds_of_failure", {}).items():
