@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, minimize
 
 from impact_control.control import AccelerationQP, Limit, QPStatus
+from impact_control.control.command import limit_command
 from impact_control.errors import InvalidInputError
 from impact_control.robots import Dynamics, load_robot
 
@@ -190,6 +191,39 @@ def test_a_problem_without_solution_is_answered_by_damping(value):
         solve(qp, dynamics, q, dq, target)
         assert qp.status is QPStatus.FAILED
     np.testing.assert_allclose(qp.torque, np.full(7, -2.0))
+
+
+@pytest.mark.parametrize("largest", [1e100, 1e155, 1e170, 1e300])
+def test_velocities_whose_coriolis_torques_are_no_numbers_are_answered_by_damping(largest):
+    """A joint state may say so; the first velocity is that of an arm at rest."""
+    velocity = np.array([0.0, 1.0, -1.0, 1.0, 1.0, -1.0, 0.0]) * largest
+    qp, dynamics, q, _ = prepared()
+    for k in range(20):
+        before = qp.torque.copy()
+        dq = velocity if k % 2 else np.zeros(7)
+        dynamics.update(q, dq)
+        solve(qp, dynamics, q, dq, np.full(7, 50.0))
+        assert np.isfinite(qp.torque).all()
+        assert (np.abs(qp.torque - before) <= LIMITS.torque_rate * PERIOD * (1.0 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_feedforward_that_is_no_number_is_answered_by_damping(value):
+    qp, dynamics, _, _ = prepared(dq=np.full(7, 0.2))
+    feedforward = np.zeros(7)
+    feedforward[2] = value
+    for _ in range(5):
+        qp.solve(dynamics, np.eye(7), np.zeros(7), np.ones(7), feedforward, np.zeros(7))
+        assert qp.status is QPStatus.FAILED
+    np.testing.assert_allclose(qp.torque, np.full(7, -2.0))
+
+
+def test_a_wish_that_is_no_number_is_one_for_no_torque():
+    limits = np.array([[10.0, 10.0], [1.0, 1.0]])
+    previous, torque = np.array([0.4, 5.0]), np.zeros(2)
+    limit_command(np.array([np.nan, np.nan]), limits, previous, torque)
+    np.testing.assert_array_equal(torque, [0.0, 4.0])
+    np.testing.assert_array_equal(previous, torque)
 
 
 @pytest.mark.parametrize("velocity", [np.nan, np.inf, 1.7e308])

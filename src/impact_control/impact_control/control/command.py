@@ -10,6 +10,7 @@ from impact_control.types import Matrix, Vector
 def limit_command(wanted: Vector, limits: Matrix, previous: Vector, torque: Vector) -> tuple[bool, float]:
     """Write the admissible torque nearest to `wanted` and keep it as `previous`; limits (2, n): torque, step [Nm].
 
+    What is no number asks for no torque: it would pass every comparison, and stay as `previous`.
     Returns whether a limit held it, and the largest change of a torque [Nm].
     """
     limited = False
@@ -18,7 +19,8 @@ def limit_command(wanted: Vector, limits: Matrix, previous: Vector, torque: Vect
         largest, step = limits[0, i], limits[1, i]
         high = min(previous[i] + step, largest)
         low = max(previous[i] - step, -largest)
-        value = min(max(wanted[i], low), high)
+        asked = wanted[i] if wanted[i] == wanted[i] else 0.0
+        value = min(max(asked, low), high)
         margin = 1e-6 * step
         limited = limited or value <= low + margin or value >= high - margin
         largest_change = max(largest_change, abs(value - previous[i]))

@@ -63,7 +63,8 @@ def _solve_freely(
         torque_part = 0.0
         for j in range(n):
             torque_part += inertia[i, j] * acceleration[j]
-        # Written so that a value that is not a number meets no bound.
+        # Written so that a value that is not a number meets no bound, and bounds that come of one are not met.
+        solved = solved and -math.inf < feedforward[i] < math.inf
         solved = solved and bounds[0, i] <= acceleration[i] <= bounds[1, i]
         solved = solved and bounds[2, i] <= torque_part <= bounds[3, i]
     if not solved:
@@ -210,14 +211,16 @@ class AccelerationQP:
 
     def _ask_solver(self, dynamics: Dynamics, feedforward: Vector) -> None:
         """Solve the problem in which limits hold; stretch the bounds of ddq when it has no solution."""
+        if not math.isfinite(math.hypot(*feedforward)):
+            # Of bounds that are no numbers the solver makes a solution.
+            self._give_up(dynamics)
+            return
         solution = self._within_limits()
         if solution is None:
             self._elastic.fill(self._hessian, self._gradient, self.inertia, self._bounds)
             solution = self._as_near_as_can_be()
             if solution is None:
-                self.acceleration[:] = 0.0
-                self.damp(dynamics.dq)
-                self.status = QPStatus.FAILED
+                self._give_up(dynamics)
                 return
             solution = solution[: self.acceleration.size]
             broken = broken_limits(self._numbers, self._horizon, dynamics.q, dynamics.dq, solution, BROKEN)
@@ -227,6 +230,12 @@ class AccelerationQP:
         self.limited, self.change = command_acceleration(
             self.inertia, self.acceleration, feedforward, self._command_numbers, self._previous, self.torque
         )
+
+    def _give_up(self, dynamics: Dynamics) -> None:
+        """Answer a problem without solution by damping."""
+        self.acceleration[:] = 0.0
+        self.damp(dynamics.dq)
+        self.status = QPStatus.FAILED
 
     def _within_limits(self) -> Vector | None:
         """Return the minimiser within all limits, None where there is none."""
