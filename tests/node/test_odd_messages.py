@@ -44,6 +44,11 @@ def controller(graph):
     return graph.add_loop("controller", detect=False, classify=False)
 
 
+@pytest.fixture(scope="module")
+def loop(graph):
+    return graph.add_loop("impact_loop", detect=False)
+
+
 def reference(**changes):
     """A reference of a task that has just begun."""
     fields = {
@@ -105,6 +110,16 @@ def begun(controller):
     controller._on_state(states.good(EPOCH + 1_000_000))
     assert controller._pipeline.controller.mode is Mode.ANTE
     return controller._pipeline
+
+
+@pytest.mark.parametrize(("joints", "taken"), [(6, 0), (0, 0), (8, 0), (7, 1)])
+def test_a_loop_without_a_detector_passes_over_events_of_another_arm(loop, joints, taken):
+    pipeline = begun(loop)
+    loop._is_new(ImpactEvent())
+    event = ImpactEvent(index=1, joint_position=[0.0] * joints)
+    to_stamp(EPOCH + 1_000_000, event.impact_time)
+    loop._on_event(event)
+    assert pipeline.judge.impacts == taken
 
 
 @pytest.mark.parametrize(("impact", "post_impact"), [(4, 0), (0, 200)])

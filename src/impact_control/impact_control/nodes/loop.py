@@ -240,8 +240,8 @@ class LoopNode(LifecycleNode):
     def _on_event(self, event: ImpactEvent) -> None:
         if self._active and self._pipeline is not None and self._base is not None and self._is_new(event):
             seconds = (nanoseconds(event.impact_time) - self._base) * 1e-9
-            # Events of before the activation are kept by the publisher for late joiners.
-            if seconds >= 0.0:
+            # Events of before the activation are kept by the publisher for late joiners; others are of another arm.
+            if seconds >= 0.0 and len(event.joint_position) == len(self._robot.joint_names):
                 self._pipeline.impact_detected(seconds, np.asarray(event.joint_position))
 
     def _on_classification(self, message: ImpactClassification) -> None:
