@@ -75,19 +75,8 @@ ANTE_VELOCITY = _array(
 )
 """Velocity before the impact, in parentheses in Table III."""
 
-ERROR_WITH_FRICTION = _array(
-    (0.17, 0.73, 0.57, 0.88, 0.64, 2.97, 0.42),
-    (0.16, 0.23, 0.28, 0.41, 0.55, 6.62, 0.48),
-    (0.24, 0.62, 0.65, 0.61, 1.02, 5.39, 0.31),
-    (0.24, 0.72, 0.37, 1.01, 1.37, 1.75, 0.29),
-    (0.22, 2.38, 0.11, 1.35, 3.11, 4.36, 0.24),
-    (0.15, 1.14, 1.15, 0.85, 3.76, 1.41, 0.9),
-    (0.1, 1.09, 1.06, 0.35, 3.22, 0.86, 1.18),
-    (0.29, 0.49, 0.53, 1.13, 1.47, 5.9, 0.96),
-    (0.3, 2.16, 1.52, 0.93, 4.32, 1.83, 0.06),
-    (0.41, 1.04, 0.69, 0.44, 0.9, 1.1, 0.48),
-)
-"""Mean absolute error with B_theta and friction 0.3, Table IV."""
+ERROR_WITH_FRICTION = ERROR_REDUCED_MOTORS
+"""Mean absolute error with B_theta and friction 0.3, Table IV, where the numbers of Table III stand again."""
 
 ERROR_WITHOUT_FRICTION = _array(
     (0.16, 3.26, 0.57, 3.8, 1.26, 2.18, 0.53),
