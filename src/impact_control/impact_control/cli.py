@@ -335,6 +335,30 @@ def bench(
 
 
 @app.command()
+def endure(
+    minutes: Annotated[float, typer.Option(min=0.1, help="For how long tasks are run back to back.")] = 60.0,
+    faults: Annotated[
+        bool, typer.Option("--faults", help="Every other task with a fault at random, after which all has to be well.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Of the sensor noise and of the faults.")] = 0,
+    output: OutputOption = Path("runs"),
+) -> None:
+    """Run tasks by the wall clock for a long time, with faults if wanted, and say what was not as it should be.
+
+    Exit code 0 says that every task and every bag was as it should be and that no process grew; 1 that not.
+    """
+    from impact_control.endurance.summary import report_text
+    from impact_control.nodes.endurance import endure as run
+    from impact_control.nodes.runs import stoppable
+
+    with stoppable() as stop:
+        report, directory = run(minutes, seed, output, faults=faults, tell=typer.echo, stop_requested=stop)
+    typer.echo(f"\n{report_text(report)}\n\nReport: {directory}")
+    if not report.passed:
+        raise typer.Exit(1)
+
+
+@app.command()
 def verdicts(namespace: NamespaceOption = "") -> None:
     """Print what the classifier of a running graph says, until Ctrl-C; what it said before comes first."""
     from impact_control.nodes.client import ImpactClient

@@ -15,6 +15,7 @@ from impact_control.benchmark.course import record_course
 from impact_control.benchmark.figure import HIGH, HIGHEST, MEDIAN, Figure, Peer
 from impact_control.benchmark.growth import growth_curves
 from impact_control.benchmark.load import loaded_cores
+from impact_control.benchmark.long_runs import long_run_figures
 from impact_control.benchmark.loop import loop_figures
 from impact_control.benchmark.machine import describe_machine
 from impact_control.benchmark.peers import Peers
@@ -70,6 +71,8 @@ def run_bench(seconds: float, loaded: bool, growth: bool, output: Path, tell: Ca
             loop, ping_pong, stolen = _over_dds(seconds, load == "loaded")
             sections[f"Over DDS at 1 kHz, {load}"] = latency_figures(load, loop, ping_pong, stolen)
             memory |= {f"loop, {load}": loop.memory, f"ping-pong, {load}": ping_pong.memory}
+    if long_runs := long_run_figures(output):
+        sections["Long runs before this one"] = long_runs
     report = Report(machine, sections, checks, curves, memory)
     changes = earlier_changes(report, output)
     text = text_of(report, changes)

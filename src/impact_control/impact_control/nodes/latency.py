@@ -26,7 +26,7 @@ from impact_control.nodes.calls import Caller
 from impact_control.nodes.graph_errors import GraphError
 from impact_control.nodes.inbox import Inbox
 from impact_control.nodes.messages import to_stamp
-from impact_control.nodes.processes import Processes
+from impact_control.nodes.processes import Processes, resident_memory
 from impact_control.nodes.standstill import Spans, StandstillWatch, overlap
 from impact_control.references import initial_configuration
 from impact_control.robots import load_robot
@@ -103,8 +103,7 @@ class _Peer:
 
     def weigh(self, begin: float) -> None:
         """Note the resident memory of the process; begin [s]: of the measurement, on the monotonic clock."""
-        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
-        self.memory.append((time.monotonic() - begin, pages * os.sysconf("SC_PAGE_SIZE") / 1e6))
+        self.memory.append((time.monotonic() - begin, resident_memory(self.pid)))
 
 
 def measure_latency(seconds: float) -> tuple[Latency, Latency]:

@@ -69,6 +69,10 @@ class Processes:
                 preexec_fn=_die_with_parent,
             )
 
+    def resident_memory(self) -> dict[str, float]:
+        """Return the resident memory [MB] of every node whose process is alive."""
+        return {name: resident_memory(child.pid) for name, child in self._children.items() if child.poll() is None}
+
     def log_file(self, name: str) -> Path:
         """Where the output of a node goes."""
         return self._log_directory / f"{name.replace('/', '_')}.log"
@@ -125,6 +129,12 @@ class Processes:
     def stop_all(self, patience: float = 3.0) -> None:
         """End everything that still runs; kill what has not ended after `patience` [s]."""
         self.stop(list(self._children), patience)
+
+
+def resident_memory(pid: int) -> float:
+    """Return the resident memory [MB] of a process."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def _parameter_text(value: object) -> str:

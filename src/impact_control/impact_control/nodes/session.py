@@ -308,6 +308,11 @@ class Session:
         elif self._stopped_since == math.inf:
             self._stopped_since = time.monotonic()
 
+    @property
+    def robot_stopped(self) -> bool:
+        """Whether the supervisor keeps commands from the robot."""
+        return self._stopped_since < math.inf
+
     def _heed_supervisor(self) -> None:
         """Stop everything when the robot was stopped and its controller does not end the task by itself."""
         if time.monotonic() - self._stopped_since > END_PATIENCE:

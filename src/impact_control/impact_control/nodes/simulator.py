@@ -90,7 +90,7 @@ class SimulatorNode(LifecycleNode):
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Build the plant of the scenario."""
-        self._inbox = Inbox(self)
+        self._inbox = self.open_inbox()
         self._sides: dict[str, ArmSide] = {}
         self._objects: dict[str, ObjectPose] = {}
         try:
@@ -135,6 +135,10 @@ class SimulatorNode(LifecycleNode):
         """Stop sending samples."""
         self._active = False
         return TransitionCallbackReturn.SUCCESS
+
+    def open_inbox(self) -> Inbox:
+        """Return the inbox that commands come into."""
+        return Inbox(self)
 
     def _set_clock(self, changed: list[Parameter]) -> None:
         """Let time pass as the parameters say."""
@@ -307,13 +311,13 @@ class SimulatorNode(LifecycleNode):
         return ", ".join(f"{name}: {value(side)}" if name else value(side) for name, side in self._sides.items())
 
 
-def main() -> int:
+def main(node: type[SimulatorNode] = SimulatorNode) -> int:
     """Entry point of the process."""
 
     def spin(node: SimulatorNode, executor: EventsExecutor, stop: runtime.StopRequest) -> None:
         node.spin(executor, stop)
 
-    return runtime.run(SimulatorNode, spin, priority=runtime.ROBOT_PRIORITY, cores=runtime.ROBOT_CORES)
+    return runtime.run(node, spin, priority=runtime.ROBOT_PRIORITY, cores=runtime.ROBOT_CORES)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,102 @@
+"""What came out of a long run: a line for each task as it ends, and a report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+TASKS_FILE = "tasks.jsonl"
+REPORT_FILE = "endurance.json"
+
+MEMORY_TARGET = 2.0
+"""[MB] by which a process may grow from the second tenth of the run to the last."""
+
+
+@dataclass(frozen=True)
+class TaskRecord:
+    """One task.
+
+    time [s] since the start of the run, when it ended. fault: in words, empty without. outcome: in lower case, or how
+    the session ended. said: why. complaints: what should not be so; none where all is well. recovery: the step that
+    followed. duration [s] with its preparation. detection_delay [s]: None without an impact. late: part of the periods
+    that started late; missed: samples that did not reach the controller.
+    """
+
+    number: int
+    time: float
+    scenario: str
+    seed: int
+    fault: str
+    outcome: str
+    said: str
+    complaints: tuple[str, ...]
+    recovery: str
+    duration: float
+    detection_delay: float | None
+    late: float | None
+    missed: int | None
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing is to be complained about."""
+        return not self.complaints
+
+
+@dataclass(frozen=True)
+class EnduranceReport:
+    """A long run: how long [s], what of, and the memory of its processes by name: times [s] and resident size [MB]."""
+
+    kind: str
+    seed: int
+    seconds: float
+    machine: Mapping[str, str]
+    tasks: Sequence[TaskRecord]
+    memory: Mapping[str, Sequence[tuple[float, float]]]
+
+    @property
+    def bad(self) -> list[TaskRecord]:
+        """The tasks with complaints."""
+        return [task for task in self.tasks if not task.good]
+
+    def growth(self) -> dict[str, float]:
+        """Return by how much [MB] each process grew from the second tenth of the run to the last."""
+        return {name: _growth(series) for name, series in self.memory.items() if len(series) >= 10}
+
+    @property
+    def flat(self) -> bool:
+        """Whether no process grew by more than `MEMORY_TARGET`."""
+        return all(growth <= MEMORY_TARGET for growth in self.growth().values())
+
+    @property
+    def passed(self) -> bool:
+        """Whether there is nothing to be complained about, and memory is flat."""
+        return bool(self.tasks) and not self.bad and self.flat
+
+    def write(self, directory: Path) -> Path:
+        """Write it as JSON; the file."""
+        content = asdict(self) | {"growth": self.growth(), "passed": self.passed}
+        file = directory / REPORT_FILE
+        file.write_text(json.dumps(content, indent=1))
+        return file
+
+
+def read_reports(directory: Path) -> dict[str, EnduranceReport]:
+    """Return the newest report of each kind in the directories below `directory`."""
+    found = {}
+    for file in sorted(directory.glob(f"*/{REPORT_FILE}")):
+        content = json.loads(file.read_text())
+        tasks = [TaskRecord(**{**task, "complaints": tuple(task["complaints"])}) for task in content["tasks"]]
+        memory = {name: [(time, size) for time, size in series] for name, series in content["memory"].items()}
+        known = {name: content[name] for name in ("kind", "seed", "seconds", "machine")}
+        found[content["kind"]] = EnduranceReport(**known, tasks=tasks, memory=memory)
+    return found
+
+
+def _growth(series: Sequence[tuple[float, float]]) -> float:
+    sizes = np.array([size for _, size in series])
+    tenth = max(1, sizes.size // 10)
+    return float(sizes[-tenth:].mean() - sizes[tenth : 2 * tenth].mean())

@@ -1,0 +1,39 @@
+"""A long run in a few lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from impact_control.endurance.records import MEMORY_TARGET, EnduranceReport
+
+
+def report_text(report: EnduranceReport) -> str:
+    """Say what was run, how it ended, and what is to be complained about."""
+    tasks = report.tasks
+    faults = Counter(task.fault.split(",")[0] for task in tasks if task.fault)
+    delays = [task.detection_delay for task in tasks if task.detection_delay is not None]
+    late = [task.late for task in tasks if task.late is not None]
+    lines = [
+        f"{'PASSED' if report.passed else 'FAILED'}: {len(tasks)} tasks in {report.seconds / 60:.1f} min, "
+        f"{sum(faults.values())} with a fault, {len(report.bad)} with complaints",
+        f"outcomes: {_counted(Counter(task.outcome for task in tasks))}",
+    ]
+    if faults:
+        lines.append(f"faults: {_counted(faults)}")
+        lines.append(f"steps after them: {_counted(Counter(task.recovery or 'none' for task in tasks if task.fault))}")
+    if delays:
+        median, longest = 1e3 * np.median(delays), 1e3 * max(delays)
+        lines.append(f"detection after contact: median {median:.2f} ms, {longest:.2f} ms at most")
+    if late:
+        lines.append(f"late periods: {100 * np.mean(late):.2f} %, {100 * max(late):.2f} % in the worst task")
+    for name, growth in sorted(report.growth().items()):
+        mark = "" if growth <= MEMORY_TARGET else f", MORE THAN {MEMORY_TARGET:g}"
+        last = report.memory[name][-1][1]
+        lines.append(f"memory of {name}: {last:.1f} MB at the end, grown by {growth:.2f} MB{mark}")
+    return "\n".join(lines)
+
+
+def _counted(counts: Counter[str]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.most_common())

@@ -1,0 +1,64 @@
+"""What has to hold at every sample whatever happens: an arm inside its limits, at rest in the end."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from impact_control.errors import InvalidInputError
+from impact_control.robots import JointLimits
+from impact_control.types import Matrix, Vector
+
+REST_SPEED = 0.05
+"""[rad/s] joint speed below which the arm is called at rest."""
+
+
+class ArmWatch:
+    """Looks at the true motion of an arm and keeps the worst of it.
+
+    Attributes: samples, how many were seen; torque, velocity (n,) [-], the largest magnitudes as parts of their limits;
+    position (n,) [rad], the smallest distance to a limit, negative beyond it; speed [rad/s], the largest of the last
+    sample.
+    """
+
+    def __init__(self, limits: JointLimits) -> None:
+        self._limits = limits
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget what was seen."""
+        n = self._limits.torque.size
+        self.samples = 0
+        self.torque, self.velocity, self.position = np.zeros(n), np.zeros(n), np.full(n, np.inf)
+        self.speed = np.nan
+
+    def see(self, position: Matrix, velocity: Matrix, torque: Matrix) -> None:
+        """Take samples (k, n) of position [rad], velocity [rad/s] and applied torque [Nm], k at least 1.
+
+        Raises InvalidInputError where one is not finite: no arm moves like that.
+        """
+        for name, values in (("position", position), ("velocity", velocity), ("torque", torque)):
+            if not np.all(np.isfinite(values)):
+                raise InvalidInputError(f"true {name}", values[~np.isfinite(values).all(axis=1)][0], "finite numbers")
+        limits = self._limits
+        self.samples += len(position)
+        np.maximum(self.torque, np.abs(torque).max(axis=0) / limits.torque, out=self.torque)
+        np.maximum(self.velocity, np.abs(velocity).max(axis=0) / limits.velocity, out=self.velocity)
+        for distance in (position - limits.position_lower, limits.position_upper - position):
+            np.minimum(self.position, distance.min(axis=0), out=self.position)
+        self.speed = float(np.abs(velocity[-1]).max())
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the arm stood still in the last sample."""
+        return self.speed < REST_SPEED
+
+    def violations(self) -> list[str]:
+        """Return which limits were not kept, in words."""
+        exceeded = [("torque", self.torque), ("velocity", self.velocity)]
+        found = [f"{name} at {100 * used.max():.1f} % of its limit" for name, used in exceeded if _above(used)]
+        beyond = -float(self.position.min())
+        return found + ([f"position {beyond:.4f} rad beyond its limit"] if beyond > 0.0 else [])
+
+
+def _above(used: Vector) -> bool:
+    return bool(np.any(used > 1.0 + 1e-9))

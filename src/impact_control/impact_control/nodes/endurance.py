@@ -1,0 +1,276 @@
+"""Tasks back to back for a long time, by the wall clock; on request with a fault at random in every other one."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+
+from impact_control.benchmark.machine import describe_machine
+from impact_control.endurance import ArmWatch, EnduranceReport, Fault, TaskRecord, draw_fault
+from impact_control.endurance.records import TASKS_FILE
+from impact_control.errors import ImpactControlError, InterruptedByUserError
+from impact_control.graph import Duty, NodeSpec, describe_graph
+from impact_control.nodes.client import ImpactClient
+from impact_control.nodes.environment import isolate
+from impact_control.nodes.graph_errors import GraphError
+from impact_control.nodes.injection import Injection
+from impact_control.nodes.judged_task import TaskEnd, complaints_of_bag, complaints_of_fault, evaluated
+from impact_control.nodes.processes import resident_memory
+from impact_control.nodes.runs import new_run_directory
+from impact_control.nodes.session import Session
+from impact_control.nodes.task_messages import Progress
+from impact_control.nodes.true_motion import TrueMotion
+from impact_control.pipeline import Outcome
+from impact_control.robots import load_robot
+from impact_control.scenario import Scenario, load_scenario
+
+SCENARIOS = ("tabletop", "tabletop_tilted", "tabletop_raised", "tabletop_absent")
+
+REST_TIME = 0.4
+"""[s] of the wall clock in which an arm that is damped comes to rest."""
+
+RESET_PATIENCE = 5.0
+"""[s] in which the supervisor lets commands through again after a fault."""
+
+
+def endure(
+    minutes: float,
+    seed: int,
+    output: Path,
+    *,
+    faults: bool = False,
+    scenarios: Sequence[str] = SCENARIOS,
+    tell: Callable[[str], None] = lambda text: None,
+    stop_requested: Callable[[], bool] = lambda: False,
+) -> tuple[EnduranceReport, Path]:
+    """Run tasks for a time; the report, and the directory below `output` with it, a line for each task, and logs.
+
+    seed: of the sensor noise of all tasks and of the faults. faults: every other task has one, after which the step of
+    docs/safety.md is taken and the next task has to go as its file says. scenarios: taken in turn. Bags of tasks with
+    complaints are kept. tell: is given a line for each task. A stop ends the run in order, with its report.
+
+    Raises ImpactControlError where the graph cannot be started.
+    """
+    kind = "faults" if faults else "soak"
+    directory = new_run_directory(output, kind)
+    isolate(directory / "log")
+    plans = {name: load_scenario(name) for name in scenarios}
+    with TrueMotion() as motion, Endurance(plans, seed, faults, directory, motion, stop_requested) as endurance:
+        try:
+            with (directory / TASKS_FILE).open("a") as lines, contextlib.suppress(InterruptedByUserError):
+                for record in endurance.run(60.0 * minutes):
+                    lines.write(json.dumps(asdict(record)) + "\n")
+                    lines.flush()
+                    tell(line_of(record))
+        finally:
+            report = endurance.report(kind, seed)
+            report.write(directory)
+    return report, directory
+
+
+def line_of(record: TaskRecord) -> str:
+    """Say a task in a line, and what is to be complained about in others."""
+    fault = f" [{record.fault}]" if record.fault else ""
+    step = f", {record.recovery}" if record.recovery else ""
+    line = f"{record.time:6.0f} s  {record.number:4d}  {record.scenario}{fault}: {record.outcome}{step}"
+    return "\n".join([line, *(f"         NOT AS IT SHOULD BE: {complaint}" for complaint in record.complaints)])
+
+
+class Endurance:
+    """Tasks on one graph for as long as it lives, on a new one after it. Use as a context manager."""
+
+    def __init__(
+        self,
+        plans: Mapping[str, Scenario],
+        seed: int,
+        faults: bool,
+        directory: Path,
+        motion: TrueMotion,
+        stop_requested: Callable[[], bool],
+    ) -> None:
+        self._plans = plans
+        self._seed = seed
+        self._random = np.random.default_rng(seed)
+        self._faults = faults
+        self._directory = directory
+        self._motion = motion
+        self._stop_requested = stop_requested
+        self._first = next(iter(plans))
+        robot = plans[self._first].robot
+        self._watch = ArmWatch(load_robot(robot.model, robot.end_effector, robot.motor_inertia).limits)
+        self._session: Session | None = None
+        self._sessions = 0
+        self._records: list[TaskRecord] = []
+        self._memory: dict[str, list[tuple[float, float]]] = {}
+        self._start = time.monotonic()
+
+    def __enter__(self) -> Endurance:
+        """Return it; the graph is started with the first task."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop the graph."""
+        self._end_session()
+
+    def run(self, seconds: float) -> Iterator[TaskRecord]:
+        """Yield a record for each task, until the time is over. Raises InterruptedByUserError."""
+        names = itertools.cycle(self._plans)
+        for number in itertools.count(1):
+            if time.monotonic() - self._start >= seconds:
+                return
+            fault = draw_fault(self._random) if self._faults and number % 2 == 0 else None
+            record = self._task(number, next(names) if fault is None else self._first, fault)
+            self._records.append(record)
+            yield record
+
+    def report(self, kind: str, seed: int) -> EnduranceReport:
+        """Return what came out so far."""
+        seconds = time.monotonic() - self._start
+        return EnduranceReport(kind, seed, seconds, describe_machine(), self._records, self._memory)
+
+    # ------------------------------------------------------------------ a task
+
+    def _task(self, number: int, name: str, fault: Fault | None) -> TaskRecord:
+        seed, plan = self._seed + number, self._plans[name]
+        bag = self._directory / f"bag-{number}"
+        session = self._session or self._begin_session()
+        self._watch.clear()
+        begun = time.monotonic()
+        end = self._run(session, name, seed, bag, fault)
+        complaints = self._complaints_of_motion(fault)
+        evaluation = None
+        if fault is None:
+            evaluation, more = evaluated(end, plan, bag)
+            complaints += more
+        else:
+            complaints += [*complaints_of_fault(end, plan, fault), *complaints_of_bag(bag)]
+        if end.result is None or end.refusal:
+            self._end_session()
+        self._note_memory()
+        if not complaints:
+            shutil.rmtree(bag, ignore_errors=True)
+        analysis = None if evaluation is None else evaluation.analysis
+        return TaskRecord(
+            number=number,
+            time=time.monotonic() - self._start,
+            scenario=plan.name,
+            seed=seed,
+            fault="" if fault is None else str(fault),
+            outcome=end.outcome,
+            said=end.said,
+            complaints=tuple(complaints),
+            recovery=end.recovery,
+            duration=time.monotonic() - begun,
+            detection_delay=None if analysis is None else analysis.detection_delay,
+            late=None if analysis is None else analysis.timing.late_fraction,
+            missed=None if analysis is None else analysis.timing.missed_samples,
+        )
+
+    def _run(self, session: Session, name: str, seed: int, bag: Path, fault: Fault | None) -> TaskEnd:
+        """Run a task to its end, with its fault, and take the step after it that docs/safety.md names."""
+        injection = None if fault is None else Injection(session, fault)
+        result, error, recovery, refusal = None, "", "", ""
+
+        def look(progress: Progress) -> None:
+            self._motion.show(self._watch)
+            if injection is not None:
+                injection.look(progress)
+
+        try:
+            session.restart_arm(name, seed)
+            session.record(bag, self._plans[name].with_overrides({"simulation.seed": seed}).to_yaml())
+            result = session.run_task(name, on_progress=look)
+            if injection is not None:
+                injection.end()
+            self._wait_for_rest(session)
+            if session.robot_stopped:
+                recovery, refusal = _reset(session)
+            elif result.outcome is Outcome.FAULT:
+                recovery = "loop activated again"
+            session.pause(True)
+            session.record(None)
+        except InterruptedByUserError:
+            raise
+        except ImpactControlError as ended:
+            error = str(ended)
+        if injection is not None:
+            injection.end()
+        if result is None:
+            recovery = "started again"
+        self._motion.show(self._watch)
+        injected = injection is not None and injection.begun
+        return TaskEnd(result, error, injected, recovery, refusal)
+
+    def _wait_for_rest(self, session: Session) -> None:
+        end = time.monotonic() + REST_TIME
+        while time.monotonic() < end:
+            session.watch(0.1)
+            self._motion.show(self._watch)
+
+    # ------------------------------------------------------------------ what is to be complained about
+
+    def _complaints_of_motion(self, fault: Fault | None) -> list[str]:
+        watch = self._watch
+        if not watch.samples:
+            return ["the arm was not seen"]
+        gone = fault is not None and (fault.kind.name, fault.target) == ("kill", "simulator")
+        moving = not watch.at_rest and not gone
+        return watch.violations() + ([f"moving at the end, at {watch.speed:.3f} rad/s"] if moving else [])
+
+    # ------------------------------------------------------------------ the graph
+
+    def _begin_session(self) -> Session:
+        self._sessions += 1
+        log = self._directory / "log" / f"session-{self._sessions}"
+        session = Session(_specs(self._first, self._faults), log, stop_requested=self._stop_requested)
+        try:
+            session.start()
+        except BaseException:
+            session.stop()
+            raise
+        self._session = session
+        return session
+
+    def _end_session(self) -> None:
+        if self._session is not None:
+            self._session.stop()
+            self._session = None
+
+    def _note_memory(self) -> None:
+        if self._session is None or self._faults:
+            return
+        sizes = self._session.processes.resident_memory() | {"this process": resident_memory(os.getpid())}
+        now = time.monotonic() - self._start
+        for name, size in sizes.items():
+            self._memory.setdefault(name, []).append((now, size))
+
+
+def _reset(session: Session) -> tuple[str, str]:
+    """Let commands through again; the step that was taken, and why it was refused."""
+    with ImpactClient() as client:
+        give_up = time.monotonic() + RESET_PATIENCE
+        while True:
+            try:
+                client.reset()
+                return "reset", ""
+            except GraphError as refused:
+                if time.monotonic() > give_up:
+                    return "started again", str(refused)
+            session.watch(0.2)
+
+
+def _specs(scenario: str, faults: bool) -> list[NodeSpec]:
+    """Return the graph; with faults, the simulator is the one that can be told to disturb its lines."""
+    return [
+        replace(spec, executable="faulty_simulator") if faults and spec.duty is Duty.ROBOT else spec
+        for spec in describe_graph(scenario)
+    ]

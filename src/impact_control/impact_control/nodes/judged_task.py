@@ -1,0 +1,90 @@
+"""What is to be complained about a task that has ended: it must end as its file says, or say why not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from impact_control.endurance import Fault
+from impact_control.errors import ImpactControlError
+from impact_control.evaluation import Evaluation, evaluate
+from impact_control.nodes import topics
+from impact_control.nodes.task_messages import TaskResult
+from impact_control.pipeline import Outcome
+from impact_control.recording.series import read_bag
+from impact_control.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class TaskEnd:
+    """How a task ended.
+
+    result: None where the session ended with it. error: what the session complained about. injected: whether the fault
+    happened. recovery: the step that was taken after it, and refusal: why it was not possible.
+    """
+
+    result: TaskResult | None
+    error: str = ""
+    injected: bool = False
+    recovery: str = ""
+    refusal: str = ""
+
+    @property
+    def outcome(self) -> str:
+        """Its outcome in words."""
+        return "session ended" if self.result is None else self.result.outcome.name.lower().replace("_", " ")
+
+    @property
+    def said(self) -> str:
+        """Everything that was said of it."""
+        return "; ".join(filter(None, ["" if self.result is None else self.result.summary, self.error]))
+
+
+def outcomes_of(scenario: Scenario) -> tuple[Outcome, ...]:
+    """Return how a task may end by its file: as expected where the expected environment is there."""
+    expected, actual = scenario.expected_environment.surface, scenario.actual_environment.surface
+    if actual is None:
+        return (Outcome.NO_IMPACT,)
+    if expected is not None and all(
+        np.array_equal(getattr(actual, name), getattr(expected, name)) for name in ("point", "normal", "friction")
+    ):
+        return (Outcome.SUCCEEDED,)
+    return (Outcome.IMPACT_UNEXPECTED, Outcome.POST_IMPACT_UNEXPECTED)
+
+
+def complaints_of_fault(end: TaskEnd, plan: Scenario, fault: Fault) -> list[str]:
+    """Return what is wrong with how a task with a fault ended: it must not go wrong without saying why."""
+    if end.refusal:
+        return [end.refusal]
+    if end.result is not None and end.result.outcome in outcomes_of(plan) and not end.error:
+        return []
+    if not end.injected:
+        return [f"ended before its fault: {end.said}"]
+    return [] if fault.explains(end.said) else [f"nothing says that it was the fault: {end.outcome}: {end.said}"]
+
+
+def complaints_of_bag(bag: Path) -> list[str]:
+    """Return what is wrong with the bag of a task with a fault: it must be readable, with samples."""
+    try:
+        samples = len(read_bag(bag).series(topics.JOINT_STATES)["stamp"])
+    except ImpactControlError as error:
+        return [f"the bag cannot be read: {error}"]
+    return [] if samples > 0 else ["the bag has no joint states"]
+
+
+def evaluated(end: TaskEnd, plan: Scenario, bag: Path) -> tuple[Evaluation | None, list[str]]:
+    """Return what the bag of a task without a fault says, and what is wrong with task and bag."""
+    allowed = outcomes_of(plan)
+    if end.result is None or end.result.outcome not in allowed:
+        wanted = " or ".join(outcome.name.lower() for outcome in allowed)
+        return None, [f"{end.outcome}, not {wanted}: {end.said}"]
+    complaints = [end.error] if end.error else []
+    try:
+        evaluation = evaluate(bag)
+    except ImpactControlError as error:
+        return None, [*complaints, f"the bag cannot be read: {error}"]
+    if evaluation.analysis.within_limits is not True:
+        complaints.append("torque or torque rate of the commands above its limit")
+    return evaluation, complaints

@@ -1,0 +1,60 @@
+"""Long runs in short: tasks back to back by the wall clock, with and without faults at random."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from impact_control.endurance import read_reports
+from impact_control.nodes.endurance import endure
+from impact_control.recording.series import read_bag
+from impact_control.scenario.loading import config_directory
+
+pytestmark = [pytest.mark.wall_clock, pytest.mark.timeout(300)]
+
+MINUTES = 0.25
+
+STOOD_STILL = "STATE_STALE"
+"""A machine that stands still for longer than `control.state_timeout` ends a task; nothing else may."""
+
+
+def complaints(report):
+    return [complaint for task in report.tasks for complaint in task.complaints if STOOD_STILL not in complaint]
+
+
+def test_tasks_back_to_back_are_as_they_should_be(tmp_path):
+    told = []
+    report, directory = endure(MINUTES, 0, tmp_path, scenarios=("tabletop", "tabletop_raised"), tell=told.append)
+    assert not complaints(report)
+    assert {task.outcome for task in report.tasks if task.good} == {"succeeded", "impact unexpected"}
+    assert len(told) == len(report.tasks) >= 3
+    assert [json.loads(line)["number"] for line in (directory / "tasks.jsonl").read_text().splitlines()] == [
+        task.number for task in report.tasks
+    ]
+    assert set(report.memory) == {"simulator", "impact_loop", "predictor", "recorder", "supervisor", "this process"}
+    assert all(size > 20.0 for series in report.memory.values() for _, size in series)
+    assert read_reports(tmp_path)["soak"].tasks == report.tasks
+    assert not any((directory / f"bag-{task.number}").exists() for task in report.tasks if task.good)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_happens_the_arm_is_safe_the_reason_is_said_and_the_next_task_is_well(seed, tmp_path):
+    report, directory = endure(3 * MINUTES, seed, tmp_path, faults=True)
+    assert not complaints(report), f"see {directory}"
+    assert sum(bool(task.fault) for task in report.tasks) >= 3
+
+
+def test_a_task_that_ends_otherwise_is_a_complaint_and_its_bag_is_kept(tmp_path):
+    scenario = tmp_path / "deaf.yaml"
+    tabletop = config_directory() / "scenarios" / "tabletop.yaml"
+    rate = {"threshold": "1e6, 1e6, 1e6, 1e6, 1e6, 1e6, 1e6 Nm/s"}
+    scenario.write_text(
+        yaml.safe_dump({"extends": str(tabletop), "name": "deaf", "detection": {"residual_rate": rate}})
+    )
+    report, directory = endure(0.1, 0, tmp_path, scenarios=(str(scenario),))
+    assert "no impact, not succeeded" in report.tasks[0].complaints[0]
+    assert not report.passed
+    assert len(read_bag(directory / "bag-1").series("joint_states")["stamp"]) > 100

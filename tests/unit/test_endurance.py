@@ -1,0 +1,280 @@
+"""Faults at random, and what is made of long runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from impact_control.benchmark.long_runs import long_run_figures
+from impact_control.endurance import (
+    FAULTS,
+    ArmWatch,
+    Disturbance,
+    EnduranceReport,
+    Fault,
+    FaultyLine,
+    Order,
+    TaskRecord,
+    draw_fault,
+    read_reports,
+)
+from impact_control.endurance.summary import report_text
+from impact_control.errors import InvalidInputError
+from impact_control.nodes.judged_task import (
+    TaskEnd,
+    complaints_of_bag,
+    complaints_of_fault,
+    evaluated,
+    outcomes_of,
+)
+from impact_control.nodes.task_messages import TaskResult
+from impact_control.pipeline import Outcome
+from impact_control.robots import load_robot
+from impact_control.scenario import load_scenario
+
+ORDERS = st.builds(
+    Order,
+    st.sampled_from([kind for kind in Disturbance if kind is not Disturbance.ALTER]),
+    st.integers(1, 60),
+    st.integers(1, 40),
+)
+
+
+def carried(order, messages, before=5):
+    """Messages that come out of a line when `messages` are sent and the order is given after some of them."""
+    out = []
+    line = FaultyLine(out.append, lambda message: message)
+    for number in range(messages):
+        if number == before:
+            line.disturb(order)
+        line.carry(number)
+    return out
+
+
+@given(ORDERS)
+def test_a_line_is_in_order_again_after_its_disturbance(order):
+    messages = 5 + order.count + 10
+    out = carried(order, messages)
+    disturbed = range(5, 5 + order.count)
+    assert out[:5] == list(range(5))
+    assert out[-10:] == list(range(messages - 10, messages))
+    if order.disturbance is Disturbance.DROP:
+        assert not set(out) & set(disturbed)
+    else:
+        assert set(out) == set(range(messages)), "nothing is lost"
+    repeats = order.depth if order.disturbance is Disturbance.DUPLICATE else 0
+    dropped = order.count if order.disturbance is Disturbance.DROP else 0
+    assert len(out) == messages - dropped + repeats * order.count
+
+
+@given(st.integers(2, 30), st.integers(1, 10))
+def test_delayed_messages_come_in_order_and_late_by_the_depth(count, depth):
+    sent, late = [], []
+    line = FaultyLine(lambda message: late.append(sent[-1] - message), lambda message: message)
+    line.disturb(Order(Disturbance.DELAY, count, depth))
+    for number in range(count + 3):
+        sent.append(number)
+        line.carry(number)
+    while_delayed = max(0, count - depth)
+    assert late[:while_delayed] == [depth] * while_delayed
+    assert late[-3:] == [0, 0, 0]
+
+
+def test_reordered_messages_come_the_latest_first():
+    assert carried(Order(Disturbance.REORDER, 4, 1), 10) == [0, 1, 2, 3, 4, 6, 5, 8, 7, 9]
+
+
+def test_altered_messages_are_copies():
+    out = []
+    line = FaultyLine(out.append, list)
+    line.disturb(Order(Disturbance.ALTER, 1), lambda message: message.append("altered"))
+    sent = ["sent"]
+    line.carry(sent)
+    line.carry(sent)
+    assert out == [["sent", "altered"], ["sent"]]
+    assert sent == ["sent"]
+
+
+@pytest.mark.parametrize("make", [lambda: Order(Disturbance.DROP, 0), lambda: Order(Disturbance.DROP, 1, 0)])
+def test_an_order_of_nothing_is_refused(make):
+    with pytest.raises(InvalidInputError, match="at least 1"):
+        make()
+
+
+def test_what_alters_has_to_be_given():
+    line = FaultyLine(print, list)
+    with pytest.raises(InvalidInputError, match="alter"):
+        line.disturb(Order(Disturbance.ALTER, 1))
+
+
+def test_every_fault_is_drawn_with_every_target_and_sizes_in_between():
+    random = np.random.default_rng(0)
+    drawn = [draw_fault(random) for _ in range(2000)]
+    for kind in FAULTS:
+        own = [fault for fault in drawn if fault.kind is kind]
+        assert {fault.target for fault in own} == set(kind.targets)
+        low, high = kind.size
+        sizes = np.array([fault.size for fault in own])
+        assert np.all((low <= sizes) & (sizes <= high))
+        if high > 0.0:
+            assert np.median(sizes) == pytest.approx(np.sqrt(low * high), rel=0.6)
+    assert str(drawn[0]) == str(draw_fault(np.random.default_rng(0)))
+
+
+def test_a_fault_explains_only_what_names_it():
+    kill = next(fault for fault in map(draw_fault, [np.random.default_rng(1)] * 200) if fault.kind.name == "kill")
+    assert kill.explains(f"node '{kill.target}' was killed by SIGKILL; all others were stopped")
+    assert not kill.explains("node 'another' was killed by SIGKILL")
+    assert not kill.explains("")
+
+
+class TestArmWatch:
+    limits = load_robot("panda").limits
+
+    def see(self, watch, **changed):
+        middle = 0.5 * (self.limits.position_lower + self.limits.position_upper)
+        values = {"position": middle, "velocity": np.zeros(7), "torque": np.zeros(7)} | changed
+        watch.see(**{name: np.stack([middle if name == "position" else np.zeros(7), row, row])
+                     for name, row in values.items()})  # fmt: skip
+
+    def test_inside_all_limits_there_is_no_violation(self):
+        watch = ArmWatch(self.limits)
+        self.see(watch, velocity=0.99 * self.limits.velocity, torque=-self.limits.torque)
+        assert watch.violations() == []
+        assert watch.samples == 3
+        assert not watch.at_rest
+
+    @pytest.mark.parametrize("joint", range(7))
+    @pytest.mark.parametrize("name", ["torque", "velocity"])
+    def test_one_joint_above_its_limit_once_is_found(self, name, joint):
+        watch = ArmWatch(self.limits)
+        row = np.zeros(7)
+        row[joint] = -1.02 * getattr(self.limits, name)[joint]
+        self.see(watch, **{name: row})
+        self.see(watch)
+        (violation,) = watch.violations()
+        assert violation == f"{name} at 102.0 % of its limit"
+        watch.clear()
+        assert watch.violations() == []
+
+    @pytest.mark.parametrize("side", ["position_lower", "position_upper"])
+    def test_a_position_beyond_its_limit_is_found(self, side):
+        watch = ArmWatch(self.limits)
+        beyond = 0.01 if side == "position_upper" else -0.01
+        row = 0.5 * (self.limits.position_lower + self.limits.position_upper)
+        row[3] = getattr(self.limits, side)[3] + beyond
+        self.see(watch, position=row)
+        assert watch.violations() == ["position 0.0100 rad beyond its limit"]
+
+    def test_an_arm_without_numbers_is_an_error(self):
+        with pytest.raises(InvalidInputError, match="true velocity"):
+            self.see(ArmWatch(self.limits), velocity=np.full(7, np.nan))
+
+
+def record(number, *complaints):
+    time = 8.0 * number
+    return TaskRecord(number, time, "tabletop", number, "", "succeeded", "", complaints, "", 5.0, 1e-4, 0.0, 0)
+
+
+def report(tasks, growth=0.0):
+    memory = {"loop": [(float(time), 100.0 + growth * time / 99) for time in range(100)]}
+    return EnduranceReport("soak", 0, 800.0, {"kind": "here"}, tasks, memory)
+
+
+def test_a_report_passes_without_complaints_and_with_flat_memory(tmp_path):
+    good = report([record(1), record(2)])
+    assert good.passed
+    assert not report([]).passed
+    assert not report([record(1), record(2, "still moving")]).passed
+    grown = report([record(1)], growth=5.0)
+    assert grown.growth()["loop"] == pytest.approx(5.0 * 0.8, rel=0.02)
+    assert not grown.passed
+    for place, kept in (("1-soak", grown), ("2-soak", good)):
+        (tmp_path / place).mkdir()
+        kept.write(tmp_path / place)
+    assert read_reports(tmp_path) == {"soak": good}
+
+
+def test_the_report_is_told_in_a_few_lines():
+    fault = TaskRecord(
+        2, 12.0, "tabletop", 2, "kill recorder, at 0.69 s", "session ended", "node 'recorder' was killed by SIGKILL",
+        (), "started again", 3.0, None, None, None,
+    )  # fmt: skip
+    text = report_text(report([record(1), fault, record(3, "the bag has no joint states")]))
+    assert text.startswith("FAILED: 3 tasks in 13.3 min, 1 with a fault, 1 with complaints\n")
+    assert "outcomes: succeeded 2, session ended 1" in text
+    assert "faults: kill recorder 1" in text
+    assert "steps after them: started again 1" in text
+    assert "detection after contact: median 0.10 ms" in text
+    assert "memory of loop: 100.0 MB at the end, grown by 0.00 MB" in text
+    assert "MORE THAN 2" in report_text(report([record(1)], growth=5.0))
+
+
+def test_the_benchmark_takes_the_newest_long_runs(tmp_path):
+    (tmp_path / "1-soak").mkdir()
+    report([record(1), record(2, "still moving")], growth=5.0).write(tmp_path / "1-soak")
+    tasks, memory = long_run_figures(tmp_path)
+    assert tasks.name == "soak, 13 min"
+    assert tasks.values == {"tasks": 2, "with a fault": 0, "with complaints": 1}
+    assert tasks.met is False
+    assert memory.values["loop"] == pytest.approx(4.0, rel=0.02)
+    assert memory.met is False
+    assert long_run_figures(tmp_path / "1-soak") == []
+
+
+class TestJudgement:
+    plan = load_scenario("tabletop")
+    kill = Fault(FAULTS[0], "recorder", 0.7, 0.0)
+    stop_recorder = Fault(FAULTS[2], "recorder", 0.7, 0.3)
+
+    def result(self, outcome, summary=""):
+        return TaskResult(outcome, summary, None, 1, 2.5, 0.001, 100.0)
+
+    @pytest.mark.parametrize(
+        ("scenario", "outcomes"),
+        [
+            ("tabletop", {Outcome.SUCCEEDED}),
+            ("tabletop_absent", {Outcome.NO_IMPACT}),
+            ("tabletop_raised", {Outcome.IMPACT_UNEXPECTED, Outcome.POST_IMPACT_UNEXPECTED}),
+            ("tabletop_tilted", {Outcome.IMPACT_UNEXPECTED, Outcome.POST_IMPACT_UNEXPECTED}),
+        ],
+    )
+    def test_the_file_says_how_a_task_may_end(self, scenario, outcomes):
+        assert set(outcomes_of(load_scenario(scenario))) == outcomes
+
+    def test_a_task_that_a_fault_does_not_reach_is_well(self):
+        end = TaskEnd(self.result(Outcome.SUCCEEDED), injected=True)
+        assert complaints_of_fault(end, self.plan, self.stop_recorder) == []
+
+    def test_an_end_that_the_fault_explains_is_well(self):
+        end = TaskEnd(None, "node 'recorder' was killed by SIGKILL; all others were stopped", injected=True)
+        assert complaints_of_fault(end, self.plan, self.kill) == []
+
+    def test_an_end_that_nothing_explains_is_not(self):
+        end = TaskEnd(None, "node 'simulator' was killed by SIGKILL", injected=True)
+        (complaint,) = complaints_of_fault(end, self.plan, self.kill)
+        assert complaint.startswith("nothing says that it was the fault: session ended: node 'simulator'")
+        end = TaskEnd(self.result(Outcome.FAULT, "STATE_STALE"), injected=True)
+        assert complaints_of_fault(end, self.plan, self.stop_recorder)
+
+    def test_a_refused_reset_is_told_first(self):
+        end = TaskEnd(self.result(Outcome.FAULT, "STATE_STALE"), injected=True, refusal="the supervisor refused: still")
+        assert complaints_of_fault(end, self.plan, self.kill) == ["the supervisor refused: still"]
+
+    def test_an_end_before_the_fault_is_told(self):
+        end = TaskEnd(self.result(Outcome.FAULT, "STATE_STALE: too old"))
+        assert complaints_of_fault(end, self.plan, self.kill) == ["ended before its fault: STATE_STALE: too old"]
+
+    def test_another_outcome_than_the_file_says_is_told(self, tmp_path):
+        end = TaskEnd(self.result(Outcome.NO_IMPACT, "no impact was detected"))
+        assert evaluated(end, self.plan, tmp_path) == (
+            None, ["no impact, not succeeded: no impact was detected"]
+        )  # fmt: skip
+
+    def test_a_bag_that_is_none_is_told(self, tmp_path):
+        (complaint,) = complaints_of_bag(tmp_path / "nothing")
+        assert complaint.startswith("the bag cannot be read: ")
+        _, complaints = evaluated(TaskEnd(self.result(Outcome.SUCCEEDED)), self.plan, tmp_path / "nothing")
+        assert complaints[0].startswith("the bag cannot be read: ")
