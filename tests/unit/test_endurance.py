@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 
 from impact_control.benchmark.long_runs import long_run_figures
 from impact_control.endurance import (
+    COMMANDS,
     FAULTS,
+    STATES,
     ArmWatch,
     Disturbance,
     EnduranceReport,
@@ -20,8 +24,10 @@ from impact_control.endurance import (
     draw_fault,
     read_reports,
 )
+from impact_control.endurance.faults import JUMP_COUNT
 from impact_control.endurance.summary import report_text
 from impact_control.errors import InvalidInputError
+from impact_control.nodes.faulty_simulator import LineFault
 from impact_control.nodes.judged_task import (
     TaskEnd,
     complaints_of_bag,
@@ -121,6 +127,24 @@ def test_every_fault_is_drawn_with_every_target_and_sizes_in_between():
         if high > 0.0:
             assert np.median(sizes) == pytest.approx(np.sqrt(low * high), rel=0.6)
     assert str(drawn[0]) == str(draw_fault(np.random.default_rng(0)))
+
+
+def test_the_robot_side_understands_every_fault_of_its_lines():
+    random = np.random.default_rng(0)
+    drawn = [fault for fault in (draw_fault(random) for _ in range(500)) if fault.target in (STATES, COMMANDS)]
+    for fault in drawn:
+        told = LineFault.from_text(fault.disturbance)
+        assert told.line == fault.target
+        assert told.order.count == (JUMP_COUNT if fault.kind.name == "clock jump" else max(1, round(fault.size)))
+        if told.alter is not None:
+            message = JointState(velocity=[0.0] * 7) if told.line == STATES else Float64MultiArray(data=[0.0] * 7)
+            told.alter(message)
+            values = message.velocity if told.line == STATES else message.data
+            shift = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec if told.line == STATES else 0.0
+            assert np.isnan(values).sum() == (fault.kind.name == "not a number")
+            assert shift == pytest.approx(fault.size if fault.kind.name == "clock jump" else 0.0, abs=1e-9)
+    of_lines = {kind.name for kind in FAULTS if kind.targets[0] in (STATES, COMMANDS)}
+    assert {fault.kind.name for fault in drawn} == of_lines
 
 
 def test_a_fault_explains_only_what_names_it():
