@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -246,6 +248,17 @@ def test_the_benchmark_takes_the_newest_long_runs(tmp_path):
     assert memory.values["loop"] == pytest.approx(4.0, rel=0.02)
     assert memory.met is False
     assert long_run_figures(tmp_path / "1-soak") == []
+
+
+def test_the_benchmark_takes_the_newest_fuzzing(tmp_path):
+    for run, failures in (("1-fuzz", 3), ("2-fuzz", 0)):
+        (tmp_path / run).mkdir()
+        surface = {"name": "scenario_files", "inputs": 100_000, "failures": failures, "slowest": 0.02}
+        (tmp_path / run / "fuzz.json").write_text(json.dumps({"surfaces": [surface]}))
+    (figure,) = long_run_figures(tmp_path)
+    assert figure.name == "fuzzing, scenario files"
+    assert figure.values == {"inputs": 100_000, "failures": 0, "slowest": 0.02}
+    assert figure.met is True
 
 
 class TestJudgement:

@@ -1,7 +1,8 @@
-"""What long runs found, which are done apart: `impact-control endure`, with and without faults."""
+"""What long runs found, which are done apart: `impact-control endure`, with and without faults, and `make fuzz`."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +15,8 @@ COMPLAINTS = "with complaints"
 
 def long_run_figures(directory: Path) -> list[Figure]:
     """Return figures of the newest long run of each kind in the directories below `directory`."""
-    return [figure for report in read_reports(directory).values() for figure in _figures(report)]
+    endured = [figure for report in read_reports(directory).values() for figure in _figures(report)]
+    return [*endured, *_fuzzing(directory)]
 
 
 def _figures(report: EnduranceReport) -> Sequence[Figure]:
@@ -25,3 +27,19 @@ def _figures(report: EnduranceReport) -> Sequence[Figure]:
     if growth := report.growth():
         figures.append(Figure(f"{name}, growth of memory", growth, "MB", dict.fromkeys(growth, MEMORY_TARGET)))
     return figures
+
+
+def _fuzzing(directory: Path) -> list[Figure]:
+    """Return how many inputs each surface was given by the newest run of `make fuzz`, and how many failed."""
+    runs = sorted(directory.glob("*-fuzz/fuzz.json"))
+    if not runs:
+        return []
+    return [
+        Figure(
+            f"fuzzing, {surface['name'].replace('_', ' ')}",
+            {"inputs": surface["inputs"], "failures": surface["failures"], "slowest": surface["slowest"]},
+            "inputs, s",
+            {"failures": 0},
+        )
+        for surface in json.loads(runs[-1].read_text())["surfaces"]
+    ]
