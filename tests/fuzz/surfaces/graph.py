@@ -19,9 +19,9 @@ from sensor_msgs.msg import JointState
 from source import Source, chance, choice, edited, number, numbers
 
 from impact_control.nodes import qos, topics
+from impact_control.nodes.impossible_requests import refuse_impossible_requests
 from impact_control.nodes.loop import LoopNode
 from impact_control.nodes.messages import to_stamp
-from impact_control.nodes.parameter_requests import refuse_unknown_types
 from impact_control.robots import RobotDescription
 from impact_control.types import Vector
 from surfaces import BrokenPromiseError
@@ -49,7 +49,7 @@ class Graph:
     def add(self, make: Callable[[], Any], *, served: bool = False) -> Any:
         """Make a node, which says nothing; served: by the executor."""
         node = make()
-        refuse_unknown_types(node)
+        refuse_impossible_requests(node)
         set_logger_level(node.get_logger().name, LoggingSeverity.FATAL)
         self._nodes.append(node)
         if served:

@@ -121,7 +121,7 @@ class Caller:
         """Wait for the end of a lifecycle transition; whether it was made.
 
         When no answer comes the state is asked for: the request is not sent twice unless it had no effect,
-        because rclpy's lifecycle nodes die of a transition that their state does not allow.
+        because one that was made is refused the second time.
         """
         node, future = change.node, change.answer
         end = time.monotonic() + START_PATIENCE

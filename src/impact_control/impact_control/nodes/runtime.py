@@ -18,7 +18,7 @@ from rclpy.experimental import EventsExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-from impact_control.nodes.parameter_requests import refuse_unknown_types
+from impact_control.nodes.impossible_requests import refuse_impossible_requests
 
 ROBOT_PRIORITY = 45
 LOOP_PRIORITY = 40
@@ -67,7 +67,7 @@ def run(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     node = make_node()
-    refuse_unknown_types(node)
+    refuse_impossible_requests(node)
     tame_senders()
     executor = EventsExecutor()
     executor.add_node(node)

@@ -207,7 +207,7 @@ class Session:
         """Put the simulated arm back to the start of a scenario and clear the buffers of the loop's nodes."""
         self.pause(True)
         for name in self._names(Duty.LOOP):
-            # rclpy's lifecycle nodes die of a transition that their state does not allow.
+            # One that a fault or the user has deactivated is not asked to again.
             if self._caller.state(name) == State.PRIMARY_STATE_ACTIVE:
                 self._change(name, Transition.TRANSITION_DEACTIVATE)
         for name in self._names(Duty.ROBOT):

@@ -1,9 +1,11 @@
-"""A request to set a parameter to a value of no type there is ends no node."""
+"""Requests at which rclpy raises end no node: parameters of no type there is, transitions that are not allowed."""
 
 from __future__ import annotations
 
 import pytest
 from harness import Peer
+from lifecycle_msgs.msg import State, Transition
+from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.msg import Parameter, ParameterValue
 from rcl_interfaces.srv import GetParameters, SetParameters, SetParametersAtomically
 
@@ -45,3 +47,13 @@ def test_types_there_are_go_their_way(peer):
     results = peer.call(SetParameters, "predictor/set_parameters", request).results
     assert [result.successful for result in results] == [True, False]
     assert scenario(peer) == "tabletop_tilted"
+
+
+@pytest.mark.parametrize("wanted", [Transition(id=Transition.TRANSITION_CONFIGURE), Transition(id=200)])
+def test_a_transition_that_is_not_allowed_is_refused_and_the_node_goes_on(wanted, peer):
+    for _ in range(2):
+        assert not peer.call(ChangeState, "predictor/change_state", ChangeState.Request(transition=wanted)).success
+    state = peer.call(GetState, "predictor/get_state", GetState.Request()).current_state
+    assert state.id == State.PRIMARY_STATE_ACTIVE
+    assert "refused: the state of the node does not allow it" in peer.log("predictor")
+    assert peer.processes.running("predictor")
