@@ -161,7 +161,8 @@ class ImpactClient:
         )
         if not goal.accepted:
             raise GraphError(
-                f"the controller refused scenario {scenario!r}: it is not active yet, runs a task, or is in a fault; its log says which"
+                f"the controller refused scenario {scenario!r}: it is not active yet, runs a task, or is in a fault; "
+                "its log says which"
             )
         try:
             result = task_result(self._await(goal.get_result_async(), timeout, "the end of the task"))
