@@ -7,7 +7,7 @@ import pytest
 
 from impact_control.control import Fault
 from impact_control.pipeline.rest import LONGEST_SETTLE_TIME, REST_SPEED, REST_TIME, SETTLE_TIME, Rest
-from impact_control.pipeline.samples import LIMIT_TOLERANCE, SampleCheck
+from impact_control.pipeline.samples import LIMIT_TOLERANCE, VELOCITY_TOLERANCE, SampleCheck
 from impact_control.robots import load_robot
 
 PERIOD = 1e-3
@@ -80,8 +80,38 @@ def test_a_position_that_cannot_be_the_arms_is_a_fault(check, joint, side):
         assert check.fault(1.0, position, STILL, STILL, in_task=False) is fault
 
 
+@pytest.mark.parametrize("joint", range(7))
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_a_joint_that_runs_away_is_a_fault(check, joint, sign):
+    velocity = STILL.copy()
+    limit = load_robot().limits.velocity[joint]
+    for factor, fault in ((0.99, Fault.NONE), (1.01, Fault.STATE_OUT_OF_LIMITS)):
+        velocity[joint] = sign * factor * VELOCITY_TOLERANCE * limit
+        assert check.fault(1.0, INSIDE, velocity, STILL, in_task=False) is fault
+    moves = f"panda_joint{joint + 1} moves at {velocity[joint]:.2f} rad/s, its limit is {limit:g} rad/s"
+    assert check.reason(Fault.STATE_OUT_OF_LIMITS) == moves
+
+
+def test_the_first_sample_that_was_a_fault_is_told(check):
+    assert check.reason(Fault.STATE_STALE) == ""
+    assert check.fault(1.05, INSIDE, STILL, STILL, in_task=True) is Fault.STATE_STALE
+    said = check.reason(Fault.STATE_STALE)
+    assert said == "50.0 ms between the stamps of two samples (at most 20 ms, and forwards)"
+    beyond = INSIDE.copy()
+    beyond[3] = load_robot().limits.position_upper[3] + 0.5
+    assert check.fault(1.051, beyond, STILL, STILL, in_task=True) is Fault.STATE_OUT_OF_LIMITS
+    assert check.reason(Fault.STATE_STALE) == said
+    assert check.reason(Fault.STATE_OUT_OF_LIMITS) == ""
+    check.reset()
+    assert check.reason(Fault.STATE_STALE) == ""
+    check.fault(1.0, beyond, STILL, STILL, in_task=False)
+    assert check.reason(Fault.STATE_OUT_OF_LIMITS).endswith("rad, 0.500 rad beyond its limit")
+
+
 @pytest.mark.parametrize("which", range(3))
 def test_what_is_not_a_number_is_a_fault(check, which):
     sample = [INSIDE.copy(), STILL.copy(), STILL.copy()]
     sample[which][3] = np.nan
     assert check.fault(1.001, *sample, in_task=False) is Fault.STATE_NOT_FINITE
+    kind = ("position", "velocity", "torque")[which]
+    assert check.reason(Fault.STATE_NOT_FINITE) == f"the {kind} of panda_joint4 is nan"

@@ -56,3 +56,15 @@ def test_the_same_seed_gives_the_same_run():
     other = run_scenario(SCENARIO.with_overrides({"simulation.seed": 2}), until=0.05)
     np.testing.assert_array_equal(short.torque, again.torque)
     assert np.any(short.torque != other.torque)
+
+
+def test_an_arm_that_feels_no_impact_does_not_run_away():
+    """It goes on into the surface; the contact force that its model has not turns the wrist."""
+    deaf = SCENARIO.with_overrides({"detection.residual_rate.threshold": "1e6 Nm/s"})
+    course = run_scenario(deaf)
+    fastest = np.abs(course.joint_velocity) / ROBOT.limits.velocity
+    assert course.outcome is Outcome.FAULT
+    # Before there was a limit: 1.9 times, and 0.3 rad beyond a limit of the position.
+    assert 1.0 < fastest.max() < 1.3
+    assert np.all(course.joint_position > ROBOT.limits.position_lower)
+    assert np.all(course.joint_position < ROBOT.limits.position_upper)

@@ -330,11 +330,15 @@ class LoopNode(LifecycleNode):
         if self._pipeline is None or self._pipeline.controller is None:
             return ""
         fault = self._pipeline.controller.fault
+        if fault is Fault.NONE:
+            return ""
         if fault in (Fault.STATE_JOINT_NAMES, Fault.STATE_WRONG_SIZE):
-            return f"{fault.name}: {self._reader.reason}"
-        if fault in (Fault.SUPERVISOR_STOP, Fault.SUPERVISOR_LOST):
-            return f"{fault.name}: {self._supervision.reason}"
-        return fault.name if fault is not Fault.NONE else ""
+            reason = self._reader.reason
+        elif fault in (Fault.SUPERVISOR_STOP, Fault.SUPERVISOR_LOST):
+            reason = self._supervision.reason
+        else:
+            reason = self._pipeline.sample_defect()
+        return f"{fault.name}: {reason}" if reason else fault.name
 
     # ------------------------------------------------------------------ beside the loop
 

@@ -181,6 +181,10 @@ class Pipeline:
             return Outcome.FAULT
         return Outcome.CANCELLED if self._cancelled else outcome_of(self.judge)
 
+    def sample_defect(self) -> str:
+        """Say what was wrong with the sample that led to the controller's fault; nothing if none did."""
+        return "" if self.controller is None else self._check.reason(self.controller.fault)
+
     # ------------------------------------------------------------------ the tick
 
     def tick(self, time: float, position: Vector, velocity: Vector, torque: Vector) -> None:
