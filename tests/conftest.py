@@ -22,6 +22,7 @@ DOMAINS = 101
 def pytest_addoption(parser):
     """Add how often and how the scenarios are run."""
     parser.addoption("--runs", type=int, default=1, help="runs of each tabletop scenario over DDS, each with a seed")
+    parser.addoption("--times", type=int, default=1, help="how often every test is run")
     parser.addoption("--real-time", action="store_true", help="run the scenarios by the wall clock, not in lockstep")
 
 
@@ -42,7 +43,15 @@ def _ros_logs_in_temporary_directory(tmp_path_factory):
     os.environ["ROS_LOG_DIR"] = str(tmp_path_factory.mktemp("ros_log"))
 
 
+@pytest.fixture
+def repetition(request):
+    """The number of this run of a test, with --times."""
+    return request.param
+
+
 def pytest_generate_tests(metafunc):
-    """Repeat what asks for a `repetition` as often as --runs says."""
-    if "repetition" in metafunc.fixturenames:
-        metafunc.parametrize("repetition", range(metafunc.config.getoption("--runs")))
+    """Run every test as often as --times says."""
+    times = metafunc.config.getoption("--times")
+    if times > 1:
+        metafunc.fixturenames.append("repetition")
+        metafunc.parametrize("repetition", range(times), indirect=True)

@@ -94,6 +94,8 @@ def test_names_every_defect_and_recovers():
 @pytest.mark.parametrize(
     "data",
     [b"", b"\x00\x01\x00\x00", serialize_message(message())[:40], b"\x00\x01\x00\x00" + 60 * b"\xff", b"\x07" * 80],
+    # Not by the bytes, of which some are whatever was in the memory.
+    ids=["none", "a header", "cut off", "endless texts", "no encapsulation"],
 )
 def test_bytes_that_are_no_message_are_a_defect_and_no_exception(data):
     reader = JointStateReader(NAMES)

@@ -54,7 +54,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("victim", "phase"), ROWS)
-def test_killing_a_node_stops_everything_safely(victim, phase, tmp_path, repetition):
+def test_killing_a_node_stops_everything_safely(victim, phase, tmp_path):
     specs = describe_graph("tabletop")
     for attempt in range(ATTEMPTS):
         bag = tmp_path / f"bag{attempt}"

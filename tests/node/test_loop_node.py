@@ -164,7 +164,7 @@ def test_holds_with_joints_in_any_order_and_among_others(feeder):
         ({"position": START + 5.0}, ControllerStatus.FAULT_STATE_OUT_OF_LIMITS),
     ],
 )
-def test_a_defect_of_the_state_is_a_fault_with_a_safe_command(feeder, sample, fault, repetition):
+def test_a_defect_of_the_state_is_a_fault_with_a_safe_command(feeder, sample, fault):
     moving = np.full(7, 0.1)
     for _ in range(10):
         feeder.send(START, moving)
@@ -182,7 +182,7 @@ def test_a_defect_of_the_state_is_a_fault_with_a_safe_command(feeder, sample, fa
 
 
 @pytest.mark.parametrize("after", [0, -500_000, -5_000_000], ids=["repeated", "late", "reordered"])
-def test_what_comes_again_or_late_in_a_task_changes_nothing(task, after, repetition):
+def test_what_comes_again_or_late_in_a_task_changes_nothing(task, after):
     command = task.send(START)
     stamp = task.stamp
     # A state from before the newest one would pull the other way.
@@ -196,7 +196,7 @@ def test_what_comes_again_or_late_in_a_task_changes_nothing(task, after, repetit
 
 
 @pytest.mark.parametrize("after", [21_000_000, -1_000_000_000, 10**15], ids=["gap", "set back", "far ahead"])
-def test_a_jump_of_the_clock_in_a_task_is_a_fault(task, after, repetition):
+def test_a_jump_of_the_clock_in_a_task_is_a_fault(task, after):
     moving = np.full(7, 0.1)
     task.send(START, moving)
     command = task.send(START, moving, after=after)
@@ -211,7 +211,7 @@ def test_a_jump_of_the_clock_in_a_task_is_a_fault(task, after, repetition):
     assert (command < 0.0).all()
 
 
-def test_a_predictor_that_stands_still_is_a_refusal_and_no_silence(peer, request, repetition):
+def test_a_predictor_that_stands_still_is_a_refusal_and_no_silence(peer, request):
     os.kill(peer.processes.pid(PREDICTOR.name), signal.SIGSTOP)
     try:
         goal = request.getfixturevalue("goal")
@@ -228,7 +228,7 @@ def test_a_predictor_that_stands_still_is_a_refusal_and_no_silence(peer, request
     assert last_status(goal).fault == ControllerStatus.FAULT_NONE
 
 
-def test_limits_that_contradict_each_other_give_way_in_order_and_the_torques_hold(feeder, repetition):
+def test_limits_that_contradict_each_other_give_way_in_order_and_the_torques_hold(feeder):
     limits = load_robot().limits
     q, dq = START.copy(), np.zeros(7)
     # So near its limit, and so fast, that no torque stops the joint before it.
@@ -252,7 +252,7 @@ def set_parameter(peer, name, value):
     return result.successful, result.reason
 
 
-def test_gains_change_in_a_running_task(task, repetition):
+def test_gains_change_in_a_running_task(task):
     away = START + 1e-3
     task.send(away)
     assert set_parameter(task.peer, "gains.position", 1600.0)[0]

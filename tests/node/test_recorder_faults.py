@@ -27,7 +27,7 @@ def session(tmp_path):
         yield session
 
 
-def test_a_full_disk_ends_the_recording_and_nothing_else(session, tmp_path, repetition):
+def test_a_full_disk_ends_the_recording_and_nothing_else(session, tmp_path):
     resource.prlimit(session.processes.pid("recorder"), resource.RLIMIT_FSIZE, (FULL, FULL))
     assert session.run_task("tabletop").outcome is Outcome.SUCCEEDED
     with pytest.raises(GraphError, match=r"cut off.*recording stopped.*File too large"):
@@ -36,7 +36,7 @@ def test_a_full_disk_ends_the_recording_and_nothing_else(session, tmp_path, repe
 
 
 @pytest.mark.long
-def test_a_recorder_that_stands_still_holds_nobody_up(session, tmp_path, repetition):
+def test_a_recorder_that_stands_still_holds_nobody_up(session, tmp_path):
     stopped = []
 
     def stop(progress):

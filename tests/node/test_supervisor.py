@@ -143,7 +143,7 @@ def graph(tmp_path_factory):
             )
 
 
-def test_a_controller_that_stands_still(graph, repetition):
+def test_a_controller_that_stands_still(graph):
     graph.begin_task()
     graph.signal("impact_loop", signal.SIGSTOP)
     stopped = time.monotonic()
@@ -165,7 +165,7 @@ def test_a_controller_that_stands_still(graph, repetition):
     assert graph.truths[-1].command_state != GroundTruth.COMMAND_REFUSED
 
 
-def test_a_robot_that_stands_still(graph, repetition):
+def test_a_robot_that_stands_still(graph):
     graph.begin_task()
     graph.signal("simulator", signal.SIGSTOP)
     try:
@@ -183,7 +183,7 @@ def test_a_robot_that_stands_still(graph, repetition):
     graph.reset()
 
 
-def test_a_second_commander(graph, repetition):
+def test_a_second_commander(graph):
     graph.begin_task()
     rival = graph.peer.node.create_publisher(Float64MultiArray, "effort_controller/commands", qos.COMMAND)
     try:
@@ -198,7 +198,7 @@ def test_a_second_commander(graph, repetition):
     graph.reset()
 
 
-def test_the_operator_stops(graph, repetition):
+def test_the_operator_stops(graph):
     graph.begin_task()
     assert graph.peer.call(Trigger, "supervisor/stop", Trigger.Request()).success
     graph.await_stop(Cause.OPERATOR)
@@ -208,7 +208,7 @@ def test_the_operator_stops(graph, repetition):
     graph.reset()
 
 
-def test_a_supervisor_that_stands_still(graph, repetition):
+def test_a_supervisor_that_stands_still(graph):
     graph.begin_task()
     graph.signal("supervisor", signal.SIGSTOP)
     try:

@@ -174,7 +174,7 @@ def reset(robot):
     return robot.peer.call(Trigger, "supervisor/reset", Trigger.Request())
 
 
-def test_a_collision_reflex(watched, repetition):
+def test_a_collision_reflex(watched):
     watched.mode = RobotMode.REFLEX
     changed = time.monotonic()
     status = await_stop(watched, SupervisorStatus.CAUSE_ROBOT_STOPPED)
@@ -191,7 +191,7 @@ def test_a_collision_reflex(watched, repetition):
     watched.mode = RobotMode.MOVE
 
 
-def test_commands_that_cease(watched, repetition, reactions):
+def test_commands_that_cease(watched, reactions):
     watched.commands = False
     reactions.append(await_stop(watched, SupervisorStatus.CAUSE_CONTROLLER_SILENT).reaction_time)
     watched.commands = True
