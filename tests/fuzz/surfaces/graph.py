@@ -73,6 +73,8 @@ class Graph:
         rclpy.try_shutdown()
         gc.unfreeze()
         gc.enable()
+        # What is in cycles would stay in the ROS graph, seen by whoever comes next in this process.
+        gc.collect()
 
 
 def renew(node: Any) -> None:
