@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from types import FrameType
 
+from impact_control.errors import InvalidInputError
 from impact_control.evaluation import evaluate_arms, report
 from impact_control.graph import Shape, View, describe_graph
 from impact_control.nodes.environment import isolate
@@ -64,7 +65,7 @@ def stoppable() -> Iterator[StopFlag]:
 
 
 def new_run_directory(parent: Path, scenario: str) -> Path:
-    """Return a new directory `parent/<time>-<scenario>`."""
+    """Return a new directory `parent/<time>-<scenario>`. Raises InvalidInputError where none can be made."""
     stem = f"{datetime.now():%Y%m%d-%H%M%S}-{scenario}"
     for suffix in ("", *(f"-{i}" for i in range(2, 1000))):
         candidate = parent / f"{stem}{suffix}"
@@ -72,6 +73,8 @@ def new_run_directory(parent: Path, scenario: str) -> Path:
             candidate.mkdir(parents=True)
         except FileExistsError:
             continue
+        except OSError as error:
+            raise InvalidInputError("output", str(parent), f"a directory to write to; {error.strerror}") from None
         return candidate
     raise FileExistsError(f"{parent}: too many runs in one second")
 
