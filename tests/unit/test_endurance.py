@@ -304,6 +304,15 @@ class TestJudgement:
         end = TaskEnd(self.result(Outcome.FAULT, "STATE_STALE: too old"))
         assert complaints_of_fault(end, self.plan, self.kill) == ["ended before its fault: STATE_STALE: too old"]
 
+    def test_a_fault_that_never_happened_is_told(self):
+        end = TaskEnd(self.result(Outcome.SUCCEEDED, "all well"))
+        assert complaints_of_fault(end, self.plan, self.stop_recorder) == ["ended before its fault: all well"]
+
+    def test_a_fault_that_must_be_felt_and_was_not_is_told(self):
+        end = TaskEnd(self.result(Outcome.SUCCEEDED, "all well"), injected=True)
+        (complaint,) = complaints_of_fault(end, self.plan, self.kill)
+        assert complaint == "nothing says that it was the fault: succeeded: all well"
+
     def test_another_outcome_than_the_file_says_is_told(self, tmp_path):
         end = TaskEnd(self.result(Outcome.NO_IMPACT, "no impact was detected"))
         assert evaluated(end, self.plan, tmp_path) == (

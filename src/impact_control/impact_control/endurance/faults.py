@@ -28,7 +28,7 @@ class FaultKind:
 
     targets: nodes or lines it can happen to. size: from and to, drawn evenly on a logarithmic scale, in `unit`; (0, 0):
     it has none. reasons: one of them has to be said where the task did not end as without the fault; {target} is that
-    of the fault; none: the task has to go on.
+    of the fault; none: the task has to go on. certain: one of them has to be said in any case.
     """
 
     name: str
@@ -36,10 +36,11 @@ class FaultKind:
     size: tuple[float, float] = (0.0, 0.0)
     unit: str = ""
     reasons: tuple[str, ...] = ()
+    certain: bool = False
 
 
 FAULTS = (
-    FaultKind("kill", NODES, reasons=("node '{target}' was killed by SIGKILL",)),
+    FaultKind("kill", NODES, reasons=("node '{target}' was killed by SIGKILL",), certain=True),
     FaultKind("stop", ("simulator", "impact_loop"), (0.005, 2.0), "s", (*_STOPPED, *_NOTICED)),
     FaultKind("stop", ("predictor", "recorder"), (0.005, 2.0), "s"),
     FaultKind("stop", ("supervisor",), (0.005, 2.0), "s", ("SUPERVISOR_LOST",)),
@@ -47,10 +48,10 @@ FAULTS = (
     FaultKind("delay", (STATES, COMMANDS), (1, 500), "messages", (*_STOPPED, *_NOTICED, "OUT_OF_LIMITS")),
     FaultKind("duplicate", (STATES, COMMANDS), (1, 500), "messages", _NOTICED),
     FaultKind("reorder", (STATES, COMMANDS), (2, 500), "messages", (*_STALE, *_NOTICED)),
-    FaultKind("not a number", (STATES,), (1, 500), "messages", ("STATE_NOT_FINITE", *_STALE)),
+    FaultKind("not a number", (STATES,), (1, 500), "messages", ("STATE_NOT_FINITE", *_STALE), certain=True),
     FaultKind("not a number", (COMMANDS,), (1, 500), "messages", _NOTICED),
     FaultKind("clock jump", (STATES,), (0.002, 10.0), "s", ("STATE_STALE", "SUPERVISOR_STOP", *_NOTICED)),
-    FaultKind("disk full", ("recorder",), (1e3, 1e6), "bytes", ("was cut off",)),
+    FaultKind("disk full", ("recorder",), (1e3, 1e6), "bytes", ("was cut off",), certain=True),
 )
 
 

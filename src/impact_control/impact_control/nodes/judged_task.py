@@ -58,10 +58,11 @@ def complaints_of_fault(end: TaskEnd, plan: Scenario, fault: Fault) -> list[str]
     """Return what is wrong with how a task with a fault ended: it must not go wrong without saying why."""
     if end.refusal:
         return [end.refusal]
-    if end.result is not None and end.result.outcome in outcomes_of(plan) and not end.error:
-        return []
     if not end.injected:
         return [f"ended before its fault: {end.said}"]
+    undisturbed = end.result is not None and end.result.outcome in outcomes_of(plan) and not end.error
+    if undisturbed and not fault.kind.certain:
+        return []
     return [] if fault.explains(end.said) else [f"nothing says that it was the fault: {end.outcome}: {end.said}"]
 
 
