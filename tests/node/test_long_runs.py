@@ -13,9 +13,10 @@ from impact_control.nodes.endurance import endure
 from impact_control.recording.series import read_bag
 from impact_control.scenario.loading import config_directory
 
-pytestmark = [pytest.mark.wall_clock, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.wall_clock, pytest.mark.timeout(600)]
 
-MINUTES = 0.25
+ENOUGH = 5.0
+"""[min] in which no machine is too slow for the tasks that a test waits for; it ends the run when it has them."""
 
 STOOD_STILL = "STATE_STALE"
 """A machine that stands still for longer than `control.state_timeout` ends a task; nothing else may."""
@@ -27,10 +28,17 @@ def complaints(report):
 
 def test_tasks_back_to_back_are_as_they_should_be(tmp_path):
     told = []
-    report, directory = endure(MINUTES, 0, tmp_path, scenarios=("tabletop", "tabletop_raised"), tell=told.append)
+    report, directory = endure(
+        ENOUGH,
+        0,
+        tmp_path,
+        scenarios=("tabletop", "tabletop_raised"),
+        tell=told.append,
+        stop_requested=lambda: len(told) >= 3,
+    )
     assert not complaints(report)
     assert {task.outcome for task in report.tasks if task.good} == {"succeeded", "impact unexpected"}
-    assert len(told) == len(report.tasks) >= 3
+    assert len(told) == len(report.tasks) == 3
     assert [json.loads(line)["number"] for line in (directory / "tasks.jsonl").read_text().splitlines()] == [
         task.number for task in report.tasks
     ]
@@ -43,9 +51,12 @@ def test_tasks_back_to_back_are_as_they_should_be(tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_whatever_happens_the_arm_is_safe_the_reason_is_said_and_the_next_task_is_well(seed, tmp_path):
-    report, directory = endure(3 * MINUTES, seed, tmp_path, faults=True)
+    told = []
+    report, directory = endure(
+        ENOUGH, seed, tmp_path, faults=True, tell=told.append, stop_requested=lambda: len(told) >= 12
+    )
     assert not complaints(report), f"see {directory}"
-    assert sum(bool(task.fault) for task in report.tasks) >= 3
+    assert sum(bool(task.fault) for task in report.tasks) == 6
 
 
 def test_a_task_that_ends_otherwise_is_a_complaint_and_its_bag_is_kept(tmp_path):
