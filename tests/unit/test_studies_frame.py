@@ -17,6 +17,7 @@ from impact_control.cli import app, main
 from impact_control.errors import InterruptedByUserError, InvalidInputError
 from impact_control.progress_line import time_left
 from impact_control.studies import (
+    ALL,
     Column,
     Comparison,
     Finding,
@@ -27,6 +28,7 @@ from impact_control.studies import (
     StudyRun,
     Table,
     available_studies,
+    find_studies,
     find_study,
     run_study,
 )
@@ -84,8 +86,13 @@ def test_hyphens_count_as_underscores():
     assert find_study("rey-arias-tables") is find_study("rey_arias_tables")
 
 
+def test_all_of_them_are_found_by_one_name():
+    assert [study.name for study in find_studies(ALL)] == list(available_studies())
+    assert find_studies("wang-impulse") == [find_study("wang_impulse")]
+
+
 def test_an_unknown_name_is_refused_with_the_known_ones():
-    with pytest.raises(InvalidInputError, match="rey_arias_tables"):
+    with pytest.raises(InvalidInputError, match=r"rey_arias_tables.* also all\b"):
         find_study("rey_arias_table")
 
 
@@ -281,7 +288,7 @@ def test_an_interruption_says_how_to_go_on(tmp_path, monkeypatch, capsys):
         raise KeyboardInterrupt
 
     study = named("sample", interrupted)
-    monkeypatch.setattr("impact_control.studies.find_study", lambda _name: study)
+    monkeypatch.setattr("impact_control.studies.find_studies", lambda _name: [study])
     monkeypatch.setattr(sys, "argv", ["impact-control", "study", "sample", "-o", str(tmp_path)])
     with pytest.raises(SystemExit) as ended:
         main()
@@ -309,9 +316,8 @@ def test_words_that_do_not_fit_are_broken_and_not_cut_off():
 
 @pytest.mark.parametrize(("second", "code"), [(answer, 0), (failing, 1)])
 def test_the_exit_code_of_all_says_whether_they_hold(tmp_path, monkeypatch, second, code):
-    studies = {"first": named("first", answer), "second": named("second", second)}
-    monkeypatch.setattr("impact_control.studies.available_studies", lambda: tuple(studies))
-    monkeypatch.setattr("impact_control.studies.find_study", studies.__getitem__)
+    studies = [named("first", answer), named("second", second)]
+    monkeypatch.setattr("impact_control.studies.find_studies", lambda _name: studies)
     ran = CliRunner().invoke(app, ["study", "all", "--quick", "-o", str(tmp_path)])
     assert ran.exit_code == code
     assert "✓ first" in ran.stdout and str(tmp_path / "all" / "report.html") in ran.stdout
@@ -319,14 +325,13 @@ def test_the_exit_code_of_all_says_whether_they_hold(tmp_path, monkeypatch, seco
 
 def test_a_verdict_that_does_not_hold_has_an_exit_code_of_its_own(tmp_path, monkeypatch):
     study = named("sample", lambda *_: StudyResult((), (), (), "No.", holds=False))
-    monkeypatch.setattr("impact_control.studies.available_studies", lambda: ("sample",))
-    monkeypatch.setattr("impact_control.studies.find_study", lambda _name: study)
+    monkeypatch.setattr("impact_control.studies.find_studies", lambda _name: [study])
     ran = CliRunner().invoke(app, ["study", "all", "--quick", "-o", str(tmp_path)])
     assert ran.exit_code == 3 and "✗ sample" in ran.stdout
 
 
 def test_the_list_has_one_line_a_study():
-    studies = [find_study(name) for name in available_studies()]
+    studies = find_studies(ALL)
     lines = studies_text(studies).splitlines()
     for study in studies:
         (line,) = (line for line in lines if line.split()[:1] == [study.name])

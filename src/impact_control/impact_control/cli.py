@@ -262,15 +262,14 @@ def study(
 
     With all, exit code 0 says that every verdict holds, 1 that a study failed, 3 that a verdict does not hold.
     """
-    from impact_control.studies import available_studies, find_study, open_place
+    from impact_control.studies import ALL, find_studies, open_place
     from impact_control.studies.computing import cores
-    from impact_control.studies.every import ALL
     from impact_control.studies.terminal import studies_text
 
     if listed or name is None:
-        typer.echo(studies_text(map(find_study, available_studies()), color=sys.stdout.isatty()), nl=False)
+        typer.echo(studies_text(find_studies(ALL), color=sys.stdout.isatty()), nl=False)
         return
-    chosen = [find_study(one) for one in (available_studies() if name == ALL else [name])]
+    chosen = find_studies(name)
     line = ProgressLine(name)
     try:
         with open_place(workers or (1 if quick else cores()), scheduler) as place:
@@ -293,8 +292,8 @@ def _one_study(chosen: "list[Study]", output: Path, line: ProgressLine, **option
 
 def _every_study(chosen: "list[Study]", output: Path, line: ProgressLine, **options: Any) -> None:
     """Run all studies and print a line for each."""
-    from impact_control.studies import StudyRun
-    from impact_control.studies.every import ALL, Ended, holds, run_all
+    from impact_control.studies import ALL, StudyRun
+    from impact_control.studies.every import Ended, holds, run_all
     from impact_control.studies.terminal import ended_text
 
     def tell(ended: Ended) -> None:

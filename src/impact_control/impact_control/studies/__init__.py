@@ -7,7 +7,7 @@ Every other module here is a study: it defines `STUDY`. What a study needs besid
 """
 
 from impact_control.studies.computing import open_place
-from impact_control.studies.registry import available_studies, find_study
+from impact_control.studies.registry import ALL, available_studies, find_studies, find_study
 from impact_control.studies.runner import StudyRun, run_study
 from impact_control.studies.study import (
     Column,
@@ -22,6 +22,7 @@ from impact_control.studies.study import (
 )
 
 __all__ = [
+    "ALL",
     "Column",
     "Comparison",
     "Finding",
@@ -33,6 +34,7 @@ __all__ = [
     "StudyRun",
     "Table",
     "available_studies",
+    "find_studies",
     "find_study",
     "open_place",
     "run_study",

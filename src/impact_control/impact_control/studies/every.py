@@ -10,12 +10,10 @@ from pathlib import Path
 from impact_control import __version__
 from impact_control.errors import InterruptedByUserError
 from impact_control.studies.computing import Place
+from impact_control.studies.registry import ALL
 from impact_control.studies.results import VERDICTS
 from impact_control.studies.runner import StudyRun, output_directory, run_study
 from impact_control.studies.study import Cell, Column, Comparison, Mark, Progress, Study, Table, columns
-
-ALL = "all"
-"""Name of their directory, and of all of them on the command line."""
 
 
 @dataclass(frozen=True)
