@@ -18,9 +18,8 @@ from impact_control.studies.engines.convex_friction import convex_friction_veloc
 
 CASES = all_cases()
 
-
 NEW_SOLVER = pytest.mark.skipif(
-    not hasattr(pin, "StdVec_ConstraintModel"), reason="Pinocchio 4 has another interface of this solver"
+    not hasattr(pin, "StdVec_ConstraintModel"), reason="before Pinocchio 4 this solver has another interface"
 )
 
 
@@ -50,6 +49,13 @@ def test_convex_friction_lifts_what_slips_and_is_coulombs_law_otherwise():
             assert convex[2] == pytest.approx(friction * (1.0 - 3.5 * friction) / (1.0 + 3.5 * friction**2), rel=1e-6)
         else:
             np.testing.assert_allclose(convex, ours, atol=1e-6)
+
+
+def test_an_old_pinocchio_is_told_instead_of_its_lack(monkeypatch):
+    monkeypatch.delattr(pin, "ADMMConstraintSolver", raising=False)
+    case = ball("ball", 0.6)
+    with pytest.raises(MissingDependencyError, match=f"Pinocchio 4 or later; installed is {pin.__version__}"):
+        convex_friction_velocity(assemble(case.bodies, case.contacts), 0.0)
 
 
 @NEW_SOLVER
