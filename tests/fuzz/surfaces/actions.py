@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import re
 import time
 import uuid
@@ -69,7 +68,6 @@ class Actions:
             loop.on_cleanup(None)
             self._graph.executor.spin_once(timeout_sec=0.01)  # lets go of what was destroyed
             loop.on_configure(None)
-            gc.unfreeze()  # each activation keeps what it finds for good
             self._watch.watch(loop)
         renew(loop)
         tasks = loop._tasks

@@ -89,6 +89,7 @@ class ClassifierNode(LifecycleNode):
             self.destroy_subscription(subscription)
         self.destroy_publisher(self._publisher)
         self.destroy_publisher(self._diagnostics.publisher)
+        runtime.thaw_heap()
         return TransitionCallbackReturn.SUCCESS
 
     def _load(self, name: str) -> None:

@@ -133,6 +133,7 @@ class LoopNode(LifecycleNode):
         if self._controls:
             self._tasks.destroy()
         self._pipeline = None
+        runtime.thaw_heap()
         return TransitionCallbackReturn.SUCCESS
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:

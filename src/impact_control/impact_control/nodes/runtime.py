@@ -153,7 +153,15 @@ def _senders() -> list[int]:
 
 
 def still_heap() -> None:
-    """Move everything made at start-up out of the garbage collector's sight and stop its pauses in the loop."""
+    """Move everything made so far out of the garbage collector's sight and stop its pauses in the loop.
+
+    What is made later and refers to itself stays in memory until the next call, or `gc.collect`.
+    """
     gc.collect()
     gc.freeze()
     gc.disable()
+
+
+def thaw_heap() -> None:
+    """Let the next `still_heap` collect what earlier ones kept: after what a node is built of was given up."""
+    gc.unfreeze()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from collections.abc import Callable
@@ -129,6 +130,7 @@ class SimulatorNode(LifecycleNode):
             self.destroy_service(service)
         self.destroy_publisher(self._diagnostics)
         self._close()
+        runtime.thaw_heap()
         return TransitionCallbackReturn.SUCCESS
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -186,6 +188,8 @@ class SimulatorNode(LifecycleNode):
             response.success = False
             response.message = str(error)
             return response
+        # Reading and building leave behind what refers to itself, and the collector is off.
+        gc.collect()
         self._deadline = time.monotonic_ns()
         response.success = True
         response.message = "the arm is back at its initial configuration"
