@@ -18,6 +18,7 @@ from source import Source, chance, choice
 from unique_identifier_msgs.msg import UUID
 
 from impact_control.assignment import assigned
+from impact_control.nodes import topics
 from impact_control.nodes.loop import LoopNode
 from impact_control.nodes.predictor import PredictorNode
 from impact_control.pipeline import Outcome
@@ -66,7 +67,7 @@ class Actions:
         if self._goals % KEPT_GOALS == 0:
             loop.on_deactivate(None)
             loop.on_cleanup(None)
-            self._graph.executor.spin_once(timeout_sec=0.01)  # lets go of what was destroyed
+            self._await_silence()
             loop.on_configure(None)
             self._watch.watch(loop)
         renew(loop)
@@ -109,6 +110,14 @@ class Actions:
         if re.match(r"\w+Error: ", result.summary):
             raise BrokenPromiseError(f"refused by an error that is none of ours: {result.summary}")
         return begun
+
+    def _await_silence(self) -> None:
+        """Let the executor go of the publishers that were destroyed: an activation would take them for a rival's."""
+        end = time.monotonic() + PATIENCE
+        while self._loop.count_publishers(topics.COMMANDS):
+            self._graph.executor.spin_once(timeout_sec=0.01)
+            if time.monotonic() > end:
+                raise BrokenPromiseError("a loop that was cleaned up still publishes commands")
 
     def _handle(self, goal: ExecuteImpactTask.Goal) -> ServerGoalHandle:
         """Return the handle of a goal that is accepted, as the server makes it for one that came over DDS."""
