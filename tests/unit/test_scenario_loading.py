@@ -376,7 +376,7 @@ def test_aliases_that_stand_for_more_than_fits_anywhere_are_refused(tmp_path: Pa
         load_scenario(path)
 
 
-@pytest.mark.parametrize("name", ["\0.yaml", "~nobody-known/a.yaml", "~nobody-known", f"{300 * 'a'}.yaml"])
+@pytest.mark.parametrize("name", ["\0.yaml", "~nobody-known/a.yaml", "~nobody-known", "~\0", f"{300 * 'a'}.yaml"])
 def test_names_that_no_file_can_have_are_refused(name: str) -> None:
     for load in (load_scenario, load_scene, load_any):
         with pytest.raises(ScenarioError):

@@ -113,7 +113,7 @@ def _find(name_or_path: str | Path, directory: Path, names: tuple[str, ...]) -> 
     """Return the file of a name in a directory, or the path itself."""
     try:
         path = Path(name_or_path).expanduser()
-    except RuntimeError as error:
+    except (RuntimeError, ValueError) as error:
         raise ScenarioError(str(name_or_path), "(file)", str(error), "the path of a file") from None
     if path.suffix in (".yaml", ".yml"):
         return path
