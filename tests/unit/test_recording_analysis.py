@@ -72,6 +72,19 @@ def test_words(analysis: RunAnalysis) -> None:
     assert (analysis.verdict.impact, analysis.verdict.post_impact) == ("expected", "expected")
 
 
+def test_what_was_decided_before_the_recording_began_is_not_of_this_run(prefix: Path, tmp_path: Path) -> None:
+    def earlier(content: dict[str, Any]) -> dict[str, Any]:
+        stamp = content["header"]["stamp"]
+        return {**content, "header": {**content["header"], "stamp": {**stamp, "sec": stamp["sec"] - 2}}}
+
+    keep = {"/arm/joint_states": unchanged, "/arm/impact/events": earlier, "/arm/impact/classification": earlier}
+    recording = write_some(tmp_path / "bag", prefix, SampleRun(), keep)
+    assert len(recording.series("impact/events")["stamp"]) == 1
+    result = analyse(recording)
+    assert result.outcome == "no impact"
+    assert result.verdict is None and result.detections.size == 0 and result.gross_post_velocity is None
+
+
 def test_modes_cover_the_run_without_gap(analysis: RunAnalysis) -> None:
     run = SampleRun()
     starts = [interval.start for interval in analysis.modes]

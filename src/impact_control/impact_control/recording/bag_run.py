@@ -13,7 +13,7 @@ from impact_control.recording.decisions import last_verdict
 from impact_control.recording.recorded_run import RecordedEvent, RecordedFile, RecordedReference, RecordedRun
 from impact_control.recording.records import summary_of
 from impact_control.recording.series import Recording, read_bag
-from impact_control.recording.topics import METADATA_NAME, Topics, scenario_name, series_if_recorded
+from impact_control.recording.topics import METADATA_NAME, Topics, decisions_of_run, scenario_name, series_if_recorded
 from impact_control.types import Matrix, Vector
 
 
@@ -89,7 +89,7 @@ def _reference(recording: Recording, topics: Topics, notes: list[str]) -> Record
 
 def _events(recording: Recording, topics: Topics) -> tuple[RecordedEvent, ...] | None:
     """Return the impacts; None where neither they nor anything of the detector was recorded."""
-    series = series_if_recorded(recording, topics.events)
+    series = decisions_of_run(recording, topics.events)
     if series is None:
         return () if topics.external_torque in recording else None
     # The event of an impact may come again, with the link that was isolated since: the last one says most.

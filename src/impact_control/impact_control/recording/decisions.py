@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impact_control.recording.series import Recording
-from impact_control.recording.topics import Topics, series_if_recorded
+from impact_control.recording.topics import Topics, decisions_of_run, series_if_recorded
 from impact_control.types import Vector
 
 
@@ -33,7 +33,7 @@ class Verdict:
 
 def detection_times(recording: Recording, topics: Topics) -> Vector:
     """(k,) [s] stamps of the samples on which impacts were detected."""
-    events = series_if_recorded(recording, topics.events)
+    events = decisions_of_run(recording, topics.events)
     # The event of an impact may come again, with the link that was isolated since.
     stamps: Vector = np.empty(0) if events is None else np.unique(events["stamp"])
     return stamps
@@ -60,8 +60,8 @@ def mode_intervals(time: Vector, mode: NDArray[np.integer], names: Mapping[int, 
 
 def last_verdict(recording: Recording, topics: Topics) -> Verdict | None:
     """The verdict the classifier ended with, None where it gave none."""
-    series = series_if_recorded(recording, topics.classification)
-    if series is None:
+    series = decisions_of_run(recording, topics.classification)
+    if series is None or not len(series["stamp"]):
         return None
     names = _words(recording.constants(topics.classification))
     return Verdict(

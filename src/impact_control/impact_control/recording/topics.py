@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from impact_control.recording.series import JOINT_STATES, Recording, Series
 
 METADATA_NAME = "impact_control"
@@ -27,6 +29,22 @@ class Topics:
 def series_if_recorded(recording: Recording, topic: str) -> Series | None:
     """Columns of a topic, None where it was not recorded. Raises InvalidInputError when several have this end."""
     return recording.series(topic) if topic in recording else None
+
+
+def decisions_of_run(recording: Recording, topic: str) -> Series | None:
+    """As `series_if_recorded`, without what is stamped before the first joint state.
+
+    Who listens to events and verdicts hears the last ones of the task before, too: at once, or seconds later when they
+    were lost on the way.
+    """
+    series = series_if_recorded(recording, topic)
+    if series is None:
+        return None
+    rows = np.flatnonzero(series["stamp"] >= 0.0)
+    return Series(
+        (name, column[rows] if isinstance(column, np.ndarray) else [column[row] for row in rows])
+        for name, column in series.items()
+    )
 
 
 def scenario_name(recording: Recording, topics: Topics) -> str:
