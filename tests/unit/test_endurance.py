@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -36,6 +37,7 @@ from impact_control.nodes.judged_task import (
     complaints_of_fault,
     evaluated,
     outcomes_of,
+    stopped_by_machine,
 )
 from impact_control.nodes.task_messages import TaskResult
 from impact_control.pipeline import Outcome
@@ -204,6 +206,10 @@ def record(number, *complaints):
     return TaskRecord(number, time, "tabletop", number, "", "succeeded", "", complaints, "", 5.0, 1e-4, 0.0, 0)
 
 
+def stopped(number):
+    return replace(record(number), outcome="fault", standstill=0.048, stopped_by_machine=True)
+
+
 def report(tasks, growth=0.0):
     memory = {"loop": [(float(time), 100.0 + growth * time / 99) for time in range(100)]}
     return EnduranceReport("soak", 0, 800.0, {"kind": "here"}, tasks, memory)
@@ -214,6 +220,8 @@ def test_a_report_passes_without_complaints_and_with_flat_memory(tmp_path):
     assert good.passed
     assert not report([]).passed
     assert not report([record(1), record(2, "still moving")]).passed
+    assert report([stopped(1), *map(record, range(2, 21))]).passed
+    assert not report([stopped(1), *map(record, range(2, 20))]).passed
     grown = report([record(1)], growth=5.0)
     assert grown.growth()["loop"] == pytest.approx(5.0 * 0.8, rel=0.02)
     assert not grown.passed
@@ -234,8 +242,11 @@ def test_the_report_is_told_in_a_few_lines():
     assert "faults: kill recorder 1" in text
     assert "steps after them: started again 1" in text
     assert "detection after contact: median 0.10 ms" in text
+    assert "cores stood still for up to 0 ms, which ended 0 of the tasks\n" in text
     assert "memory of loop: 100.0 MB at the end, grown by 0.00 MB" in text
     assert "MORE THAN 2" in report_text(report([record(1)], growth=5.0))
+    text = report_text(report([stopped(1), record(2)]))
+    assert "FAILED" in text and "still for up to 48 ms, which ended 1 of the tasks, MORE THAN 0" in text
 
 
 def test_the_benchmark_takes_the_newest_long_runs(tmp_path):
@@ -243,7 +254,7 @@ def test_the_benchmark_takes_the_newest_long_runs(tmp_path):
     report([record(1), record(2, "still moving")], growth=5.0).write(tmp_path / "1-soak")
     tasks, memory = long_run_figures(tmp_path)
     assert tasks.name == "soak, 13 min"
-    assert tasks.values == {"tasks": 2, "with a fault": 0, "with complaints": 1}
+    assert tasks.values == {"tasks": 2, "with a fault": 0, "with complaints": 1, "stopped by the machine": 0}
     assert tasks.met is False
     assert memory.values["loop"] == pytest.approx(4.0, rel=0.02)
     assert memory.met is False
@@ -280,6 +291,22 @@ class TestJudgement:
     )
     def test_the_file_says_how_a_task_may_end(self, scenario, outcomes):
         assert set(outcomes_of(load_scenario(scenario))) == outcomes
+
+    @pytest.mark.parametrize(
+        ("outcome", "said", "standstill", "excused"),
+        [
+            (Outcome.FAULT, "STATE_STALE: 25.0 ms between the stamps of two samples", 0.025, True),
+            (Outcome.FAULT, "STATE_STALE: 25.0 ms between the stamps of two samples", 0.009, False),
+            (Outcome.FAULT, "STATE_NOT_FINITE: a velocity is no number", 0.025, False),
+            (Outcome.IMPACT_UNEXPECTED, "impact unexpected", 0.025, False),
+        ],
+    )
+    def test_a_machine_that_stood_still_excuses_only_a_sample_that_did_not_come(
+        self, outcome, said, standstill, excused
+    ):
+        end = TaskEnd(self.result(outcome, said), recovery="loop activated again")
+        assert stopped_by_machine(end, self.plan, standstill) is excused
+        assert not stopped_by_machine(replace(end, error="the bag was not closed"), self.plan, standstill)
 
     def test_a_task_that_a_fault_does_not_reach_is_well(self):
         end = TaskEnd(self.result(Outcome.SUCCEEDED), injected=True)

@@ -22,7 +22,12 @@ def long_run_figures(directory: Path) -> list[Figure]:
 def _figures(report: EnduranceReport) -> Sequence[Figure]:
     name = f"{report.kind}, {report.seconds / 60:.0f} min"
     with_fault = sum(bool(task.fault) for task in report.tasks)
-    counts = {"tasks": len(report.tasks), "with a fault": with_fault, COMPLAINTS: len(report.bad)}
+    counts = {
+        "tasks": len(report.tasks),
+        "with a fault": with_fault,
+        COMPLAINTS: len(report.bad),
+        "stopped by the machine": len(report.stopped),
+    }
     figures = [Figure(name, counts, "tasks", {COMPLAINTS: 0})]
     if growth := report.growth():
         figures.append(Figure(f"{name}, growth of memory", growth, "MB", dict.fromkeys(growth, MEMORY_TARGET)))

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from impact_control.endurance.records import MEMORY_TARGET, EnduranceReport
+from impact_control.endurance.records import MEMORY_TARGET, STOPPED_AT_MOST, EnduranceReport
 
 
 def report_text(report: EnduranceReport) -> str:
@@ -28,6 +28,11 @@ def report_text(report: EnduranceReport) -> str:
         lines.append(f"detection after contact: median {median:.2f} ms, {longest:.2f} ms at most")
     if late:
         lines.append(f"late periods: {100 * np.mean(late):.2f} %, {100 * max(late):.2f} % in the worst task")
+    if tasks:
+        standstill = 1e3 * max(task.standstill for task in tasks)
+        allowed = STOPPED_AT_MOST * len(tasks)
+        mark = "" if len(report.stopped) <= allowed else f", MORE THAN {allowed:.0f}"
+        lines.append(f"cores stood still for up to {standstill:.0f} ms, which ended {len(report.stopped)} of the tasks{mark}")
     for name, growth in sorted(report.growth().items()):
         mark = "" if growth <= MEMORY_TARGET else f", MORE THAN {MEMORY_TARGET:g}"
         last = report.memory[name][-1][1]

@@ -23,10 +23,17 @@ from impact_control.nodes.client import ImpactClient
 from impact_control.nodes.environment import isolate
 from impact_control.nodes.graph_errors import GraphError
 from impact_control.nodes.injection import Injection
-from impact_control.nodes.judged_task import TaskEnd, complaints_of_bag, complaints_of_fault, evaluated
+from impact_control.nodes.judged_task import (
+    TaskEnd,
+    complaints_of_bag,
+    complaints_of_fault,
+    evaluated,
+    stopped_by_machine,
+)
 from impact_control.nodes.processes import resident_memory
 from impact_control.nodes.runs import new_run_directory
 from impact_control.nodes.session import Session
+from impact_control.nodes.standstill import StandstillWatch, longest
 from impact_control.nodes.task_messages import Progress
 from impact_control.nodes.true_motion import TrueMotion
 from impact_control.pipeline import Outcome
@@ -64,7 +71,11 @@ def endure(
     directory = new_run_directory(output, kind)
     isolate(directory / "log")
     plans = {name: load_scenario(name) for name in scenarios}
-    with TrueMotion() as motion, Endurance(plans, seed, faults, directory, motion, stop_requested) as endurance:
+    with (
+        StandstillWatch() as machine,
+        TrueMotion() as motion,
+        Endurance(plans, seed, faults, directory, motion, machine, stop_requested) as endurance,
+    ):
         try:
             with (directory / TASKS_FILE).open("a") as lines, contextlib.suppress(InterruptedByUserError):
                 for record in endurance.run(60.0 * minutes):
@@ -81,6 +92,8 @@ def line_of(record: TaskRecord) -> str:
     """Say a task in a line, and what is to be complained about in others."""
     fault = f" [{record.fault}]" if record.fault else ""
     step = f", {record.recovery}" if record.recovery else ""
+    if record.stopped_by_machine:
+        step = f", a core stood still for {1e3 * record.standstill:.0f} ms{step}"
     line = f"{record.time:6.0f} s  {record.number:4d}  {record.scenario}{fault}: {record.outcome}{step}"
     return "\n".join([line, *(f"         NOT AS IT SHOULD BE: {complaint}" for complaint in record.complaints)])
 
@@ -95,6 +108,7 @@ class Endurance:
         faults: bool,
         directory: Path,
         motion: TrueMotion,
+        machine: StandstillWatch,
         stop_requested: Callable[[], bool],
     ) -> None:
         self._plans = plans
@@ -103,6 +117,7 @@ class Endurance:
         self._faults = faults
         self._directory = directory
         self._motion = motion
+        self._machine = machine
         self._stop_requested = stop_requested
         self._first = next(iter(plans))
         robot = plans[self._first].robot
@@ -144,11 +159,15 @@ class Endurance:
         bag = self._directory / f"bag-{number}"
         session = self._session or self._begin_session()
         self._watch.clear()
-        begun = time.monotonic()
+        begun = time.monotonic_ns()
         end = self._run(session, name, seed, bag, fault)
+        standstill = longest(self._machine.take(), begun, time.monotonic_ns())
         complaints = self._complaints_of_motion(fault)
         evaluation = None
-        if fault is None:
+        stopped = stopped_by_machine(end, plan, standstill)
+        if stopped:
+            complaints += complaints_of_bag(bag)
+        elif fault is None:
             evaluation, more = evaluated(end, plan, bag)
             complaints += more
         else:
@@ -169,10 +188,12 @@ class Endurance:
             said=end.said,
             complaints=tuple(complaints),
             recovery=end.recovery,
-            duration=time.monotonic() - begun,
+            duration=1e-9 * (time.monotonic_ns() - begun),
             detection_delay=None if analysis is None else analysis.detection_delay,
             late=None if analysis is None else analysis.timing.late_fraction,
             missed=None if analysis is None else analysis.timing.missed_samples,
+            standstill=standstill,
+            stopped_by_machine=stopped,
         )
 
     def _run(self, session: Session, name: str, seed: int, bag: Path, fault: Fault | None) -> TaskEnd:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from impact_control.control.modes import Fault as ControlFault
 from impact_control.endurance import Fault
 from impact_control.errors import ImpactControlError
 from impact_control.evaluation import Evaluation, evaluate
@@ -15,6 +16,8 @@ from impact_control.nodes.task_messages import TaskResult
 from impact_control.pipeline import Outcome
 from impact_control.recording.series import read_bag
 from impact_control.scenario import Scenario
+
+STALE = ControlFault.STATE_STALE.name
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,19 @@ def complaints_of_fault(end: TaskEnd, plan: Scenario, fault: Fault) -> list[str]
     return [] if fault.explains(end.said) else [f"nothing says that it was the fault: {end.outcome}: {end.said}"]
 
 
+def stopped_by_machine(end: TaskEnd, plan: Scenario, standstill: float) -> bool:
+    """Return whether a task ended as it has to when the machine stands still for longer than it may without a sample.
+
+    standstill [s]: the longest of a core during the task. Half of the time is enough: what runs on a core that stood
+    still has to catch up.
+    """
+    result = end.result
+    stale = result is not None and result.outcome is Outcome.FAULT and result.summary.startswith(STALE)
+    return stale and not end.error and not end.refusal and standstill > 0.5 * plan.control.state_timeout
+
+
 def complaints_of_bag(bag: Path) -> list[str]:
-    """Return what is wrong with the bag of a task with a fault: it must be readable, with samples."""
+    """Return what is wrong with the bag of a task that was not done: it must be readable, with samples."""
     try:
         samples = len(read_bag(bag).series(topics.JOINT_STATES)["stamp"])
     except ImpactControlError as error:

@@ -33,7 +33,7 @@ LATE = 500_000
 class StandstillWatch:
     """Watches the cores that the process could use when this was made, from entering to leaving the context.
 
-    `spans` then holds those of any core.
+    `spans` then holds those of any core, without those that were taken before.
     """
 
     def __init__(self) -> None:
@@ -56,29 +56,43 @@ class StandstillWatch:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for _, connection in self._watchers:
-            connection.send(None)
-        found = [span for _, connection in self._watchers for span in connection.recv()]
-        self.spans = np.array(found, dtype=np.int64).reshape(-1, 2)
+        self.spans = self._collect(go_on=False)
         for process, _ in self._watchers:
             process.join()
         self._watchers.clear()
 
+    def take(self) -> Spans:
+        """Return those since the last time that this was asked."""
+        return self._collect(go_on=True)
+
+    def _collect(self, *, go_on: bool) -> Spans:
+        for _, connection in self._watchers:
+            connection.send(go_on)
+        found = [span for _, connection in self._watchers for span in connection.recv()]
+        return np.array(found, dtype=np.int64).reshape(-1, 2)
+
+
+def longest(spans: Spans, begin: int, end: int) -> float:
+    """Return how long [s] the longest of the spans (N, 2) is that touches the time from begin to end; 0 without one."""
+    touching = spans[(spans[:, 0] < end) & (spans[:, 1] > begin)]
+    return 1e-9 * float(np.max(touching[:, 1] - touching[:, 0], initial=0))
+
 
 def overlap(spans: Spans, begin: int, end: int) -> bool:
     """Tell whether any of the spans (N, 2) touches the time from begin to end."""
-    return bool(np.any((spans[:, 0] < end) & (spans[:, 1] > begin)))
+    return longest(spans, begin, end) > 0.0
 
 
 def _watch(core: int, asked: Connection) -> None:
-    """Sleep on a core until asked for what was noted."""
+    """Sleep on a core; tell what was noted whenever asked, until that is all that is wanted."""
     os.sched_setaffinity(0, {core})
     runtime.prefer_real_time(PRIORITY)
     runtime.still_heap()
     spans = []
     asked.send(None)
+    go_on = True
     due = time.monotonic_ns() + NAP
-    while True:
+    while go_on:
         time.sleep(max(0, due - time.monotonic_ns()) * 1e-9)
         now = time.monotonic_ns()
         if now - due > LATE:
@@ -86,6 +100,6 @@ def _watch(core: int, asked: Connection) -> None:
             due = now
         due += NAP
         if asked.poll():
-            asked.recv()
+            go_on = asked.recv()
             asked.send(spans)
-            return
+            spans = []
