@@ -34,7 +34,7 @@ WINDOWS = (12, 20, 40, 80, 160, 320)
 TOPICS = (1, 2, 4, 8, 16, 32)
 WORKERS = (1, 2, 4)
 
-TRIALS = 12
+TRIALS = 48
 """Of the study whose workers are counted."""
 
 ROUNDS = 15
@@ -219,16 +219,16 @@ def _recording(bag: BagWriter, topics: int, data: bytes) -> Work:
 
 
 def grow_workers(workers: Sequence[int] = WORKERS, trials: int = TRIALS) -> Curve:
-    """The pool of the studies: the same trials on more processes, with their start."""
+    """The pool of the studies: the same trials on more processes, and what their start takes."""
     _trial(0)
-    seconds = []
+    lines: dict[str, list[float]] = {"start, and a trial each": [], f"{trials} trials after it": []}
     for count in workers:
-        start = time.perf_counter()
         with open_place(count) as place, computing_at(place):
-            run_trials(_trial, list(range(trials)), None, lambda _part, _text: None)
-        seconds.append(time.perf_counter() - start)
-    name = f"{trials} trials of a study"
-    return Curve("study", "workers", "s", tuple(workers), {name: tuple(seconds)})
+            for line, cases in zip(lines.values(), (count, trials), strict=True):
+                begin = time.perf_counter()
+                run_trials(_trial, list(range(cases)), None, lambda _part, _text: None)
+                line.append(time.perf_counter() - begin)
+    return Curve("study", "workers", "s", tuple(workers), {name: tuple(line) for name, line in lines.items()})
 
 
 def _trial(case: int) -> dict[str, np.ndarray]:
