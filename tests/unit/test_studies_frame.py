@@ -123,6 +123,7 @@ def test_a_run_writes_report_results_and_pictures(tmp_path):
     assert {path.name for path in (tmp_path / "sample").iterdir()} == {"report.html", "results.h5", "line.png"}
     page = run.report.read_text()
     assert "Errors &lt;b&gt;" in page and "back &amp; up" in page
+    assert "error &lt;of&gt; all" in page and "1.5 deg/s" in page and "-0.25 deg/s" in page and "does not hold" in page
     assert '<td class="good">4.33</td>' in page and '<td class="bad">2.00</td>' in page
     assert not re.findall(r'(?:src|href)="(?!data:)', page)
     for text in (STUDY.source, "It holds.", "Of nothing.", "Time passes.", "It rises.", "seed 4"):
@@ -225,7 +226,7 @@ def test_a_study_that_fails_does_not_lose_the_others(tmp_path):
     page = (tmp_path / "all" / "report.html").read_text()
     for text in ("2 of 3 studies hold", "ValueError: no &lt;luck&gt;", "error &lt;of&gt; all", "-0.25 deg/s", "seed 3"):
         assert text in page
-    assert page.count("in 3 of 4") == 2
+    assert page.count("in 3 of 4") == 4  # in the table of all and in that of each study
     assert page.count("data:image/png") == 2
     assert set(re.findall(r'(?:src|href)="(?!data:)([^"]*)', page)) == {"#first", "#third"}
     assert {'<article id="first">', '<article id="third">'} <= set(page.splitlines())

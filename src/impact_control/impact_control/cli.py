@@ -287,6 +287,7 @@ def _one_study(chosen: "list[Study]", output: Path, line: ProgressLine, **option
     run = run_study(chosen[0], output, progress=line.part, **options)
     line.end()
     typer.echo(study_text(run.study, run.result, color=sys.stdout.isatty()), nl=False)
+    typer.echo(f"Time:   {run.seconds / 60.0:.1f} min, {run.trial_seconds / 60.0:.1f} min of processor time in trials")
     typer.echo(f"Report: {run.report}")
 
 

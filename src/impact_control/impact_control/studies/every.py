@@ -13,7 +13,7 @@ from impact_control.studies.computing import Place
 from impact_control.studies.registry import ALL
 from impact_control.studies.results import VERDICTS
 from impact_control.studies.runner import StudyRun, output_directory, run_study
-from impact_control.studies.study import Cell, Column, Comparison, Mark, Progress, Study, Table, columns
+from impact_control.studies.study import Cell, Mark, Progress, Study, Table, columns
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def holds(ended: Ended) -> bool:
 def write_overview(directory: Path, ended: Sequence[Ended], *, seed: int, quick: bool, asked: int) -> None:
     """Write report.html with the table of all comparisons, and the reports of the studies below it."""
     # Late, so that listing the studies does not load the drawing library.
-    from impact_control.studies.report import REPORT_FILE, table_section, write_page
+    from impact_control.studies.report import REPORT_FILE, comparisons_table, table_section, write_page
 
     runs = [one for one in ended if isinstance(one, StudyRun)]
     held = sum(map(holds, ended))
@@ -78,7 +78,7 @@ def write_overview(directory: Path, ended: Sequence[Ended], *, seed: int, quick:
         f'<p class="origin">Computed by version {__version__} with seed {seed}{extent}.</p>',
         f'<p class="verdict {"good" if held == asked else "bad"}">{held} of {asked} studies hold.{left}</p>',
         table_section(_studies_table(ended)),
-        table_section(_comparisons_table(runs)),
+        table_section(comparisons_table([(run.study.name, one) for run in runs for one in run.result.comparisons])),
         f"<p>Reports of the studies: {links}</p>",
         *articles,
     ]
@@ -117,26 +117,3 @@ def _studies_table(ended: Sequence[Ended]) -> Table:
         {(i, 3): Mark.of(holds(one)) for i, one in enumerate(ended)},
         "Time: of this run, by the clock. Processor time: with trials that an earlier run had done.",
     )
-
-
-def _comparisons_table(runs: Sequence[StudyRun]) -> Table:
-    """Return the published figures beside ours, of all studies."""
-    pairs = [(run, one) for run in runs for one in run.result.comparisons]
-    return Table(
-        "comparisons",
-        "What is published, and what came out",
-        columns(("study", "where", "what", "published", "own", "difference", "verdict")),
-        tuple((run.study.name, *_row(one)) for run, one in pairs),
-        {(i, 6): one.mark for i, (_, one) in enumerate(pairs)},
-        "Difference: own less published. No verdict where the source does not say how close ours has to be.",
-    )
-
-
-def _row(one: Comparison) -> tuple[Cell, ...]:
-    texts = (_text(value, one.unit) for value in (one.published, one.own, one.difference))
-    return (one.where, one.what, *texts, VERDICTS[one.mark])
-
-
-def _text(value: str | float | None, unit: str) -> str:
-    shown = Column("").text(value)
-    return shown if value is None or isinstance(value, str) or not unit else f"{shown} {unit}"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
 from impact_control import __version__
 from impact_control.recording.page import document, figure_section, png
 from impact_control.recording.style import styled
-from impact_control.studies.study import Finding, Mark, Study, StudyResult, Table
+from impact_control.studies.results import VERDICTS
+from impact_control.studies.study import Cell, Column, Comparison, Finding, Mark, Study, StudyResult, Table, columns
 
 REPORT_FILE = "report.html"
 
@@ -53,6 +55,7 @@ def write_report(study: Study, result: StudyResult, directory: Path, *, seed: in
             f'<p class="verdict {"good" if result.holds else "bad"}">{escape(result.verdict)}</p>',
             f"<p>{escape(study.shows)}</p>",
             _list("Findings", result.findings),
+            table_section(comparisons_table([("", one) for one in result.comparisons])) if result.comparisons else "",
             *(table_section(table) for table in result.tables),
             *sections,
             _list("Assumptions", tuple(Finding(text) for text in result.assumptions)),
@@ -65,6 +68,31 @@ def write_report(study: Study, result: StudyResult, directory: Path, *, seed: in
 def write_page(path: Path, title: str, body: str) -> None:
     """Write a page in the style of the reports of studies."""
     path.write_text(document(title, body, _STYLE), encoding="utf-8")
+
+
+def comparisons_table(compared: Sequence[tuple[str, Comparison]]) -> Table:
+    """Return the published figures beside ours, each with the name of its study where there is one."""
+    named = any(name for name, _ in compared)
+    head = ("where", "what", "published", "own", "difference", "verdict")
+    rows = [(*([name] if named else []), *_compared(one)) for name, one in compared]
+    return Table(
+        "comparisons",
+        "What is published, and what came out",
+        columns(("study", *head) if named else head),
+        tuple(rows),
+        {(i, len(rows[i]) - 1): one.mark for i, (_, one) in enumerate(compared)},
+        "Difference: own less published. No verdict where the source does not say how close ours has to be.",
+    )
+
+
+def _compared(one: Comparison) -> tuple[Cell, ...]:
+    texts = (_with_unit(value, one.unit) for value in (one.published, one.own, one.difference))
+    return (one.where, one.what, *texts, VERDICTS[one.mark])
+
+
+def _with_unit(value: str | float | None, unit: str) -> str:
+    shown = Column("").text(value)
+    return shown if value is None or isinstance(value, str) or not unit else f"{shown} {unit}"
 
 
 def _list(title: str, findings: tuple[Finding, ...]) -> str:
