@@ -30,9 +30,9 @@ def report_text(report: EnduranceReport) -> str:
         lines.append(f"late periods: {100 * np.mean(late):.2f} %, {100 * max(late):.2f} % in the worst task")
     if tasks:
         standstill = 1e3 * max(task.standstill for task in tasks)
-        allowed = STOPPED_AT_MOST * len(tasks)
-        mark = "" if len(report.stopped) <= allowed else f", MORE THAN {allowed:.0f}"
-        lines.append(f"cores stood still for up to {standstill:.0f} ms, which ended {len(report.stopped)} of the tasks{mark}")
+        stopped, allowed = len(report.stopped), STOPPED_AT_MOST * len(tasks)
+        mark = "" if stopped <= allowed else f", MORE THAN {allowed:.0f}"
+        lines.append(f"cores stood still for up to {standstill:.0f} ms, which ended {stopped} of the tasks{mark}")
     for name, growth in sorted(report.growth().items()):
         mark = "" if growth <= MEMORY_TARGET else f", MORE THAN {MEMORY_TARGET:g}"
         last = report.memory[name][-1][1]
