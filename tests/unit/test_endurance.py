@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from builtin_interfaces.msg import Time
 from hypothesis import given
 from hypothesis import strategies as st
 from sensor_msgs.msg import JointState
@@ -139,14 +140,18 @@ def test_the_robot_side_understands_every_fault_of_its_lines():
     for fault in drawn:
         told = LineFault.from_text(fault.disturbance)
         assert told.line == fault.target
-        assert told.order.count == (JUMP_COUNT if fault.kind.name == "clock jump" else max(1, round(fault.size)))
+        way = {"clock forward": 1.0, "clock back": -1.0}.get(fault.kind.name, 0.0)
+        assert told.order.count == (JUMP_COUNT if way else max(1, round(fault.size)))
         if told.alter is not None:
             message = JointState(velocity=[0.0] * 7) if told.line == STATES else Float64MultiArray(data=[0.0] * 7)
+            if told.line == STATES:
+                message.header.stamp.sec = 100
             told.alter(message)
             values = message.velocity if told.line == STATES else message.data
-            shift = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec if told.line == STATES else 0.0
+            stamp = message.header.stamp if told.line == STATES else Time(sec=100)
+            shift = stamp.sec - 100 + 1e-9 * stamp.nanosec
             assert np.isnan(values).sum() == (fault.kind.name == "not a number")
-            assert shift == pytest.approx(fault.size if fault.kind.name == "clock jump" else 0.0, abs=1e-9)
+            assert shift == pytest.approx(way * fault.size, abs=1e-9)
     of_lines = {kind.name for kind in FAULTS if kind.targets[0] in (STATES, COMMANDS)}
     assert {fault.kind.name for fault in drawn} == of_lines
 

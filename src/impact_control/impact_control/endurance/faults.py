@@ -20,6 +20,7 @@ _STALE = ("STATE_STALE", "SUPERVISOR_STOP", "SUPERVISOR_LOST", "no command for",
 _STOPPED = (*_STALE, "behind the joint states")
 _NOTICED = ("unexpected", "no impact")
 """What a task may end with that went on under a disturbance: it is judged as any other."""
+_CLOCK = ("STATE_STALE", "SUPERVISOR_STOP", *_NOTICED)
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ FAULTS = (
     FaultKind("reorder", (STATES, COMMANDS), (2, 500), "messages", (*_STALE, *_NOTICED)),
     FaultKind("not a number", (STATES,), (1, 500), "messages", ("STATE_NOT_FINITE", *_STALE), certain=True),
     FaultKind("not a number", (COMMANDS,), (1, 500), "messages", _NOTICED),
-    FaultKind("clock jump", (STATES,), (0.002, 10.0), "s", ("STATE_STALE", "SUPERVISOR_STOP", *_NOTICED)),
+    FaultKind("clock forward", (STATES,), (0.002, 10.0), "s", _CLOCK),
+    FaultKind("clock back", (STATES,), (0.002, 10.0), "s", _CLOCK),
     FaultKind("disk full", ("recorder",), (1e3, 1e6), "bytes", ("was cut off",), certain=True),
 )
 
@@ -80,8 +82,10 @@ class Fault:
         match self.kind.name:
             case "not a number":
                 happens = f"nan {count} 0"
-            case "clock jump":
+            case "clock forward":
                 happens = f"jump {JUMP_COUNT} {self.size}"
+            case "clock back":
+                happens = f"jump {JUMP_COUNT} {-self.size}"
             case "delay":
                 happens = f"delay {count} {max(1, count // 5)}"
             case "reorder":
