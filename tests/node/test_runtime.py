@@ -2,6 +2,8 @@
 
 import gc
 import os
+import subprocess
+import sys
 import weakref
 from pathlib import Path
 
@@ -11,7 +13,8 @@ from harness import Peer
 from std_srvs.srv import Trigger
 
 from impact_control.graph import Duty, NodeSpec
-from impact_control.nodes import runtime
+from impact_control.nodes import real_time, runtime
+from impact_control.nodes.real_time import Measure
 from impact_control.nodes.simulator import SimulatorNode
 
 pytestmark = pytest.mark.wall_clock
@@ -32,10 +35,10 @@ def allowed():
 
 
 def test_loop_and_robot_side_share_no_core_where_there_are_two(allowed):
-    runtime.keep_to_cores(runtime.LOOP_CORES)
+    real_time.keep_to_cores(real_time.LOOP_CORES)
     loop = os.sched_getaffinity(0)
     os.sched_setaffinity(0, allowed)
-    runtime.keep_to_cores(runtime.ROBOT_CORES)
+    real_time.keep_to_cores(real_time.ROBOT_CORES)
     robot = os.sched_getaffinity(0)
     assert len(loop) == 1
     if len(allowed) > 1:
@@ -45,9 +48,9 @@ def test_loop_and_robot_side_share_no_core_where_there_are_two(allowed):
 
 def test_the_only_core_is_for_both(allowed):
     only = {min(allowed)}
-    for cores in (runtime.LOOP_CORES, runtime.ROBOT_CORES):
+    for cores in (real_time.LOOP_CORES, real_time.ROBOT_CORES):
         os.sched_setaffinity(0, only)
-        runtime.keep_to_cores(cores)
+        real_time.keep_to_cores(cores)
         assert os.sched_getaffinity(0) == only
 
 
@@ -72,7 +75,66 @@ def test_what_sends_in_the_background_cannot_keep_the_loop_from_running(executab
         peer.until(lambda: set(policies_of(pid)[0]) == {os.SCHED_OTHER}, what="ordinary priority of the senders")
         _, others = policies_of(pid)
     # Those that carry samples and commands keep it, where it is permitted.
-    assert (os.SCHED_FIFO in others) == runtime.prefer_real_time(runtime.LOOP_PRIORITY)
+    assert (os.SCHED_FIFO in others) == real_time.prefer_real_time(runtime.LOOP_PRIORITY)
+
+
+@pytest.mark.parametrize(
+    ("text", "measures"),
+    [
+        ("1", set(Measure)),
+        ("0", {Measure.HEAP}),
+        ("fifo", {Measure.FIFO}),
+        ("memory,heap", {Measure.MEMORY, Measure.HEAP}),
+    ],
+)
+def test_measures_are_chosen_by_their_words(text, measures, monkeypatch):
+    monkeypatch.setenv(real_time.VARIABLE, text)
+    assert real_time.chosen() == measures
+
+
+def test_a_word_that_is_no_measure_ends_a_node_with_those_there_are(tmp_path, monkeypatch):
+    monkeypatch.setenv(real_time.VARIABLE, "fifo,fast")
+    with Peer(tmp_path) as peer:
+        peer.processes.start(NodeSpec("odd", "bench_echo", Duty.LOOP))
+        peer.until(lambda: not peer.processes.running("odd"), what="the end of the node")
+        assert "'fifo,fast' is not allowed: 1, 0, or words of fifo, awake, cores, memory, heap" in peer.log("odd")
+
+
+def in_a_process(code, limit=None):
+    """What a process says on standard error that runs some code, with a limit of locked memory [bytes]."""
+    limited = f"import resource as r; r.setrlimit(r.RLIMIT_MEMLOCK, ({limit}, {limit})); " if limit is not None else ""
+    text = f"from impact_control.nodes import real_time as rt; from pathlib import Path; {limited}{code}"
+    ran = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    return ran.stderr
+
+
+def test_memory_is_locked_page_by_page_or_it_is_said_why_not():
+    told = in_a_process(
+        "import sys; done = rt.lock_memory(); status = Path('/proc/self/status').read_text(); "
+        "locked = int(status.split('VmLck:')[1].split()[0]); assert (locked > 10000) == done, status"
+    )
+    assert not told or told.startswith("memory is not locked: ")
+
+
+def test_memory_is_left_alone_where_later_memory_would_be_refused():
+    told = in_a_process("rt._may_lock_any = lambda: False; assert not rt.lock_memory()", limit=65536)
+    assert told == "memory is not locked: at most 64 KiB are permitted; docs/real_time.md says how to permit it\n"
+
+
+@pytest.mark.parametrize(
+    ("ask", "refused", "says"),
+    [
+        ("rt.prefer_real_time(40)", "sched_setscheduler", "no real-time scheduling"),
+        ("rt.keep_to_cores(slice(None))", "sched_setaffinity", "no cores of its own"),
+        ("rt.keep_cores_awake()", "open", "idle cores may sleep"),
+    ],
+)
+def test_what_is_not_permitted_is_said(ask, refused, says):
+    told = in_a_process(
+        f"exec('def refuse(*_): raise PermissionError(1, \"Operation not permitted\")'); rt.os.{refused} = refuse; "
+        f"assert not {ask}"
+    )
+    assert told.startswith(f"{says}: [Errno 1] Operation not permitted; docs/real_time.md says how")
 
 
 @pytest.fixture
@@ -89,12 +151,12 @@ def test_what_a_node_was_built_of_is_kept_until_it_is_given_up(collector):
 
     ring = Ring()
     ring.itself, gone = ring, weakref.ref(ring)
-    runtime.still_heap()
+    real_time.still_heap()
     del ring
-    runtime.still_heap()
+    real_time.still_heap()
     assert gone() is not None
-    runtime.thaw_heap()
-    runtime.still_heap()
+    real_time.thaw_heap()
+    real_time.still_heap()
     assert gone() is None
     assert not gc.isenabled()
 

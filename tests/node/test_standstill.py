@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from impact_control.nodes import runtime
+from impact_control.nodes import real_time
 from impact_control.nodes.standstill import PRIORITY, StandstillWatch, longest, overlap
 
 pytestmark = pytest.mark.wall_clock
@@ -21,9 +21,9 @@ def test_a_core_that_is_taken_away_is_noted():
         before = watch.take()
         begin = time.monotonic_ns()
         try:
-            if not runtime.prefer_real_time(PRIORITY + 1):
+            if not real_time.prefer_real_time(PRIORITY + 1):
                 pytest.skip("real-time scheduling is not permitted")
-            runtime.keep_to_cores(runtime.LOOP_CORES)
+            real_time.keep_to_cores(real_time.LOOP_CORES)
             taken = time.monotonic_ns()
             while time.monotonic_ns() - taken < 50_000_000:
                 pass  # and nothing below our priority runs on this core

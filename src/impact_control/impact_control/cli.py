@@ -314,6 +314,9 @@ def bench(
         bool, typer.Option("--accept", help="Measure what --short is to compare with on machines of this kind.")
     ] = False,
     growth: Annotated[bool, typer.Option("--growth", help="Also how cost grows with joints, contacts, ...")] = False,
+    measures: Annotated[
+        bool, typer.Option("--measures", help="Also what each measure of real time is worth, 6 minutes.")
+    ] = False,
     seconds: Annotated[float, typer.Option(min=1.0, help="Length of each measurement over DDS.")] = 60.0,
     minutes: Annotated[
         Optional[float], typer.Option(min=0.1, help="Length instead, and once more beside a busy process on each core.")
@@ -331,7 +334,8 @@ def bench(
     else:
         from impact_control.nodes.bench import run_bench
 
-        run_bench(seconds if minutes is None else 60.0 * minutes, minutes is not None, growth, output, typer.echo)
+        length = seconds if minutes is None else 60.0 * minutes
+        run_bench(length, minutes is not None, growth, measures, output, typer.echo)
 
 
 @app.command()

@@ -32,11 +32,16 @@ from impact_control.benchmark.report import (
 from impact_control.benchmark.works import checked_works
 from impact_control.nodes.environment import isolate
 from impact_control.nodes.latency import Latency, measure_latency
+from impact_control.nodes.measure_worth import measure_figures
+from impact_control.nodes.message_costs import message_figures
 from impact_control.nodes.runs import new_run_directory
 
 MEDIAN_TARGET = 1.5
 TAIL_TARGET = 2.0
 """Of the loop's answer times, what they may be at most of those of the ping-pong: median, 99.9 %."""
+
+SECONDS_OF_MEASURES = 10.0
+"""Length of each measurement by which a measure of real time is judged."""
 
 MEMORY_TARGET = 1.0
 """[MB] by which the loop may grow from the first tenth of the measurement to the last."""
@@ -45,11 +50,14 @@ _STOLEN = 7
 """Column of the times in /proc/stat in which the host of a virtual machine had the cores."""
 
 
-def run_bench(seconds: float, loaded: bool, growth: bool, output: Path, tell: Callable[[str], None]) -> Path:
+def run_bench(
+    seconds: float, loaded: bool, growth: bool, measures: bool, output: Path, tell: Callable[[str], None]
+) -> Path:
     """Measure everything and return the directory below `output` with the report as text, JSON and picture.
 
     seconds: of the loop and of the ping-pong over DDS each. loaded: over DDS also beside a busy process on each core.
-    growth: with the curves of cost against size. tell: called with what is done, and with the report.
+    growth: with the curves of cost against size. measures: with what each measure of real time is worth.
+    tell: called with what is done, and with the report.
     """
     directory = new_run_directory(output, "bench")
     machine = describe_machine()
@@ -71,6 +79,9 @@ def run_bench(seconds: float, loaded: bool, growth: bool, output: Path, tell: Ca
             loop, ping_pong, stolen = _over_dds(seconds, load == "loaded")
             sections[f"Over DDS at 1 kHz, {load}"] = latency_figures(load, loop, ping_pong, stolen)
             memory |= {f"loop, {load}": loop.memory, f"ping-pong, {load}": ping_pong.memory}
+        sections["Messages"] = message_figures()
+        if measures:
+            sections["Measures of real time"] = measure_figures(SECONDS_OF_MEASURES, tell)
     if long_runs := long_run_figures(output):
         sections["Long runs before this one"] = long_runs
     report = Report(machine, sections, checks, curves, memory)

@@ -8,7 +8,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from impact_control.nodes import qos, runtime, topics
+from impact_control.nodes import qos, real_time, runtime, topics
 
 
 class EchoNode(Node):
@@ -26,7 +26,7 @@ class EchoNode(Node):
 
 def main() -> int:
     """Entry point of the process."""
-    return runtime.run(EchoNode, runtime.spin_until_stopped, priority=runtime.LOOP_PRIORITY, cores=runtime.LOOP_CORES)
+    return runtime.run(EchoNode, runtime.spin_until_stopped, priority=runtime.LOOP_PRIORITY, cores=real_time.LOOP_CORES)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from sensor_msgs.msg import JointState
 from impact_control.classification import Verdict
 from impact_control.control import Mode
 from impact_control.errors import ImpactControlError, InvalidInputError
-from impact_control.nodes import qos, runtime, topics
+from impact_control.nodes import qos, real_time, runtime, topics
 from impact_control.nodes.diagnostics import LoopDiagnostics
 from impact_control.nodes.joint_states import JointStateReader
 from impact_control.nodes.messages import FirstOfEvent, nanoseconds, to_stamp
@@ -74,7 +74,7 @@ class ClassifierNode(LifecycleNode):
         self._mode = Mode.IDLE
         self._samples = 0
         self._active = True
-        runtime.still_heap()
+        real_time.still_heap()
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -89,7 +89,7 @@ class ClassifierNode(LifecycleNode):
             self.destroy_subscription(subscription)
         self.destroy_publisher(self._publisher)
         self.destroy_publisher(self._diagnostics.publisher)
-        runtime.thaw_heap()
+        real_time.thaw_heap()
         return TransitionCallbackReturn.SUCCESS
 
     def _load(self, name: str) -> None:

@@ -21,7 +21,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from impact_control.graph import Duty, NodeSpec
-from impact_control.nodes import qos, runtime, topics
+from impact_control.nodes import qos, real_time, runtime, topics
 from impact_control.nodes.calls import Caller
 from impact_control.nodes.graph_errors import GraphError
 from impact_control.nodes.inbox import Inbox
@@ -106,15 +106,16 @@ class _Peer:
         self.memory.append((time.monotonic() - begin, resident_memory(self.pid)))
 
 
-def measure_latency(seconds: float) -> tuple[Latency, Latency]:
+def measure_latency(seconds: float, measures: str | None = None) -> tuple[Latency, Latency]:
     """Return what the ping-pong, which answers with an empty command at once, and the loop node needed.
 
-    seconds: for each; the loop holds its pose meanwhile. Raises GraphError when a process ends too early.
+    seconds: for each; the loop holds its pose meanwhile. measures: of real time that both take, see
+    `real_time.VARIABLE`; None: as the environment says. Raises GraphError when a process ends too early.
     """
     # A fresh process: rclpy of the sender must not be that of this one.
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_measure, args=(seconds, sender))
+    process = context.Process(target=_measure, args=(seconds, measures, sender))
     process.start()
     sender.close()
     try:
@@ -126,17 +127,17 @@ def measure_latency(seconds: float) -> tuple[Latency, Latency]:
     return result
 
 
-def _measure(seconds: float, sender: Connection) -> None:
-    if runtime.prefer_real_time(runtime.ROBOT_PRIORITY):
-        runtime.keep_cores_awake()
+def _measure(seconds: float, measures: str | None, sender: Connection) -> None:
+    if real_time.prefer_real_time(runtime.ROBOT_PRIORITY):
+        real_time.keep_cores_awake()
     rclpy.init()
     node = rclpy.create_node("bench")
     inbox = Inbox(node)
     processes: list[Processes] = []
     try:
-        peers = [_start(spec, node, inbox, processes) for spec in (PING_PONG, LOOP)]
+        peers = [_start(spec, node, inbox, processes, measures) for spec in (PING_PONG, LOOP)]
         watch = StandstillWatch()
-        runtime.keep_to_cores(runtime.ROBOT_CORES)
+        real_time.keep_to_cores(real_time.ROBOT_CORES)
         sender.send(tuple(_ask_in_turn(peers, seconds, watch)))
     finally:
         for one in processes:
@@ -146,9 +147,11 @@ def _measure(seconds: float, sender: Connection) -> None:
         rclpy.try_shutdown()
 
 
-def _start(spec: NodeSpec, node: Node, inbox: Inbox, processes: list[Processes]) -> _Peer:
+def _start(
+    spec: NodeSpec, node: Node, inbox: Inbox, processes: list[Processes], measures: str | None
+) -> _Peer:
     """Start one who answers and wait until it is there."""
-    processes.append(Processes(Path(os.environ["ROS_LOG_DIR"]), spec.name))
+    processes.append(Processes(Path(os.environ["ROS_LOG_DIR"]), spec.name, measures=measures))
     publisher = node.create_publisher(JointState, f"{spec.name}/{topics.JOINT_STATES}", qos.STREAM)
     executor = EventsExecutor()
     executor.add_node(node)
@@ -173,7 +176,7 @@ def _ask_in_turn(peers: list[_Peer], seconds: float, watch: StandstillWatch) -> 
     period = round(scenario.control.period * 1e9)
     wanted = round(seconds / scenario.control.period)
     turn = min(wanted, round(TURN / scenario.control.period))
-    runtime.still_heap()
+    real_time.still_heap()
     between = wanted / WEIGHINGS
     with watch:
         begin = time.monotonic()

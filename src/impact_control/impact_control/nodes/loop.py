@@ -19,7 +19,7 @@ from impact_control.assignment import assigned
 from impact_control.classification import Verdict
 from impact_control.control import RUNNING, Fault, Mode, QPStatus
 from impact_control.errors import ImpactControlError
-from impact_control.nodes import loop_parameters, qos, runtime, topics
+from impact_control.nodes import loop_parameters, qos, real_time, runtime, topics
 from impact_control.nodes.diagnostics import LoopDiagnostics
 from impact_control.nodes.impact_task import ImpactTaskServer, PreparedTask
 from impact_control.nodes.joint_states import JointStateReader
@@ -111,7 +111,7 @@ class LoopNode(LifecycleNode):
         if self._controls:
             self._tasks.open()
         sys.setswitchinterval(SWITCH_INTERVAL)
-        runtime.still_heap()
+        real_time.still_heap()
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -133,7 +133,7 @@ class LoopNode(LifecycleNode):
         if self._controls:
             self._tasks.destroy()
         self._pipeline = None
-        runtime.thaw_heap()
+        real_time.thaw_heap()
         return TransitionCallbackReturn.SUCCESS
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -412,7 +412,7 @@ def _main(name: str, cores: slice = slice(None), **parts: bool) -> int:
 
 def main() -> int:
     """Entry point: everything in one process."""
-    return _main("impact_loop", runtime.LOOP_CORES)
+    return _main("impact_loop", real_time.LOOP_CORES)
 
 
 def main_detector() -> int:

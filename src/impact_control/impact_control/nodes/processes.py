@@ -14,6 +14,7 @@ from pathlib import Path
 
 from impact_control.graph import NODE_ENVIRONMENT, NodeSpec
 from impact_control.nodes.environment import dds_environment
+from impact_control.nodes.real_time import VARIABLE
 
 _PR_SET_PDEATHSIG = 1
 
@@ -35,17 +36,17 @@ class Death:
 class Processes:
     """The processes of a graph, by `NodeSpec.path`. Their output goes to one log file each in `log_directory`.
 
-    real_time: whether nodes with a clock to keep may ask for real-time scheduling.
+    measures: of real time, see `real_time.VARIABLE`; None: as the environment says.
     """
 
-    def __init__(self, log_directory: Path, namespace: str = "", *, real_time: bool = True) -> None:
+    def __init__(self, log_directory: Path, namespace: str = "", *, measures: str | None = None) -> None:
         self._log_directory = log_directory
         self._environment = {
             **NODE_ENVIRONMENT,
             **dds_environment(),
             # An error has to be in the log before the answer that follows it.
             "RCUTILS_LOGGING_BUFFERED_STREAM": "0",
-            **({} if real_time else {"IMPACT_CONTROL_REALTIME": "0"}),
+            **({} if measures is None else {VARIABLE: measures}),
         }
         self._namespace = namespace
         self._children: dict[str, subprocess.Popen[bytes]] = {}

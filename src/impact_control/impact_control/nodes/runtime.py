@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import signal
-import struct
 import sys
 import time
 from collections.abc import Callable
@@ -18,6 +16,8 @@ from rclpy.experimental import EventsExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
+from impact_control.errors import InvalidInputError
+from impact_control.nodes import real_time
 from impact_control.nodes.impossible_requests import refuse_impossible_requests
 
 ROBOT_PRIORITY = 45
@@ -30,10 +30,6 @@ _SENDER = "dds.asyn"
 
 _NAMING_TIME = 2.0
 """[s] these threads may take to come up and call themselves so."""
-
-LOOP_CORES = slice(-1, None)
-ROBOT_CORES = slice(None, -1)
-"""Of the cores a process may run on: one for the loop, whose caches stay warm there, the others for the robot side."""
 
 
 class StopRequest:
@@ -59,9 +55,12 @@ def run(
     priority: of SCHED_FIFO, for nodes with a clock to keep; None for the others. cores: which of the cores the process
     may run on it keeps to when it has its priority.
     """
-    if priority is not None and prefer_real_time(priority):
-        keep_cores_awake()
-        keep_to_cores(cores)
+    if priority is not None:
+        try:
+            real_time.ask_for(priority, cores)
+        except InvalidInputError as error:
+            print(error, file=sys.stderr)
+            return 2
     stop = StopRequest()
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -86,45 +85,13 @@ def spin_until_stopped(node: Node, executor: EventsExecutor, stop: StopRequest) 
         executor.spin_once(timeout_sec=0.1)
 
 
-def prefer_real_time(priority: int) -> bool:
-    """Ask for SCHED_FIFO, before rclpy makes its threads, which inherit it; False where it is not permitted.
-
-    The environment variable IMPACT_CONTROL_REALTIME=0 leaves the scheduling alone.
-    """
-    if os.environ.get("IMPACT_CONTROL_REALTIME", "1") == "0":
-        return False
-    try:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
-    except (PermissionError, OSError) as error:
-        print(f"no real-time scheduling: {error}; docs/real_time.md says how to permit it", file=sys.stderr)
-        return False
-    return True
-
-
-def keep_cores_awake() -> None:
-    """Ask the kernel not to put idle cores to sleep as long as this process lives, where that is permitted.
-
-    A message wakes several threads on its way, and leaving a sleep state costs each of them time. The request is
-    the kernel's own (PM quality of service, `cpu_dma_latency`): a latency of 0 us, valid while the file is open.
-    """
-    with contextlib.suppress(OSError):
-        os.write(os.open("/dev/cpu_dma_latency", os.O_WRONLY | os.O_CLOEXEC), struct.pack("=i", 0))
-
-
-def keep_to_cores(cores: slice) -> None:
-    """Stay on these of the cores that are allowed, if that leaves any. Before rclpy makes its threads."""
-    kept = sorted(os.sched_getaffinity(0))[cores]
-    if kept:
-        os.sched_setaffinity(0, kept)
-
-
 def give_way(niceness: int, cores: slice) -> None:
     """Let everything else run first, and keep to these of the cores; for a process that nobody waits for.
 
     niceness: 0 to 19, added to that of the process. Before rclpy makes its threads, which inherit both.
     """
     os.nice(niceness)
-    keep_to_cores(cores)
+    real_time.keep_to_cores(cores)
 
 
 def tame_senders() -> None:
@@ -150,18 +117,3 @@ def _senders() -> list[int]:
             if (thread / "comm").read_text().startswith(_SENDER):
                 found.append(int(thread.name))
     return found
-
-
-def still_heap() -> None:
-    """Move everything made so far out of the garbage collector's sight and stop its pauses in the loop.
-
-    What is made later and refers to itself stays in memory until the next call, or `gc.collect`.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.disable()
-
-
-def thaw_heap() -> None:
-    """Let the next `still_heap` collect what earlier ones kept: after what a node is built of was given up."""
-    gc.unfreeze()

@@ -31,6 +31,7 @@ from impact_control.nodes.calls import CALL_PATIENCE, START_PATIENCE, Caller
 from impact_control.nodes.graph_errors import GraphError, NodeDiedError, RobotStoppedError
 from impact_control.nodes.messages import to_stamp
 from impact_control.nodes.processes import Death, Processes
+from impact_control.nodes.real_time import LEAVE_MACHINE
 from impact_control.nodes.task_messages import Progress, TaskResult, progress_of, task_result
 from impact_control.recording.bag import recover
 from impact_control.supervision import Cause, Supervision
@@ -61,7 +62,7 @@ class Session:
         stop_requested: Callable[[], bool] = lambda: False,
     ) -> None:
         self._specs = {spec.path: spec for spec in specs}
-        self.processes = Processes(log_directory, namespace, real_time=not self._lockstep)
+        self.processes = Processes(log_directory, namespace, measures=LEAVE_MACHINE if self._lockstep else None)
         self._stop_requested = stop_requested
         self._bag: Path | None = None
         self._started = False

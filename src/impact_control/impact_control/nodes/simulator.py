@@ -16,7 +16,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from impact_control.errors import ImpactControlError
 from impact_control.graph import LARGEST_FACTOR
-from impact_control.nodes import runtime, topics
+from impact_control.nodes import real_time, runtime, topics
 from impact_control.nodes.inbox import Inbox
 from impact_control.nodes.object_pose import ObjectPose
 from impact_control.nodes.simulated_arm import ArmSide
@@ -113,7 +113,7 @@ class SimulatorNode(LifecycleNode):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Start the clock."""
         self._paused = bool(self.get_parameter("start_paused").value)
-        runtime.still_heap()
+        real_time.still_heap()
         self._deadline = time.monotonic_ns()
         self._active = True
         return super().on_activate(state)
@@ -130,7 +130,7 @@ class SimulatorNode(LifecycleNode):
             self.destroy_service(service)
         self.destroy_publisher(self._diagnostics)
         self._close()
-        runtime.thaw_heap()
+        real_time.thaw_heap()
         return TransitionCallbackReturn.SUCCESS
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -321,7 +321,7 @@ def main(node: type[SimulatorNode] = SimulatorNode) -> int:
     def spin(node: SimulatorNode, executor: EventsExecutor, stop: runtime.StopRequest) -> None:
         node.spin(executor, stop)
 
-    return runtime.run(node, spin, priority=runtime.ROBOT_PRIORITY, cores=runtime.ROBOT_CORES)
+    return runtime.run(node, spin, priority=runtime.ROBOT_PRIORITY, cores=real_time.ROBOT_CORES)
 
 
 if __name__ == "__main__":

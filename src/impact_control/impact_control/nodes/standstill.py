@@ -15,7 +15,7 @@ from types import TracebackType
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.nodes import runtime
+from impact_control.nodes import real_time
 
 Spans = NDArray[np.int64]
 """(N, 2) [ns] of the monotonic clock: begin and end of each standstill."""
@@ -86,8 +86,8 @@ def overlap(spans: Spans, begin: int, end: int) -> bool:
 def _watch(core: int, asked: Connection) -> None:
     """Sleep on a core; tell what was noted whenever asked, until that is all that is wanted."""
     os.sched_setaffinity(0, {core})
-    runtime.prefer_real_time(PRIORITY)
-    runtime.still_heap()
+    real_time.prefer_real_time(PRIORITY)
+    real_time.still_heap()
     spans = []
     asked.send(None)
     go_on = True

@@ -25,7 +25,7 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
 from impact_control.errors import ImpactControlError
-from impact_control.nodes import qos, runtime, topics
+from impact_control.nodes import qos, real_time, runtime, topics
 from impact_control.nodes.inbox import Inbox, Slot
 from impact_control.recording.cdr import decode
 from impact_control.recording.definitions import MessageType, message_definition, parse_definition, short_name
@@ -222,7 +222,7 @@ def _spin(node: ViewerNode, executor: EventsExecutor, stop: runtime.StopRequest)
 
 def main() -> int:
     """Entry point of the process."""
-    runtime.give_way(NICENESS, runtime.ROBOT_CORES)
+    runtime.give_way(NICENESS, real_time.ROBOT_CORES)
     return runtime.run(ViewerNode, _spin)
 
 
