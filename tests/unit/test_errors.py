@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from impact_control.errors import ImpactControlError, InvalidInputError, MissingDependencyError, ScenarioError
+from impact_control.errors import ImpactControlError, InvalidInputError, MissingDependencyError, ScenarioError, words_of
 from impact_control.references import UnreachableReferenceError
 
 ERRORS = [
@@ -24,3 +24,11 @@ def test_is_the_same_on_the_other_side(error):
     assert type(received) is type(error)
     assert str(received) == str(error)
     assert vars(received) == vars(error)
+
+
+def test_what_was_noted_on_the_way_comes_along_and_is_told():
+    error = InvalidInputError("mu", -1.0, "at least 0")
+    error.add_note("in the trial 7")
+    received = pickle.loads(pickle.dumps(error))
+    assert words_of(received) == "mu = -1.0 is not allowed: at least 0\nin the trial 7"
+    assert words_of(ValueError("odd")) == "odd"

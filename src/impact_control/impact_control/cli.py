@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from impact_control.errors import ImpactControlError, InterruptedByUserError
+from impact_control.errors import ImpactControlError, InterruptedByUserError, words_of
 from impact_control.graph import Shape, View, sustainable_real_time_factor
 from impact_control.pipeline import Outcome
 from impact_control.progress_line import ProgressLine
@@ -442,7 +442,7 @@ def main() -> None:
     try:
         app()
     except ImpactControlError as error:
-        sys.stderr.write(f"impact-control: {error}\n")
+        sys.stderr.write(f"impact-control: {words_of(error)}\n")
         sys.exit(130 if isinstance(error, InterruptedByUserError) else 1)
 
 

@@ -14,9 +14,9 @@ class ImpactControlError(Exception):
         error._given = given
         return error
 
-    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
-        """Make it anew from what it was made of."""
-        return type(self), self._given
+    def __reduce__(self) -> tuple[type, tuple[Any, ...], dict[str, Any]]:
+        """Make it anew from what it was made of, with its notes."""
+        return type(self), self._given, self.__dict__
 
     _given: tuple[Any, ...]
 
@@ -77,3 +77,8 @@ class RecordingError(ImpactControlError):
 
 class MissingDependencyError(ImpactControlError, ImportError):
     """An optional package is needed for what was asked. The message says how to install it."""
+
+
+def words_of(error: BaseException) -> str:
+    """Return what an error says, with the notes that were added on its way."""
+    return "\n".join([str(error), *getattr(error, "__notes__", [])])

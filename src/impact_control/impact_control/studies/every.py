@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 
 from impact_control import __version__
-from impact_control.errors import InterruptedByUserError
+from impact_control.errors import InterruptedByUserError, words_of
 from impact_control.studies.computing import Place
 from impact_control.studies.registry import ALL
 from impact_control.studies.results import VERDICTS
@@ -91,7 +91,7 @@ def _run(study: Study, output: Path, seed: int, quick: bool, place: Place, progr
     except InterruptedByUserError:
         raise
     except Exception as error:
-        return Failure(study, f"{type(error).__name__}: {error}")
+        return Failure(study, f"{type(error).__name__}: {words_of(error)}")
 
 
 def _part(progress: Progress, name: str, start: float, share: float) -> Progress:
