@@ -112,6 +112,7 @@ class SupervisorNode(LifecycleNode):
         self.declare_parameter("state_limit", limits.state_limit, _limit("without a joint state"))
         self.declare_parameter("lag_limit", limits.lag_limit, _limit("the controller may be behind the joint states"))
         self._state = Supervision.INACTIVE
+        self._active = False
         self._finding = Finding(Cause.NONE, "", math.nan)
         self._now = time.monotonic()
         self._present: Finding | None = None
@@ -165,12 +166,14 @@ class SupervisorNode(LifecycleNode):
         now = time.monotonic()
         for arm in self._arms:
             arm.watch.start(now)
+        self._active = True
         if self._state is Supervision.INACTIVE:
             self._state = Supervision.WATCHING
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Watch no more; what was stopped stays so."""
+        self._active = False
         if self._state is Supervision.WATCHING:
             self._state = Supervision.INACTIVE
         return super().on_deactivate(state)
@@ -225,7 +228,9 @@ class SupervisorNode(LifecycleNode):
 
     def _see_to_switches(self) -> None:
         """Wait for the robot side to obey; ask again when it does not."""
-        settled = Supervision.WATCHING if self._allow else Supervision.STOPPED
+        # A reset may be obeyed when nobody is to watch any more.
+        free = Supervision.WATCHING if self._active else Supervision.INACTIVE
+        settled = free if self._allow else Supervision.STOPPED
         if self._state is settled:
             return
         if all(switch.done for switch in self._switches):
