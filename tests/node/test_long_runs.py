@@ -8,7 +8,7 @@ import re
 import pytest
 import yaml
 
-from impact_control.endurance import read_reports
+from impact_control.endurance import FAULTS, Fault, read_reports
 from impact_control.nodes.endurance import endure
 from impact_control.recording.series import read_bag
 from impact_control.scenario.loading import config_directory
@@ -51,6 +51,26 @@ def test_whatever_happens_the_arm_is_safe_the_reason_is_said_and_the_next_task_i
     )
     assert not [task.complaints for task in report.bad], f"see {directory}"
     assert sum(bool(task.fault) for task in report.tasks) == 6
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "size", "recovery"),
+    [
+        ("stop", "impact_loop", 1.0, "started again"),  # by then the session has given its processes up
+        ("not a number", "states", 500.0, "loop activated again"),  # more of them than the task still lasts
+    ],
+)
+def test_a_fault_that_outlives_its_task_leaves_nothing_to_the_next(name, target, size, recovery, tmp_path, monkeypatch):
+    kind = next(kind for kind in FAULTS if kind.name == name and target in kind.targets)
+    monkeypatch.setattr("impact_control.nodes.endurance.draw_fault", lambda random: Fault(kind, target, 0.6, size))
+    told = []
+    report, directory = endure(
+        ENOUGH, 0, tmp_path, faults=True, tell=told.append, stop_requested=lambda: len(told) >= 3
+    )
+    assert not [task.complaints for task in report.bad], f"see {directory}"
+    assert [bool(task.fault) for task in report.tasks] == [False, True, False]
+    assert report.tasks[1].recovery == recovery
+    assert not report.broke_off
 
 
 def test_a_task_that_ends_otherwise_is_a_complaint_and_its_bag_is_kept(tmp_path):

@@ -134,6 +134,17 @@ def test_every_fault_is_drawn_with_every_target_and_sizes_in_between():
     assert str(drawn[0]) == str(draw_fault(np.random.default_rng(0)))
 
 
+@pytest.mark.parametrize("order", [Order(Disturbance.DELAY, 9, 4), Order(Disturbance.DROP, 9)])
+def test_a_line_that_is_mended_forgets_its_order_and_what_waits(order):
+    out = []
+    line = FaultyLine(out.append, lambda message: message)
+    line.disturb(order)
+    line.carry(1)
+    line.mend()
+    line.carry(2)
+    assert out == [2]
+
+
 def test_the_robot_side_understands_every_fault_of_its_lines():
     random = np.random.default_rng(0)
     drawn = [fault for fault in (draw_fault(random) for _ in range(500)) if fault.target in (STATES, COMMANDS)]
@@ -227,6 +238,8 @@ def test_a_report_passes_without_complaints_and_with_flat_memory(tmp_path):
     assert not report([record(1), record(2, "still moving")]).passed
     assert report([stopped(1), *map(record, range(2, 21))]).passed
     assert not report([stopped(1), *map(record, range(2, 20))]).passed
+    assert not replace(good, broke_off="no graph").passed
+    assert "BROKE OFF: no graph" in report_text(replace(good, broke_off="no graph"))
     grown = report([record(1)], growth=5.0)
     assert grown.growth()["loop"] == pytest.approx(5.0 * 0.8, rel=0.02)
     assert not grown.passed
@@ -251,7 +264,7 @@ def test_the_report_is_told_in_a_few_lines():
     assert "memory of loop: 100.0 MB at the end, grown by 0.00 MB" in text
     assert "MORE THAN 2" in report_text(report([record(1)], growth=5.0))
     text = report_text(report([stopped(1), record(2)]))
-    assert "FAILED" in text and "still for up to 48 ms, which ended 1 of the tasks, MORE THAN 0" in text
+    assert "FAILED" in text and "still for up to 48 ms, which ended 1 of the tasks, MORE THAN 5 %" in text
 
 
 def test_the_benchmark_takes_the_newest_long_runs(tmp_path):
@@ -259,11 +272,18 @@ def test_the_benchmark_takes_the_newest_long_runs(tmp_path):
     report([record(1), record(2, "still moving")], growth=5.0).write(tmp_path / "1-soak")
     tasks, memory = long_run_figures(tmp_path)
     assert tasks.name == "soak, 13 min"
-    assert tasks.values == {"tasks": 2, "with a fault": 0, "with complaints": 1, "stopped by the machine": 0}
+    counts = {"with a fault": 0, "with complaints": 1, "stopped by the machine": 0, "runs broken off": 0}
+    assert tasks.values == {"tasks": 2, **counts}
     assert tasks.met is False
     assert memory.values["loop"] == pytest.approx(4.0, rel=0.02)
     assert memory.met is False
     assert long_run_figures(tmp_path / "1-soak") == []
+    for number, bad in enumerate(
+        (report([]), report([stopped(1)]), replace(report([record(1)]), broke_off="no graph")), start=2
+    ):
+        (tmp_path / f"{number}-soak").mkdir()
+        bad.write(tmp_path / f"{number}-soak")
+        assert long_run_figures(tmp_path)[0].met is False
 
 
 def test_the_benchmark_takes_the_newest_fuzzing(tmp_path):
@@ -273,12 +293,19 @@ def test_the_benchmark_takes_the_newest_fuzzing(tmp_path):
         (tmp_path / run / "fuzz.json").write_text(json.dumps({"surfaces": [surface]}))
     (figure,) = long_run_figures(tmp_path)
     assert figure.name == "fuzzing, scenario files"
-    assert figure.values == {"inputs": 100_000, "failures": 0, "slowest": 0.02}
+    assert figure.values == {"inputs": 100_000, "examples": 0, "failures": 0, "slowest": 0.02}
     assert figure.met is True
+    surfaces = [
+        {"name": "actions", "inputs": 0, "failures": 1, "ended": "exit code 72"},
+        surface | {"failures": 0, "hypothesis": {"inputs": 10, "failures": 1}},
+    ]
+    (tmp_path / "2-fuzz" / "fuzz.json").write_text(json.dumps({"surfaces": surfaces}))
+    assert [figure.met for figure in long_run_figures(tmp_path)] == [False, False]
 
 
 class TestJudgement:
     plan = load_scenario("tabletop")
+    limits = load_robot().limits
     kill = Fault(FAULTS[0], "recorder", 0.7, 0.0)
     stop_recorder = Fault(FAULTS[2], "recorder", 0.7, 0.3)
 
@@ -328,6 +355,24 @@ class TestJudgement:
         end = TaskEnd(self.result(Outcome.FAULT, "STATE_STALE"), injected=True)
         assert complaints_of_fault(end, self.plan, self.stop_recorder)
 
+    def test_a_robot_that_was_stopped_needs_a_reason_though_all_went_well(self):
+        end = TaskEnd(self.result(Outcome.SUCCEEDED), injected=True, robot_stopped="no joint state for 95 ms")
+        drop = Fault(next(kind for kind in FAULTS if kind.name == "drop"), STATES, 0.7, 200.0)
+        assert complaints_of_fault(end, self.plan, drop) == []
+        (complaint,) = complaints_of_fault(end, self.plan, self.stop_recorder)
+        assert complaint.endswith("no joint state for 95 ms")
+
+    def test_what_explains_the_end_does_not_excuse_the_rest(self):
+        drop = Fault(next(kind for kind in FAULTS if kind.name == "drop"), STATES, 0.7, 200.0)
+        end = TaskEnd(self.result(Outcome.FAULT, "STATE_STALE: too old"), "the recording was cut off", injected=True)
+        (complaint,) = complaints_of_fault(end, self.plan, drop)
+        assert complaint.endswith("the recording was cut off")
+
+    def test_a_robot_that_was_stopped_after_a_good_task_is_told(self, tmp_path):
+        stopped = {"robot_stopped": "no command for 95 ms", "refusal": "the robot side did not obey the reset"}
+        _, complaints = evaluated(TaskEnd(self.result(Outcome.SUCCEEDED), **stopped), self.plan, tmp_path / "nothing")
+        assert complaints[:2] == list(stopped.values())
+
     def test_a_refused_reset_is_told_first(self):
         end = TaskEnd(self.result(Outcome.FAULT, "STATE_STALE"), injected=True, refusal="the supervisor refused: still")
         assert complaints_of_fault(end, self.plan, self.kill) == ["the supervisor refused: still"]
@@ -352,7 +397,7 @@ class TestJudgement:
         )  # fmt: skip
 
     def test_a_bag_that_is_none_is_told(self, tmp_path):
-        (complaint,) = complaints_of_bag(tmp_path / "nothing")
+        (complaint,) = complaints_of_bag(tmp_path / "nothing", self.limits)
         assert complaint.startswith("the bag cannot be read: ")
         _, complaints = evaluated(TaskEnd(self.result(Outcome.SUCCEEDED)), self.plan, tmp_path / "nothing")
         assert complaints[0].startswith("the bag cannot be read: ")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from impact_control.benchmark.figure import Figure
 from impact_control.endurance import EnduranceReport, read_reports
-from impact_control.endurance.records import MEMORY_TARGET
+from impact_control.endurance.records import MEMORY_TARGET, STOPPED_AT_MOST
 
-COMPLAINTS = "with complaints"
+COMPLAINTS, STOPPED, BROKE_OFF = "with complaints", "stopped by the machine", "runs broken off"
 
 
 def long_run_figures(directory: Path) -> list[Figure]:
@@ -26,9 +27,11 @@ def _figures(report: EnduranceReport) -> Sequence[Figure]:
         "tasks": len(report.tasks),
         "with a fault": with_fault,
         COMPLAINTS: len(report.bad),
-        "stopped by the machine": len(report.stopped),
+        STOPPED: len(report.stopped),
+        BROKE_OFF: int(bool(report.broke_off) or not report.tasks),
     }
-    figures = [Figure(name, counts, "tasks", {COMPLAINTS: 0})]
+    limits = {COMPLAINTS: 0, STOPPED: int(STOPPED_AT_MOST * len(report.tasks)), BROKE_OFF: 0}
+    figures = [Figure(name, counts, "tasks", limits)]
     if growth := report.growth():
         figures.append(Figure(f"{name}, growth of memory", growth, "MB", dict.fromkeys(growth, MEMORY_TARGET)))
     return figures
@@ -39,12 +42,16 @@ def _fuzzing(directory: Path) -> list[Figure]:
     runs = sorted(directory.glob("*-fuzz/fuzz.json"))
     if not runs:
         return []
-    return [
-        Figure(
-            f"fuzzing, {surface['name'].replace('_', ' ')}",
-            {"inputs": surface["inputs"], "failures": surface["failures"], "slowest": surface["slowest"]},
-            "inputs, s",
-            {"failures": 0},
-        )
-        for surface in json.loads(runs[-1].read_text())["surfaces"]
-    ]
+    return [_of_surface(surface) for surface in json.loads(runs[-1].read_text())["surfaces"]]
+
+
+def _of_surface(surface: dict[str, Any]) -> Figure:
+    """Return a figure of the record of a surface; one that ended early has no more than its failure."""
+    drawn = surface.get("hypothesis", {})
+    values = {
+        "inputs": surface["inputs"],
+        "examples": drawn.get("inputs", 0),
+        "failures": surface["failures"] + drawn.get("failures", 0),
+        "slowest": surface.get("slowest", 0.0),
+    }
+    return Figure(f"fuzzing, {surface['name'].replace('_', ' ')}", values, "inputs, s", {"failures": 0})

@@ -62,6 +62,11 @@ class FaultyLine(Generic[Message]):
         self._release()
         self._order, self._alter, self._left = order, alter, order.count
 
+    def mend(self) -> None:
+        """Hand on in order and at once again; what still waits is lost."""
+        self._held.clear()
+        self._order = None
+
     def carry(self, message: Message) -> None:
         """Take a message at this end."""
         if self._order is None:

@@ -54,7 +54,10 @@ class TaskRecord:
 
 @dataclass(frozen=True)
 class EnduranceReport:
-    """A long run: how long [s], what of, and the memory of its processes by name: times [s] and resident size [MB]."""
+    """A long run: how long [s], what of, and the memory of its processes by name: times [s] and resident size [MB].
+
+    broke_off: the error that ended it, "" where none did.
+    """
 
     kind: str
     seed: int
@@ -62,6 +65,7 @@ class EnduranceReport:
     machine: Mapping[str, str]
     tasks: Sequence[TaskRecord]
     memory: Mapping[str, Sequence[tuple[float, float]]]
+    broke_off: str = ""
 
     @property
     def bad(self) -> list[TaskRecord]:
@@ -79,14 +83,14 @@ class EnduranceReport:
 
     @property
     def flat(self) -> bool:
-        """Whether no process grew by more than `MEMORY_TARGET`."""
+        """Whether no process grew by more than `MEMORY_TARGET`, of those that were looked at ten times."""
         return all(growth <= MEMORY_TARGET for growth in self.growth().values())
 
     @property
     def passed(self) -> bool:
-        """Whether there is nothing to be complained about, memory is flat, and the machine let the tasks be done."""
+        """Whether it went to its end with nothing to be complained about, memory flat, on a machine that let it."""
         calm = len(self.stopped) <= STOPPED_AT_MOST * len(self.tasks)
-        return bool(self.tasks) and not self.bad and self.flat and calm
+        return bool(self.tasks) and not self.broke_off and not self.bad and self.flat and calm
 
     def write(self, directory: Path) -> Path:
         """Write it as JSON; the file."""
@@ -103,7 +107,7 @@ def read_reports(directory: Path) -> dict[str, EnduranceReport]:
         content = json.loads(file.read_text())
         tasks = [TaskRecord(**{**task, "complaints": tuple(task["complaints"])}) for task in content["tasks"]]
         memory = {name: [(time, size) for time, size in series] for name, series in content["memory"].items()}
-        known = {name: content[name] for name in ("kind", "seed", "seconds", "machine")}
+        known = {name: content[name] for name in ("kind", "seed", "seconds", "machine", "broke_off")}
         found[content["kind"]] = EnduranceReport(**known, tasks=tasks, memory=memory)
     return found
 

@@ -20,6 +20,8 @@ def report_text(report: EnduranceReport) -> str:
         f"{sum(faults.values())} with a fault, {len(report.bad)} with complaints",
         f"outcomes: {_counted(Counter(task.outcome for task in tasks))}",
     ]
+    if report.broke_off:
+        lines.append(f"BROKE OFF: {report.broke_off}")
     if faults:
         lines.append(f"faults: {_counted(faults)}")
         lines.append(f"steps after them: {_counted(Counter(task.recovery or 'none' for task in tasks if task.fault))}")
@@ -30,8 +32,8 @@ def report_text(report: EnduranceReport) -> str:
         lines.append(f"late periods: {100 * np.mean(late):.2f} %, {100 * max(late):.2f} % in the worst task")
     if tasks:
         standstill = 1e3 * max(task.standstill for task in tasks)
-        stopped, allowed = len(report.stopped), STOPPED_AT_MOST * len(tasks)
-        mark = "" if stopped <= allowed else f", MORE THAN {allowed:.0f}"
+        stopped = len(report.stopped)
+        mark = "" if stopped <= STOPPED_AT_MOST * len(tasks) else f", MORE THAN {100 * STOPPED_AT_MOST:g} %"
         lines.append(f"cores stood still for up to {standstill:.0f} ms, which ended {stopped} of the tasks{mark}")
     for name, growth in sorted(report.growth().items()):
         mark = "" if growth <= MEMORY_TARGET else f", MORE THAN {MEMORY_TARGET:g}"

@@ -76,14 +76,19 @@ def endure(
         TrueMotion() as motion,
         Endurance(plans, seed, faults, directory, motion, machine, stop_requested) as endurance,
     ):
+        broke_off = "by an error that is none of ours"
         try:
             with (directory / TASKS_FILE).open("a") as lines, contextlib.suppress(InterruptedByUserError):
                 for record in endurance.run(60.0 * minutes):
                     lines.write(json.dumps(asdict(record)) + "\n")
                     lines.flush()
                     tell(line_of(record))
+            broke_off = ""
+        except ImpactControlError as error:
+            broke_off = str(error)
+            raise
         finally:
-            report = endurance.report(kind, seed)
+            report = endurance.report(kind, seed, broke_off)
             report.write(directory)
     return report, directory
 
@@ -121,7 +126,8 @@ class Endurance:
         self._stop_requested = stop_requested
         self._first = next(iter(plans))
         robot = plans[self._first].robot
-        self._watch = ArmWatch(load_robot(robot.model, robot.end_effector, robot.motor_inertia).limits)
+        self._limits = load_robot(robot.model, robot.end_effector, robot.motor_inertia).limits
+        self._watch = ArmWatch(self._limits)
         self._session: Session | None = None
         self._sessions = 0
         self._records: list[TaskRecord] = []
@@ -147,10 +153,10 @@ class Endurance:
             self._records.append(record)
             yield record
 
-    def report(self, kind: str, seed: int) -> EnduranceReport:
-        """Return what came out so far."""
+    def report(self, kind: str, seed: int, broke_off: str) -> EnduranceReport:
+        """Return what came out so far; broke_off: the error that ended it."""
         seconds = time.monotonic() - self._start
-        return EnduranceReport(kind, seed, seconds, describe_machine(), self._records, self._memory)
+        return EnduranceReport(kind, seed, seconds, describe_machine(), self._records, self._memory, broke_off)
 
     # ------------------------------------------------------------------ a task
 
@@ -161,18 +167,18 @@ class Endurance:
         self._watch.clear()
         begun = time.monotonic_ns()
         end = self._run(session, name, seed, bag, fault)
-        standstill = longest(self._machine.take(), begun, time.monotonic_ns())
+        standstill = longest(self._machine.take(), begun, time.monotonic_ns()) if self._machine.above_all else 0.0
         complaints = self._complaints_of_motion(fault)
         evaluation = None
         stopped = stopped_by_machine(end, plan, standstill)
         if stopped:
-            complaints += complaints_of_bag(bag)
+            complaints += complaints_of_bag(bag, self._limits)
         elif fault is None:
             evaluation, more = evaluated(end, plan, bag)
             complaints += more
         else:
-            complaints += [*complaints_of_fault(end, plan, fault), *complaints_of_bag(bag)]
-        if end.result is None or end.refusal:
+            complaints += [*complaints_of_fault(end, plan, fault), *complaints_of_bag(bag, self._limits)]
+        if end.result is None or end.refusal or end.error:
             self._end_session()
         self._note_memory()
         if not complaints:
@@ -199,7 +205,7 @@ class Endurance:
     def _run(self, session: Session, name: str, seed: int, bag: Path, fault: Fault | None) -> TaskEnd:
         """Run a task to its end, with its fault, and take the step after it that docs/safety.md names."""
         injection = None if fault is None else Injection(session, fault)
-        result, error, recovery, refusal = None, "", "", ""
+        result, error, robot_stopped, recovery, refusal = None, "", "", "", ""
 
         def look(progress: Progress) -> None:
             self._motion.show(self._watch)
@@ -214,6 +220,7 @@ class Endurance:
                 injection.end()
             self._wait_for_rest(session)
             if session.robot_stopped:
+                robot_stopped = session.stop_reason
                 recovery, refusal = _reset(session)
             elif result.outcome is Outcome.FAULT:
                 recovery = "loop activated again"
@@ -227,9 +234,12 @@ class Endurance:
             injection.end()
         if result is None:
             recovery = "started again"
-        self._motion.show(self._watch)
+        try:
+            self._motion.show(self._watch)
+        except ImpactControlError as seen:
+            error = error or str(seen)
         injected = injection is not None and injection.begun
-        return TaskEnd(result, error, injected, recovery, refusal)
+        return TaskEnd(result, error, injected, robot_stopped, recovery, refusal)
 
     def _wait_for_rest(self, session: Session) -> None:
         end = time.monotonic() + REST_TIME
@@ -280,12 +290,16 @@ def _reset(session: Session) -> tuple[str, str]:
     with ImpactClient() as client:
         give_up = time.monotonic() + RESET_PATIENCE
         while True:
+            refusal = "the robot side did not obey the reset"
             try:
                 client.reset()
-                return "reset", ""
+                session.watch_until(lambda: not session.robot_stopped, RESET_PATIENCE)
             except GraphError as refused:
-                if time.monotonic() > give_up:
-                    return "started again", str(refused)
+                refusal = str(refused)
+            if not session.robot_stopped:
+                return "reset", ""
+            if time.monotonic() > give_up:
+                return "started again", refusal
             session.watch(0.2)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 import sys
 from collections import deque
@@ -72,7 +73,8 @@ class FaultyInbox(Inbox):
 class FaultySimulatorNode(SimulatorNode):
     """The simulator; setting the parameter `disturb` disturbs the next joint states or commands.
 
-    Its text is that of a `LineFault`: line, what happens, how many messages, and the size of it.
+    Its text is that of a `LineFault`: line, what happens, how many messages, and the size of it. An empty one mends all
+    lines. The robot side takes the newest command that has come, so that one that comes twice changes nothing.
     """
 
     def __init__(self) -> None:
@@ -100,7 +102,12 @@ class FaultySimulatorNode(SimulatorNode):
 
     def _disturb(self, changed: list[Parameter]) -> None:
         for parameter in changed:
-            if parameter.name == "disturb" and parameter.value:
+            if parameter.name != "disturb":
+                continue
+            if not parameter.value:
+                for line in itertools.chain.from_iterable(self._lines.values()):
+                    line.mend()
+            else:
                 fault = LineFault.from_text(parameter.value)
                 for line in self._lines[fault.line]:
                     line.disturb(fault.order, fault.alter)

@@ -6,63 +6,74 @@ import contextlib
 import os
 import resource
 import signal
-import time
+from threading import Timer
 
 from impact_control.endurance import Fault
+from impact_control.endurance.faults import NODES
+from impact_control.nodes.graph_errors import GraphError
 from impact_control.nodes.session import Session
 from impact_control.nodes.task_messages import Progress
 
+SIMULATOR = "simulator"
+
 
 class Injection:
-    """A fault that happens once, when its time in the task has come."""
+    """A fault that happens once, when its time in the task has come; a process is stopped for as long as it says."""
 
     def __init__(self, session: Session, fault: Fault) -> None:
         self._session = session
         self._fault = fault
-        self._begun = self._ended = False
-        self._end = 0.0
-
-    @property
-    def begun(self) -> bool:
-        """Whether it has happened."""
-        return self._begun
+        self._timer: Timer | None = None
+        self._pid = 0
+        self.begun = False
 
     def look(self, progress: Progress) -> None:
-        """Begin and end the fault when it is time."""
-        if not self._begun and progress.task_time >= self._fault.at:
-            self._begun = True
-            self._end = time.monotonic() + self._fault.size
+        """Begin the fault when it is time."""
+        if not self.begun and progress.task_time >= self._fault.at:
+            self.begun = True
             self._begin()
-        elif self._begun and time.monotonic() >= self._end:
-            self.end()
 
     def _begin(self) -> None:
+        # Kept: a session that has given up knows its processes no more.
+        self._pid = self._session.processes.pid(self._process)
         match self._fault.kind.name:
             case "kill":
                 self._signal(signal.SIGKILL)
             case "stop":
                 self._signal(signal.SIGSTOP)
+                self._timer = Timer(self._fault.size, self._signal, [signal.SIGCONT])
+                self._timer.start()
             case "disk full":
                 self._limit_file(int(self._fault.size))
             case _:
-                self._session.set_parameters("simulator", disturb=self._fault.disturbance)
+                self._session.set_parameters(SIMULATOR, disturb=self._fault.disturbance)
 
     def end(self) -> None:
-        """Let a stopped process go on, make room on the disk again; what is dead stays so. Idempotent."""
-        if self._ended or not self._begun:
+        """Let a stopped process go on, make room on the disk, mend the lines; what is dead stays so. Idempotent."""
+        if not self.begun:
             return
-        self._ended = True
         match self._fault.kind.name:
-            case "stop":
+            case "kill":
+                pass
+            case "stop" if self._timer is not None:
+                self._timer.cancel()
                 self._signal(signal.SIGCONT)
             case "disk full":
                 self._limit_file(resource.RLIM_INFINITY)
+            case _ if self._session.processes.running(SIMULATOR):
+                with contextlib.suppress(GraphError):
+                    self._session.set_parameters(SIMULATOR, disturb="")
+
+    @property
+    def _process(self) -> str:
+        """The node that it happens to: the simulator is behind the lines."""
+        target = self._fault.target
+        return target if target in NODES else SIMULATOR
 
     def _signal(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):
-            os.kill(self._session.processes.pid(self._fault.target), number)
+            os.kill(self._pid, number)
 
     def _limit_file(self, size: int) -> None:
-        pid = self._session.processes.pid(self._fault.target)
         with contextlib.suppress(ProcessLookupError):
-            resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+            resource.prlimit(self._pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))

@@ -14,7 +14,10 @@ from impact_control.evaluation import Evaluation, evaluate
 from impact_control.nodes import topics
 from impact_control.nodes.task_messages import TaskResult
 from impact_control.pipeline import Outcome
+from impact_control.recording.commands import commanded_peaks
 from impact_control.recording.series import read_bag
+from impact_control.recording.topics import Topics
+from impact_control.robots import JointLimits
 from impact_control.scenario import Scenario
 
 STALE = ControlFault.STATE_STALE.name
@@ -25,12 +28,14 @@ class TaskEnd:
     """How a task ended.
 
     result: None where the session ended with it. error: what the session complained about. injected: whether the fault
-    happened. recovery: the step that was taken after it, and refusal: why it was not possible.
+    happened. robot_stopped: why the supervisor kept commands from the robot, "" where it did not. recovery: the step
+    that was taken after it, and refusal: why it was not possible.
     """
 
     result: TaskResult | None
     error: str = ""
     injected: bool = False
+    robot_stopped: str = ""
     recovery: str = ""
     refusal: str = ""
 
@@ -42,7 +47,8 @@ class TaskEnd:
     @property
     def said(self) -> str:
         """Everything that was said of it."""
-        return "; ".join(filter(None, ["" if self.result is None else self.result.summary, self.error]))
+        summary = "" if self.result is None else self.result.summary
+        return "; ".join(filter(None, [summary, self.robot_stopped, self.error]))
 
 
 def outcomes_of(scenario: Scenario) -> tuple[Outcome, ...]:
@@ -63,10 +69,13 @@ def complaints_of_fault(end: TaskEnd, plan: Scenario, fault: Fault) -> list[str]
         return [end.refusal]
     if not end.injected:
         return [f"ended before its fault: {end.said}"]
-    undisturbed = end.result is not None and end.result.outcome in outcomes_of(plan) and not end.error
-    if undisturbed and not fault.kind.certain:
-        return []
-    return [] if fault.explains(end.said) else [f"nothing says that it was the fault: {end.outcome}: {end.said}"]
+    result = end.result
+    summary = "" if result is None or result.outcome in outcomes_of(plan) else result.summary
+    # Each by itself: what explains one does not excuse another.
+    odd = [words for words in (summary, end.robot_stopped, end.error) if words and not fault.explains(words)]
+    if not odd and fault.kind.certain and not fault.explains(end.said):
+        odd = [end.said]
+    return [f"nothing says that it was the fault: {end.outcome}: {words}" for words in odd]
 
 
 def stopped_by_machine(end: TaskEnd, plan: Scenario, standstill: float) -> bool:
@@ -80,13 +89,22 @@ def stopped_by_machine(end: TaskEnd, plan: Scenario, standstill: float) -> bool:
     return stale and not end.error and not end.refusal and standstill > 0.5 * plan.control.state_timeout
 
 
-def complaints_of_bag(bag: Path) -> list[str]:
-    """Return what is wrong with the bag of a task that was not done: it must be readable, with samples."""
+def complaints_of_bag(bag: Path, limits: JointLimits) -> list[str]:
+    """Return what is wrong with the bag of a task that was not done: readable, with samples, commands in their limits.
+
+    limits: of torque and torque rate.
+    """
     try:
-        samples = len(read_bag(bag).series(topics.JOINT_STATES)["stamp"])
+        recording = read_bag(bag)
+        samples = len(recording.series(topics.JOINT_STATES)["stamp"])
+        torque, rate = commanded_peaks(recording, Topics())
     except ImpactControlError as error:
         return [f"the bag cannot be read: {error}"]
-    return [] if samples > 0 else ["the bag has no joint states"]
+    complaints = [] if samples > 0 else ["the bag has no joint states"]
+    for name, peak, limit in (("torque", torque, limits.torque), ("torque rate", rate, limits.torque_rate)):
+        if peak is not None and not np.all(peak <= limit * (1.0 + 1e-6)):
+            complaints.append(f"{name} of the commands at {100.0 * np.max(peak / limit):.1f} % of its limit")
+    return complaints
 
 
 def evaluated(end: TaskEnd, plan: Scenario, bag: Path) -> tuple[Evaluation | None, list[str]]:
@@ -95,7 +113,7 @@ def evaluated(end: TaskEnd, plan: Scenario, bag: Path) -> tuple[Evaluation | Non
     if end.result is None or end.result.outcome not in allowed:
         wanted = " or ".join(outcome.name.lower() for outcome in allowed)
         return None, [f"{end.outcome}, not {wanted}: {end.said}"]
-    complaints = [end.error] if end.error else []
+    complaints = [words for words in (end.error, end.robot_stopped, end.refusal) if words]
     try:
         evaluation = evaluate(bag)
     except ImpactControlError as error:

@@ -314,6 +314,11 @@ class Session:
         """Whether the supervisor keeps commands from the robot."""
         return self._stopped_since < math.inf
 
+    @property
+    def stop_reason(self) -> str:
+        """Why the supervisor keeps commands from the robot, "" where it does not."""
+        return str(self._supervision.reason) if self.robot_stopped else ""
+
     def _heed_supervisor(self) -> None:
         """Stop everything when the robot was stopped and its controller does not end the task by itself."""
         if time.monotonic() - self._stopped_since > END_PATIENCE:
@@ -390,6 +395,13 @@ class Session:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self._spin(0.02)
+
+    def watch_until(self, condition: Callable[[], bool], patience: float) -> bool:
+        """As `watch` until a condition holds, `patience` [s] at most; return whether it does."""
+        end = time.monotonic() + patience
+        while not condition() and time.monotonic() < end:
+            self._spin(0.02)
+        return condition()
 
     def _await(self, future: Future, patience: float, what: str) -> Any:
         self._caller.wait(future.done, patience, what)

@@ -33,11 +33,13 @@ LATE = 500_000
 class StandstillWatch:
     """Watches the cores that the process could use when this was made, from entering to leaving the context.
 
-    `spans` then holds those of any core, without those that were taken before.
+    `spans` then holds those of any core, without those that were taken before. `above_all`: whether the watchers have
+    their priority; without it, what runs on a core counts as a standstill, too.
     """
 
     def __init__(self) -> None:
         self._cores = sorted(os.sched_getaffinity(0))
+        self.above_all = False
         self.spans: Spans = np.empty((0, 2), dtype=np.int64)
         self._watchers: list[tuple[SpawnProcess, Connection]] = []
 
@@ -49,8 +51,8 @@ class StandstillWatch:
             process.start()
             there.close()
             self._watchers.append((process, here))
-        for _, connection in self._watchers:
-            connection.recv()
+        answers = [connection.recv() for _, connection in self._watchers]
+        self.above_all = all(answers)
         return self
 
     def __exit__(
@@ -86,10 +88,10 @@ def overlap(spans: Spans, begin: int, end: int) -> bool:
 def _watch(core: int, asked: Connection) -> None:
     """Sleep on a core; tell what was noted whenever asked, until that is all that is wanted."""
     os.sched_setaffinity(0, {core})
-    real_time.prefer_real_time(PRIORITY)
+    above_all = real_time.prefer_real_time(PRIORITY)
     real_time.still_heap()
     spans = []
-    asked.send(None)
+    asked.send(above_all)
     go_on = True
     due = time.monotonic_ns() + NAP
     while go_on:
