@@ -37,6 +37,7 @@ def report(ratio=2.0, kind="a processor"):
         [Check("map", 3.0, 2.0, 1.2)],
         [Curve("arm", "joints", "us", (3, 7), {"step": (1.0, 2.0)})],
         {"loop": [(0.0, 50.0), (60.0, 51.0)]},
+        {"simulator": [(0.0, 270.0), (3600.0, 270.5)]},
     )
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from impact_control.benchmark.long_runs import long_run_figures
+from impact_control.benchmark.long_runs import long_run_figures, soak_memory
 from impact_control.endurance import (
     COMMANDS,
     FAULTS,
@@ -276,6 +276,7 @@ def test_the_benchmark_takes_the_newest_long_runs(tmp_path):
     assert tasks.values == {"tasks": 2, **counts}
     assert tasks.met is False
     assert memory.values["loop"] == pytest.approx(4.0, rel=0.02)
+    assert len(soak_memory(tmp_path)["loop"]) == 100 and soak_memory(tmp_path / "1-soak") == {}
     assert memory.met is False
     assert long_run_figures(tmp_path / "1-soak") == []
     for number, bad in enumerate(

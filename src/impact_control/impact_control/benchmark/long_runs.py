@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,12 @@ def long_run_figures(directory: Path) -> list[Figure]:
     """Return figures of the newest long run of each kind in the directories below `directory`."""
     endured = [figure for report in read_reports(directory).values() for figure in _figures(report)]
     return [*endured, *_fuzzing(directory)]
+
+
+def soak_memory(directory: Path) -> Mapping[str, Sequence[tuple[float, float]]]:
+    """Return the memory of the newest run without faults, by process: times [s] and resident memory [MB]."""
+    reports = read_reports(directory)
+    return reports["soak"].memory if "soak" in reports else {}
 
 
 def _figures(report: EnduranceReport) -> Sequence[Figure]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import cycle
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
@@ -40,7 +41,9 @@ def draw_report(report: Report, changes: Sequence[Change]) -> bytes:
         wide.append((_ROW * len(changes) + 0.9, partial(_draw_changes, changes=changes)))
     halves: list[Callable[[Axes], None]] = [partial(_draw_curve, curve=curve) for curve in report.curves]
     if report.memory:
-        halves.append(partial(_draw_memory, memory=report.memory))
+        halves.append(partial(_draw_memory, memory=report.memory, title="Memory over DDS"))
+    if report.soak_memory:
+        halves.append(partial(_draw_memory, memory=report.soak_memory, title="Memory in the soak"))
     heights = [height for height, _ in wide]
     if halves:
         heights.append(_PANEL * -(-len(halves) // 2))
@@ -109,10 +112,13 @@ def _draw_curve(axes: Axes, curve: Curve) -> None:
     axes.legend(fontsize=7.5)
 
 
-def _draw_memory(axes: Axes, memory: Mapping[str, Sequence[tuple[float, float]]]) -> None:
-    for (name, series), colour in zip(memory.items(), SERIES, strict=False):
-        axes.plot([time / 60.0 for time, _ in series], [size for _, size in series], color=colour, label=name)
+def _draw_memory(axes: Axes, memory: Mapping[str, Sequence[tuple[float, float]]], title: str) -> None:
+    """Growth since the second tenth of the time: before it, caches fill."""
+    for (name, series), colour in zip(memory.items(), cycle(SERIES), strict=False):
+        first = series[len(series) // 10][1]
+        label = f"{name}, from {first:.0f} MB"
+        axes.plot([time / 60.0 for time, _ in series], [size - first for _, size in series], color=colour, label=label)
     axes.set_xlabel("time [min]")
-    axes.set_ylabel("resident memory [MB]")
-    axes.set_title("Memory")
-    axes.legend(fontsize=7.5)
+    axes.set_ylabel("resident memory, growth [MB]")
+    axes.set_title(title)
+    axes.legend(fontsize=7.5, frameon=True, framealpha=0.85, edgecolor="none")

@@ -25,7 +25,8 @@ class Report:
     """Everything one run of the benchmark measured.
 
     machine: see `describe_machine`, and the versions of the peers; sections: figures by heading, no two of one name;
-    checks: of `run_check`; curves: of the growth; memory: by name, times [s] and resident memory [MB] of a process.
+    checks: of `run_check`; curves: of the growth; memory: by name, times [s] and resident memory [MB] of a process;
+    soak_memory: the same of the long run before this one.
     """
 
     machine: Mapping[str, str]
@@ -33,6 +34,7 @@ class Report:
     checks: Sequence[Check] = ()
     curves: Sequence[Curve] = ()
     memory: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
+    soak_memory: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
 
     def ratios(self) -> dict[str, float]:
         """Return all ratios to work of the same run, by name: what may be compared with other runs."""
@@ -53,6 +55,7 @@ class Report:
             "checks": [asdict(check) | {"change": check.change, "passed": check.passed} for check in self.checks],
             "curves": [asdict(curve) for curve in self.curves],
             "memory": {name: list(series) for name, series in self.memory.items()},
+            "soak_memory": {name: list(series) for name, series in self.soak_memory.items()},
             "ratios": self.ratios(),
             "changes": [asdict(change) | {"change": change.change, "worse": change.worse} for change in changes],
         }

@@ -107,7 +107,7 @@ def read_reports(directory: Path) -> dict[str, EnduranceReport]:
         content = json.loads(file.read_text())
         tasks = [TaskRecord(**{**task, "complaints": tuple(task["complaints"])}) for task in content["tasks"]]
         memory = {name: [(time, size) for time, size in series] for name, series in content["memory"].items()}
-        known = {name: content[name] for name in ("kind", "seed", "seconds", "machine", "broke_off")}
+        known = {name: content[name] for name in ("kind", "seed", "seconds", "machine", "broke_off") if name in content}
         found[content["kind"]] = EnduranceReport(**known, tasks=tasks, memory=memory)
     return found
 

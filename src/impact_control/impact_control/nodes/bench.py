@@ -15,7 +15,7 @@ from impact_control.benchmark.course import record_course
 from impact_control.benchmark.figure import HIGH, HIGHEST, MEDIAN, Figure, Peer
 from impact_control.benchmark.growth import growth_curves
 from impact_control.benchmark.load import loaded_cores
-from impact_control.benchmark.long_runs import long_run_figures
+from impact_control.benchmark.long_runs import long_run_figures, soak_memory
 from impact_control.benchmark.loop import loop_figures
 from impact_control.benchmark.machine import describe_machine
 from impact_control.benchmark.peers import Peers
@@ -84,7 +84,7 @@ def run_bench(
             sections["Measures of real time"] = measure_figures(SECONDS_OF_MEASURES, tell)
     if long_runs := long_run_figures(output):
         sections["Long runs before this one"] = long_runs
-    report = Report(machine, sections, checks, curves, memory)
+    report = Report(machine, sections, checks, curves, memory, soak_memory(output))
     changes = earlier_changes(report, output)
     text = text_of(report, changes)
     (directory / TEXT_FILE).write_text(text + "\n")
