@@ -38,7 +38,7 @@ class Duty(Enum):
 class NodeSpec:
     """One process: executable of the package (also a module of `impact_control.nodes`), node name, parameters.
 
-    namespace: of the node below that of the graph; "" for the same.
+    executable: or the whole path of a program. namespace: of the node below that of the graph; "" for the same.
     """
 
     name: str

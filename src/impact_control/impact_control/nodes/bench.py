@@ -31,7 +31,7 @@ from impact_control.benchmark.report import (
 )
 from impact_control.benchmark.works import checked_works
 from impact_control.nodes.environment import isolate
-from impact_control.nodes.latency import Latency, measure_latency
+from impact_control.nodes.latency import CPP_PING_PONG, LOOP, PING_PONG, Latency, measure_latency
 from impact_control.nodes.measure_worth import measure_figures
 from impact_control.nodes.message_costs import message_figures
 from impact_control.nodes.runs import new_run_directory
@@ -76,9 +76,9 @@ def run_bench(
         isolate(Path(logs))
         for load in ("idle", "loaded") if loaded else ("idle",):
             tell(f"measuring over DDS, {load}, {seconds:g} s each for the loop and a ping-pong in turns ...")
-            loop, ping_pong, stolen = _over_dds(seconds, load == "loaded")
-            sections[f"Over DDS at 1 kHz, {load}"] = latency_figures(load, loop, ping_pong, stolen)
-            memory |= {f"loop, {load}": loop.memory, f"ping-pong, {load}": ping_pong.memory}
+            latencies, stolen = _over_dds(seconds, load == "loaded")
+            sections[f"Over DDS at 1 kHz, {load}"] = latency_figures(load, latencies, stolen)
+            memory |= {f"{_shown(name)}, {load}": latency.memory for name, latency in latencies.items()}
         sections["Messages"] = message_figures()
         if measures:
             sections["Measures of real time"] = measure_figures(SECONDS_OF_MEASURES, tell)
@@ -94,25 +94,32 @@ def run_bench(
     return directory
 
 
-def latency_figures(load: str, loop: Latency, ping_pong: Latency, stolen: float) -> list[Figure]:
-    """Return what the loop needed beside the ping-pong.
+def latency_figures(load: str, latencies: Mapping[str, Latency], stolen: float) -> list[Figure]:
+    """Return what the loop needed beside the ping-pongs.
 
     load: of the machine, in a word. stolen [-]: part of the cores' time that the host took.
     """
+    loop, ping_pong, in_cpp = latencies[LOOP.name], latencies[PING_PONG.name], latencies.get(CPP_PING_PONG)
     ratios = {MEDIAN: loop.median / ping_pong.median, HIGHEST: loop.highest / ping_pong.highest}
-    peer = ping_pong.name.replace("_", "-")
+    peer = _shown(ping_pong.name)
 
     def pair(name: str, unit: str, values: Callable[[Latency], Mapping[str, float]], *limited: str) -> Figure:
         ours, its = values(loop), values(ping_pong)
-        return Figure(f"{name}, {load}", ours, unit, {key: its[key] for key in limited}, (Peer(peer, its),))
+        more = () if in_cpp is None else (Peer(_shown(in_cpp.name), values(in_cpp)),)
+        return Figure(f"{name}, {load}", ours, unit, {key: its[key] for key in limited}, (Peer(peer, its), *more))
 
     cycles = f"of {loop.cycles} cycles"
     answers = pair("state to torque, loop node", "us", _answers)
     ratio = replace(answers.peers[0], name=f"bare rclpy {peer}", ratio=ratios[MEDIAN])
+    cpp = (
+        Peer(_shown(CPP_PING_PONG), missing="src/impact_ping_pong is not built, which takes rclcpp")
+        if in_cpp is None
+        else replace(answers.peers[1], ratio=loop.median / in_cpp.median)
+    )
     first, last = _tenths(loop.memory)
     weight, limits = {"at the end": last, "growth": last - first}, {MEDIAN: MEDIAN_TARGET, HIGHEST: TAIL_TARGET}
     return [
-        replace(answers, peers=(ratio,)),
+        replace(answers, peers=(ratio, cpp)),
         Figure(f"state to torque, times the {peer}, {load}", ratios, "times", limits),
         pair("jitter", "us", lambda way: {"standard deviation": way.jitter, "longest": way.longest}),
         pair("missed", cycles, lambda way: {"missed": way.missed}, "missed"),
@@ -122,13 +129,18 @@ def latency_figures(load: str, loop: Latency, ping_pong: Latency, stolen: float)
     ]
 
 
-def _over_dds(seconds: float, loaded: bool) -> tuple[Latency, Latency, float]:
-    """Return what loop and ping-pong needed, and which part of the cores' time the host took meanwhile."""
+def _shown(name: str) -> str:
+    """Return how a report names one who answers."""
+    return {LOOP.name: "loop", CPP_PING_PONG: "ping-pong in C++"}.get(name, name.replace("_", "-"))
+
+
+def _over_dds(seconds: float, loaded: bool) -> tuple[dict[str, Latency], float]:
+    """Return what loop and ping-pongs needed, and which part of the cores' time the host took meanwhile."""
     before = _core_times()
     with loaded_cores() if loaded else nullcontext():
-        ping_pong, loop = measure_latency(seconds)
+        latencies = measure_latency(seconds)
     spent = [after - start for start, after in zip(before, _core_times(), strict=True)]
-    return loop, ping_pong, spent[_STOLEN] / sum(spent)
+    return latencies, spent[_STOLEN] / sum(spent)
 
 
 def _answers(way: Latency) -> dict[str, float]:

@@ -1,6 +1,6 @@
-"""Time from a joint state to the command that answers it, over DDS, of the loop node and of a bare ping-pong.
+"""Time from a joint state to the command that answers it, over DDS, of the loop node and of bare ping-pongs.
 
-Both run at once and are asked in turn, half a second each, so that whatever else the machine does meets both.
+All run at once and are asked in turn, half a second each, so that whatever else the machine does meets all of them.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ from impact_control.scenario import load_scenario
 SCENARIO = "tabletop"
 
 PING_PONG = NodeSpec("ping_pong", "bench_echo", Duty.LOOP)
+CPP_PING_PONG = "cpp_ping_pong"
+"""Name of the one in C++, which is there where `src/impact_ping_pong` was built with rclcpp."""
+
 LOOP = NodeSpec("impact_loop", "loop", Duty.LOOP, {"scenario": SCENARIO, "state_patience": 0.0})
 
 TURN = 0.5
@@ -106,8 +109,17 @@ class _Peer:
         self.memory.append((time.monotonic() - begin, resident_memory(self.pid)))
 
 
-def measure_latency(seconds: float, measures: str | None = None) -> tuple[Latency, Latency]:
-    """Return what the ping-pong, which answers with an empty command at once, and the loop node needed.
+def cpp_ping_pong() -> NodeSpec | None:
+    """Return the ping-pong in C++, None where none was built."""
+    for prefix in filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)):
+        program = Path(prefix) / "lib" / "impact_ping_pong" / "impact_ping_pong"
+        if program.is_file():
+            return NodeSpec(CPP_PING_PONG, str(program.resolve()), Duty.LOOP)
+    return None
+
+
+def measure_latency(seconds: float, measures: str | None = None) -> dict[str, Latency]:
+    """Return what the ping-pongs, which answer with an empty command at once, and the loop node needed, by name.
 
     seconds: for each; the loop holds its pose meanwhile. measures: of real time that both take, see
     `real_time.VARIABLE`; None: as the environment says. Raises GraphError when a process ends too early.
@@ -119,7 +131,7 @@ def measure_latency(seconds: float, measures: str | None = None) -> tuple[Latenc
     process.start()
     sender.close()
     try:
-        result: tuple[Latency, Latency] = receiver.recv()
+        result: dict[str, Latency] = receiver.recv()
     except EOFError as error:
         raise GraphError("the measurement of the latency ended without a result, see above") from error
     finally:
@@ -135,10 +147,11 @@ def _measure(seconds: float, measures: str | None, sender: Connection) -> None:
     inbox = Inbox(node)
     processes: list[Processes] = []
     try:
-        peers = [_start(spec, node, inbox, processes, measures) for spec in (PING_PONG, LOOP)]
+        specs = [spec for spec in (PING_PONG, cpp_ping_pong(), LOOP) if spec is not None]
+        peers = [_start(spec, node, inbox, processes, measures) for spec in specs]
         watch = StandstillWatch()
         real_time.keep_to_cores(real_time.ROBOT_CORES)
-        sender.send(tuple(_ask_in_turn(peers, seconds, watch)))
+        sender.send({latency.name: latency for latency in _ask_in_turn(peers, seconds, watch)})
     finally:
         for one in processes:
             one.stop_all()

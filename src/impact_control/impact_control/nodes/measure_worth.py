@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from impact_control.benchmark.figure import HIGH, HIGHEST, MEDIAN, Figure, Peer
-from impact_control.nodes.latency import Latency, measure_latency
+from impact_control.nodes.latency import LOOP, Latency, measure_latency
 from impact_control.nodes.real_time import ALL, Measure
 
 ROUNDS = 3
@@ -26,7 +26,7 @@ def measure_figures(seconds: float, tell: Callable[[str], None], rounds: int = R
     for number in range(1, rounds + 1):
         for name, measures in sets.items():
             tell(f"measuring over DDS with {name}, {number} of {rounds} ...".replace("with without", "without"))
-            found[name].append(measure_latency(seconds, measures)[1])
+            found[name].append(measure_latency(seconds, measures)[LOOP.name])
     return figures_of(found)
 
 

@@ -61,7 +61,7 @@ class Processes:
         self._log_directory.mkdir(parents=True, exist_ok=True)
         with self.log_file(spec.path).open("ab") as log:
             self._children[spec.path] = subprocess.Popen(
-                [sys.executable, "-m", f"impact_control.nodes.{spec.executable}", *arguments],
+                [*_program(spec.executable), *arguments],
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
@@ -130,6 +130,12 @@ class Processes:
     def stop_all(self, patience: float = 3.0) -> None:
         """End everything that still runs; kill what has not ended after `patience` [s]."""
         self.stop(list(self._children), patience)
+
+
+def _program(executable: str) -> list[str]:
+    if Path(executable).is_absolute():
+        return [executable]
+    return [sys.executable, "-m", f"impact_control.nodes.{executable}"]
 
 
 def resident_memory(pid: int) -> float:
