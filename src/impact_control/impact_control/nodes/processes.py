@@ -139,9 +139,13 @@ def _program(executable: str) -> list[str]:
 
 
 def resident_memory(pid: int) -> float:
-    """Return the resident memory [MB] of a process."""
-    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+    """Return the resident memory [MB] of a process that is its own.
+
+    Without what is mapped from files: the kernel drops such pages and reads them again as it likes.
+    """
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    (kilobytes,) = (line.split()[1] for line in lines if line.startswith("RssAnon:"))
+    return int(kilobytes) * 1024 / 1e6
 
 
 def _parameter_text(value: object) -> str:
