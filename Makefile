@@ -46,7 +46,7 @@ test: rigid lint ## lint, check types, run all tests
 
 PYTEST = $(RUN)python -m pytest -o cache_dir=$(ENVIRONMENT)/cache/pytest
 suite = $(PYTEST) tests/scenario tests/node tests/unit -m 'not wall_clock and not long' --numprocesses auto --dist loadfile --no-loadscope-reorder
-by_the_clock = $(PYTEST) tests/node -m 'wall_clock and not long'
+by_the_clock = $(PYTEST) tests/node tests/unit/test_benchmark_check.py -m 'wall_clock and not long'
 
 .PHONY: test-compat
 test-compat: ## run all tests with the versions of a ROS 2 installation, on Python 3.12 where there is one

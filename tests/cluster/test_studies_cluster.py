@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from impact_control.errors import InvalidInputError
+from impact_control.studies import find_study, run_study
 from impact_control.studies.computing import InThisProcess, computing_at, open_place
 from impact_control.studies.trials import run_trials
 
@@ -64,6 +65,26 @@ def test_a_killed_worker_loses_nothing_and_changes_nothing(local, dask, tmp_path
     with computing_at(InThisProcess()):
         run_trials(work, range(CASES), tmp_path, lambda *step: found.append(step))
     assert found == [(1.0, f"{CASES} of {CASES} trials found")]
+
+
+def test_a_study_is_the_same_there_though_a_worker_is_killed(local, dask, tmp_path, monkeypatch):
+    study = find_study("rey_arias_fig3")
+    with distributed.Client(local, set_as_default=False) as client:
+        killed = min(client.run(os.getpid).values())
+
+    def kill_one(_done, text):
+        if text.startswith("trial 2 "):
+            os.kill(killed, signal.SIGKILL)
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "here"))
+    here = run_study(study, tmp_path / "here", quick=True)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "there"))
+    there = run_study(study, tmp_path / "there", quick=True, progress=kill_one, place=dask)
+    with pytest.raises(ProcessLookupError):
+        os.kill(killed, 0)
+    assert there.result.tables == here.result.tables
+    assert there.result.comparisons == here.result.comparisons
+    assert there.body == here.body
 
 
 def test_a_cluster_of_its_own_is_started_and_ended():
