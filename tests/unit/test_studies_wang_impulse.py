@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from free_mass_trials import free_mass_trial
 
 from impact_control.impacts import NonlinearViscoelastic
-from impact_control.impacts.normal_impact import sample_normal_impact, simulate_normal_impact
 from impact_control.robots import Dynamics, InertiaModel, contact_point_jacobian, load_robot
 from impact_control.studies import run_study, wang_impulse
 from impact_control.studies.trials import run_trials
@@ -33,7 +33,7 @@ from impact_control.studies.wang.options import (
     predicted_impulses,
     prepare_approach,
 )
-from impact_control.studies.wang.trials import DRIVE_PERIOD, FORCE_NOISE, ControlMode, Trial, run_trial, wall
+from impact_control.studies.wang.trials import DRIVE_PERIOD, FORCE_NOISE, ControlMode, run_trial, wall
 
 ROBOT = load_robot()
 APPROACHES = [prepare_approach(ROBOT, configuration) for configuration in CONFIGURATIONS]
@@ -52,17 +52,6 @@ def stopping_impulse(inertia, jacobian, normal, velocity):
     size = row.size
     system = np.block([[inertia, -row[:, None]], [row[None, :], np.zeros((1, 1))]])
     return np.linalg.solve(system, np.concatenate((inertia @ velocity, [0.0])))[size]
-
-
-def free_mass_trial(law, mass, speed, noise=0.0):
-    """What the sensors would record of a free mass that hits a law: samples of 4 kHz that do not begin at the touch."""
-    impact = simulate_normal_impact(law, mass, speed)
-    time = -0.0051 + DRIVE_PERIOD * np.arange(200)
-    exact = np.maximum(sample_normal_impact(law, mass, speed, time), 0.0)
-    rate = np.interp(time, impact.time, impact.depth_rate, left=speed)
-    force = exact + noise * np.random.default_rng(1).standard_normal(time.size)
-    nothing = np.zeros(7)
-    return impact, Trial(time, force, exact, rate, nothing, nothing, speed, math.nan)
 
 
 def test_the_printed_table_divides():
@@ -294,7 +283,14 @@ def test_the_study_runs_from_one_case_of_each_mode_to_its_report(monkeypatch, tm
     assert report.is_file()
     assert progress == sorted(progress)
     assert progress[-1] == 1.0
-    assert [len(table.rows) for table in result.tables] == [4, 2, 6, 5, 6, 4, 2]
-    assert sorted(path.stem for path in report.parent.glob("*.png")) == ["fits", "forces", "impulses", "walls"]
+    assert [len(table.rows) for table in result.tables] == [4, 2, 6, 5, 6, 4, 2, 2, 2, 2]
+    pictures = ["areas", "fits", "forces", "impulses", "restitutions", "walls"]
+    assert sorted(path.stem for path in report.parent.glob("*.png")) == pictures
+    compared = [one for one in result.comparisons if one.where == "Table I"]
+    # Speed of the contact, of the composite rigid body, their ratio at one speed, and its mean.
+    assert [one.published for one in compared] == [0.0756, 0.0699, 0.9248, 0.9248]
+    assert [one.own for one in compared] == pytest.approx([0.08, 0.0734, 0.917, 0.917], rel=0.05)
+    (profile,) = (one for one in result.comparisons if one.what.startswith("contact velocity, configuration one"))
+    assert (profile.published, profile.own) == (0.0755, compared[0].own)
     assert all(math.isfinite(cell) for row in result.tables[1].rows for cell in row if isinstance(cell, float))
     assert "M + B_theta" in result.verdict

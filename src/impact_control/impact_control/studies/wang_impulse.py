@@ -1,21 +1,23 @@
-"""Wang 2022, Fig. 9 and Table I: which inertia predicts the impulse of an arm, under which control mode?
+"""Wang 2022, Figs 3 to 9 and Table I: which inertia predicts the impulse of an arm, and which contact model its force?
 
 Three configurations, five speeds, ten noisy impacts each, of the simulated Panda under torque control and under stiff
 velocity control, against the four options of the source and against M + B_theta and M + B_rho. Then what decides it:
 all control modes down to motors that nothing slows down, walls of other stiffness, materials of other restitution.
+The forces under stiff velocity control against the three contact models of the source, and those on a wall that is a
+spring.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from impact_control.robots import RobotDescription, load_robot
 from impact_control.studies.study import Mark, Progress, Study, StudyFigure, StudyResult
 from impact_control.studies.trials import from_arrays, run_trials, trials_directory
 from impact_control.studies.wang import published
-from impact_control.studies.wang.comparisons import comparisons, fit_comparisons
+from impact_control.studies.wang.comparisons import comparisons, fit_comparisons, profile_comparisons
 from impact_control.studies.wang.evaluation import (
     FittedImpact,
     Limit,
@@ -26,6 +28,9 @@ from impact_control.studies.wang.evaluation import (
 )
 from impact_control.studies.wang.impacts import GivenMass, Impact, fit_given_mass, observation, run_impact
 from impact_control.studies.wang.measurement import FittedStop
+from impact_control.studies.wang.model_comparisons import model_comparisons
+from impact_control.studies.wang.model_tables import area_table, model_table
+from impact_control.studies.wang.models import LOSSLESS, MassOf, fit_models, model_case
 from impact_control.studies.wang.options import CONFIGURATIONS, Approach, InertiaOption, prepare_approach
 from impact_control.studies.wang.outcome import Outcome
 from impact_control.studies.wang.statements import ASSUMPTIONS, findings, verdict
@@ -79,13 +84,20 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
             wall_table(outcome.sweeps, (InertiaOption.COMPOSITE, InertiaOption.REDUCED_MOTORS)),
             restitution_table(outcome.materials),
             given_mass_table(outcome.given),
+            area_table(outcome.models),
+            *(model_table(outcome.models, mass) for mass in MassOf),
         ),
         figures=_figures(outcome, fitted),
         findings=said,
         verdict=verdict(outcome),
         holds=all(finding.mark is not Mark.BAD for finding in said),
         assumptions=ASSUMPTIONS,
-        comparisons=(*comparisons(outcome, velocities, speeds, names), *fit_comparisons(fitted)),
+        comparisons=(
+            *model_comparisons(outcome.models, velocities),
+            *profile_comparisons(outcome.models, velocities, speeds),
+            *fit_comparisons(fitted),
+            *comparisons(outcome, velocities, speeds, names),
+        ),
     )
 
 
@@ -118,23 +130,36 @@ def _simulate(robot: RobotDescription, speeds: Sequence[float], seed: int, quick
     # What belongs to two tables is simulated once.
     impacts = list(dict.fromkeys(chain(*cases.values(), limits)))
     directory = trials_directory("wang_impulse")
-    arrays = run_trials(run_impact, impacts, directory, lambda done, text: progress(0.9 * done, text))
+    arrays = run_trials(run_impact, impacts, directory, lambda done, text: progress(0.6 * done, text))
     found = {impact: observation(one) for impact, one in zip(impacts, arrays, strict=True)}
     given = [(one, option) for one in modes if one[1].mode in COMPARED for option in (GIVEN[-1:] if quick else GIVEN)]
     stops = run_trials(
         fit_given_mass,
         [GivenMass(impact, option) for (_, impact), option in given],
         directory,
-        lambda done, text: progress(0.9 + 0.1 * done, text),
+        lambda done, text: progress(0.6 + 0.1 * done, text),
     )
+    repeated = [impacts for (mode, *_), impacts in cases.items() if mode is ControlMode.VELOCITY_DRIVE]
+    springs = [
+        [Impact(approach.configuration, ControlMode.VELOCITY_DRIVE, speed, restitution=LOSSLESS)]
+        for approach in approaches
+        for speed in speeds
+    ]
+    fitted = run_trials(
+        fit_models,
+        list(chain(*repeated, *springs)),
+        directory,
+        lambda done, text: progress(0.7 + 0.3 * done, text),
+    )
+    every = iter(fitted)
 
     def limit(approach: Approach, impact: Impact) -> Limit:
-        return evaluate_limit(robot, approach, impact, found[impact])
+        return evaluate_limit(approach, impact, found[impact])
 
     return Outcome(
         cases=tuple(
-            evaluate_case(robot, approach, mode, speed, [found[impact] for impact in repeated])
-            for (mode, approach, speed), repeated in cases.items()
+            evaluate_case(robot, approach, mode, speed, [found[impact] for impact in group])
+            for (mode, approach, speed), group in cases.items()
         ),
         modes=tuple(limit(*one) for one in modes),
         forces=tuple(
@@ -146,6 +171,7 @@ def _simulate(robot: RobotDescription, speeds: Sequence[float], seed: int, quick
             (limit(*one), option, from_arrays(FittedStop, stop) if stop else None)
             for (one, option), stop in zip(given, stops, strict=True)
         ),
+        models=tuple(model_case(group[0], list(islice(every, len(group)))) for group in (*repeated, *springs)),
     )
 
 
@@ -171,6 +197,16 @@ def _figures(outcome: Outcome, fitted: Sequence[FittedImpact]) -> tuple[StudyFig
         from impact_control.studies.wang.figures import draw_fits
 
         return draw_fits(fitted)
+
+    def areas() -> Figure:
+        from impact_control.studies.wang.model_figures import draw_areas
+
+        return draw_areas(outcome.models)
+
+    def restitutions() -> Figure:
+        from impact_control.studies.wang.model_figures import draw_restitutions
+
+        return draw_restitutions(outcome.models)
 
     def walls() -> Figure:
         from impact_control.studies.wang.figures import draw_walls
@@ -199,6 +235,24 @@ def _figures(outcome: Outcome, fitted: Sequence[FittedImpact]) -> tuple[StudyFig
             fits,
         ),
         StudyFigure(
+            "areas",
+            "Forces against the area of a virtual spring (Fig. 3(b))",
+            "Stiff velocity control, the first noisy impact at the middle speed, a column for each configuration. The "
+            "force up to its peak is taken for the compression of a virtual spring; restitutions up to 1 give it back "
+            f"inside the blue area. Top: a wall of restitution {RESTITUTION}. Middle: one that is a spring, without "
+            "noise. Below: force over the way into them; a virtual spring is a straight line there.",
+            areas,
+        ),
+        StudyFigure(
+            "restitutions",
+            "Restitution by the fitted models over the speed (Figs 4(b) and 5(b))",
+            "Stiff velocity control, mean and standard deviation of the repetitions; configurations in the colours of "
+            "the source. The mass of the model is fitted, or that of the composite rigid body. Dashed: the same arm at "
+            "a wall that is a spring. (25) is what the source calls the restitution; a free mass keeps less of its "
+            "speed.",
+            restitutions,
+        ),
+        StudyFigure(
             "walls",
             "The wall decides",
             "Impulse over speed for walls of other stiffness, which is the time that an impact takes. An inertia would "
@@ -211,12 +265,13 @@ def _figures(outcome: Outcome, fitted: Sequence[FittedImpact]) -> tuple[StudyFig
 STUDY = Study(
     name="wang_impulse",
     title="Which inertia predicts the impulse of an arm, under which control",
-    source="Wang 2022, sections VI and VII, Figs 6 to 9 and Table I",
+    source="Wang 2022, sections VI and VII, Figs 3 to 9 and Table I",
     shows=(
         "The simulated Panda hits a wall in three configurations at five speeds, under torque control and under stiff "
         "velocity control. The impulse at the end of compression is compared with the predictions of the options of "
-        "the source and of the inertias that the other sources use for torque control."
+        "the source and of the inertias that the other sources use for torque control, the force with its three "
+        "contact models."
     ),
     run=_run,
-    minutes=0.6,
+    minutes=0.8,
 )

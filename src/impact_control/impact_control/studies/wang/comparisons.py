@@ -1,25 +1,29 @@
-"""Fig. 9 and Table I of Wang 2022 beside ours: the winner, the order of the options, the contact velocities."""
+"""Figs 6 to 9 and Table I of Wang 2022 beside ours: winner and order of the options, speeds, times, the fit of (23)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from impact_control.impacts.inverse_inertia import ContactVelocityTable
 from impact_control.studies.study import Comparison, Mark
 from impact_control.studies.wang import published
 from impact_control.studies.wang.evaluation import FittedImpact, Reading, best, winners
+from impact_control.studies.wang.measurement import end_of_push
+from impact_control.studies.wang.models import ModelCase
 from impact_control.studies.wang.options import OPTIONS_OF_WANG, InertiaOption
 from impact_control.studies.wang.outcome import Outcome
 from impact_control.studies.wang.trials import ControlMode
 
-_MATCHES, _EQUAL = 0.05, 1e-4
+MATCHES, _EQUAL = 0.05, 1e-4
 """[-] Parts of the peak and of the initial energy up to which a law matches and energies are equal; our choice."""
 
 
 def comparisons(
     outcome: Outcome, velocities: ContactVelocityTable, speeds: Sequence[float], names: Sequence[str]
 ) -> tuple[Comparison, ...]:
-    """Return winner and order by the reading of the end of compression, and Table I as means over the speeds."""
+    """Return winner and order by the reading of the end of compression, and Table I."""
     cases = outcome.of(ControlMode.VELOCITY_DRIVE)
     said = []
     for reading in Reading:
@@ -53,20 +57,64 @@ def comparisons(
     quantities = (
         ("contact velocity", "m/s", velocities.exact, published.EXACT),
         ("that of the composite rigid body", "m/s", velocities.approximation, published.APPROXIMATION),
-        ("their ratio (29), by which the configurations were chosen", "", velocities.ratio, published.RATIO),
+        ("their ratio (29)", "", velocities.ratio, published.RATIO),
     )
+    entries = [
+        Comparison("Table I", f"{what}, {name}, {speed:.2f} m/s", float(printed), float(own), unit)
+        for what, unit, ours, theirs in quantities
+        for name, ours_by_speed, theirs_by_speed in zip(names, ours, theirs[: len(names), chosen], strict=True)
+        for speed, own, printed in zip(speeds, ours_by_speed, theirs_by_speed, strict=True)
+    ]
+    # By these the configurations were chosen.
     means = [
         Comparison(
             "Table I",
-            f"{what}, {name}, mean of the speeds",
-            float(theirs[i, chosen].mean()),
-            float(ours[i].mean()),
-            unit,
+            f"ratio (29), {name}, mean of the speeds, by which the configuration was chosen",
+            float(theirs.mean()),
+            float(ours.mean()),
         )
-        for what, unit, ours, theirs in quantities
-        for i, name in enumerate(names)
+        for name, ours, theirs in zip(names, velocities.ratio, published.RATIO[: len(names), chosen], strict=True)
     ]
-    return (*said, *means)
+    return (*said, *entries, *means)
+
+
+def profile_comparisons(
+    models: Sequence[ModelCase], velocities: ContactVelocityTable, speeds: Sequence[float]
+) -> tuple[Comparison, ...]:
+    """Return the numbers that the text gives of the measured forces, Fig. 6 and section VI, beside ours."""
+    trials = [trial for case in models if not case.lossless for trial in case.trials]
+    detections = [1e3 * trial.detection for trial in trials]
+    durations = [1e3 * float(trial.time[end_of_push(trial.time, trial.force)[0]]) for trial in trials]
+    low, high = published.DETECTION
+    inside = sum(low <= detection <= high for detection in detections)
+    contact = [
+        Comparison(
+            "Fig. 6",
+            f"contact velocity, configuration one, reference {speed:.2f} m/s",
+            published.PROFILE_SPEEDS[speed],
+            float(own),
+            "m/s",
+        )
+        for speed, own in zip(speeds, velocities.exact[0], strict=True)
+        if speed in published.PROFILE_SPEEDS
+    ]
+    return (
+        *contact,
+        Comparison(
+            "VI",
+            "time of an impact, mean; ours is that of the first push, for which the wall was chosen",
+            published.DURATION,
+            float(np.mean(durations)),
+            "ms",
+        ),
+        Comparison(
+            "VI",
+            "impact told by the torques of joints 5 and 6 after",
+            f"{low:g} to {high:g} ms",
+            f"{min(detections):.1f} to {max(detections):.1f} ms, {inside} of {len(detections)} in between",
+            mark=Mark.of(inside == len(detections)),
+        ),
+    )
 
 
 def fit_comparisons(fitted: Sequence[FittedImpact]) -> tuple[Comparison, ...]:
@@ -79,7 +127,7 @@ def fit_comparisons(fitted: Sequence[FittedImpact]) -> tuple[Comparison, ...]:
             "force of the law (23) on the measured one",
             "matches",
             f"root mean square of the misfit at most {100.0 * misfit:.1f} % of the peak",
-            mark=Mark.of(misfit <= _MATCHES),
+            mark=Mark.of(misfit <= MATCHES),
         ),
         Comparison(
             "Fig. 8, (28)",

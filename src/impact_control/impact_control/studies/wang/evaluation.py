@@ -12,7 +12,7 @@ import numpy as np
 from impact_control.impacts.inverse_inertia import ContactMotion, ContactVelocityTable, contact_velocity_table
 from impact_control.impacts.normal_impact import NormalImpact
 from impact_control.robots import RobotDescription
-from impact_control.studies.wang.impacts import Impact, Observation
+from impact_control.studies.wang.impacts import Impact, Observation, predicted_masses
 from impact_control.studies.wang.measurement import Impulses, fitted_impact
 from impact_control.studies.wang.options import Approach, InertiaOption, contact_jacobians_of, predicted_impulses
 from impact_control.studies.wang.trials import ControlMode, Trial
@@ -152,11 +152,10 @@ class Limit:
         return min(options, key=lambda option: abs(self.masses[option] - self.mass(reading)))
 
 
-def evaluate_limit(robot: RobotDescription, approach: Approach, impact: Impact, found: Observation) -> Limit:
+def evaluate_limit(approach: Approach, impact: Impact, found: Observation) -> Limit:
     """Return a noise-free impact with what the options predict for it."""
     trial = found.trial
-    predictions = predicted_impulses(robot, trial.position, trial.velocity, approach.normal)
-    masses = {option: impulse / trial.speed for option, impulse in predictions.items()}
+    masses = predicted_masses(trial, approach)
     return Limit(approach, impact.mode, impact.stiffness, impact.restitution, found.impulses, trial.detection, masses)
 
 

@@ -72,7 +72,7 @@ def draw_impulses(cases: Sequence[Case]) -> Figure:
     marks = [line(f"measured to the {reading.value}", INK, "") for reading in (Reading.FITTED, Reading.EXACT)]
     marks[0].set(marker="^", markersize=5, markeredgewidth=0)
     marks[1].set(marker="o", markersize=5, markerfacecolor="none")
-    _finish(figure, [*marks, *_option_entries()])
+    finish(figure, [*marks, *_option_entries()])
     return figure
 
 
@@ -97,7 +97,7 @@ def draw_forces(shown: Sequence[tuple[str, ControlMode, Trial, Impulses]]) -> Fi
     marks = [line(reading.value, INK, "") for reading in (Reading.FITTED, Reading.EXACT)]
     marks[0].set(marker="^", markersize=5, markerfacecolor="none")
     marks[1].set(marker="o", markersize=5, markerfacecolor="none")
-    _finish(figure, [*(line(mode.value, MODE_COLOURS[mode], _mode_style(mode)) for mode in modes), *marks])
+    finish(figure, [*(line(mode.value, MODE_COLOURS[mode], _mode_style(mode)) for mode in modes), *marks])
     return figure
 
 
@@ -120,7 +120,7 @@ def draw_fits(shown: Sequence[FittedImpact]) -> Figure:
     panels[1, 0].set_ylabel("energy [J]")
     names = ("kinetic", "stored, (26)", "dissipated, (27)", "sum")
     energies = [line(name, color) for name, color in zip(names, _ENERGY_COLOURS, strict=True)]
-    _finish(figure, [line("measured", INK), line("(23), fitted", LIMIT), line("its stop", LIMIT, ":"), *energies])
+    finish(figure, [line("measured", INK), line("(23), fitted", LIMIT), line("its stop", LIMIT, ":"), *energies])
     return figure
 
 
@@ -156,7 +156,7 @@ def draw_walls(sweeps: Sequence[Sequence[Limit]]) -> Figure:
     entries = [line(mode.value, MODE_COLOURS[mode], _mode_style(mode)) for mode in modes]
     for entry in entries:
         entry.set(marker="o", markersize=4)
-    _finish(figure, [*entries, *_option_entries()])
+    finish(figure, [*entries, *_option_entries()])
     return figure
 
 
@@ -174,8 +174,8 @@ def _option_entries() -> list[Artist]:
     return [line(option.value, color, style) for option, (color, style) in OPTION_STYLES.items()]
 
 
-def _finish(figure: Figure, entries: Sequence[Artist]) -> None:
-    """Put the legend above the panels, with margins in inches."""
+def finish(figure: Figure, entries: Sequence[Artist], hspace: float = 0.28) -> None:
+    """Put the legend above the panels, with margins in inches; hspace: between rows, in heights of a panel."""
     width, height = figure.get_size_inches()
     columns = 4
     rows = -(-len(entries) // columns)
@@ -185,6 +185,6 @@ def _finish(figure: Figure, entries: Sequence[Artist]) -> None:
         right=1.0 - 0.15 / width,
         bottom=0.5 / height,
         top=1.0 - (0.45 + _LEGEND_ROW * rows) / height,
-        hspace=0.28,
+        hspace=hspace,
         wspace=0.1,
     )

@@ -51,7 +51,7 @@ class Observation:
 
 def run_impact(impact: Impact) -> Mapping[str, NDArray[Any]]:
     """Simulate and measure an impact; arrays by the name of the attribute of `Trial` and `Impulses`."""
-    trial, _ = _simulate(impact)
+    trial, _ = simulate(impact)
     # The speed that both have is the same.
     return vars(trial) | vars(measure(trial))
 
@@ -71,18 +71,24 @@ class GivenMass:
 
 def fit_given_mass(case: GivenMass) -> Mapping[str, NDArray[Any]]:
     """Fit (23) with a given mass; arrays by the name of the attribute of `FittedStop`, none where no law fits."""
-    trial, approach = _simulate(case.impact)
-    predicted = predicted_impulses(_panda(), trial.position, trial.velocity, approach.normal)
+    trial, approach = simulate(case.impact)
     try:
-        return vars(fit_push(trial, predicted[case.option] / trial.speed))
+        return vars(fit_push(trial, predicted_masses(trial, approach)[case.option]))
     except InvalidInputError:
         return {}
 
 
-def _simulate(impact: Impact) -> tuple[Trial, Approach]:
+def simulate(impact: Impact) -> tuple[Trial, Approach]:
+    """Return the record of an impact, and the way into it."""
     approach = prepare_approach(_panda(), impact.configuration)
     surface = wall(approach, impact.stiffness, impact.restitution)
     return run_trial(_panda(), approach, impact.mode, impact.speed, surface=surface, seed=impact.seed), approach
+
+
+def predicted_masses(trial: Trial, approach: Approach) -> Mapping[InertiaOption, float]:
+    """Return the effective mass [kg] by every option at the touch of a trial, the predicted impulse over the speed."""
+    predicted = predicted_impulses(_panda(), trial.position, trial.velocity, approach.normal)
+    return {option: impulse / trial.speed for option, impulse in predicted.items()}
 
 
 @lru_cache(maxsize=1)

@@ -89,7 +89,7 @@ def fit_push(trial: Trial, mass: float | None = None) -> FittedStop:
 
     Raises InvalidInputError when no law fits: one with negative damping.
     """
-    profile, fit = _fitted(trial, mass)
+    profile, fit = fit_first_push(ContactModel.NONLINEAR_VISCOELASTIC, trial, mass)
     law = fit.law()
     found = fit.mass.value if mass is None else mass
     stop = fit.onsets[0].value + simulate_normal_impact(law, found, trial.speed).compression_end
@@ -108,16 +108,20 @@ def fitted_impact(trial: Trial) -> tuple[float, NormalImpact, float]:
 
     Raises InvalidInputError when no law fits: one with negative damping.
     """
-    profile, fit = _fitted(trial, None)
+    profile, fit = fit_first_push(ContactModel.NONLINEAR_VISCOELASTIC, trial)
     impact = simulate_normal_impact(fit.law(), fit.mass.value, trial.speed)
     return fit.onsets[0].value, impact, fit.residual_rms / float(np.max(profile.force))
 
 
-def _fitted(trial: Trial, mass: float | None) -> tuple[ForceProfile, ContactFit]:
+def fit_first_push(model: ContactModel, trial: Trial, mass: float | None = None) -> tuple[ForceProfile, ContactFit]:
+    """Return the force of the first push and a model fitted to it, mass [kg] given or, with None, fitted too.
+
+    The speed is given. What is not physical about the fit is among its objections.
+    """
     end, _ = end_of_push(trial.time, trial.force)
     seen = slice(int(np.searchsorted(trial.time, -BEFORE)), end + 1)
     profile = ForceProfile(trial.time[seen], trial.force[seen], trial.speed)
-    return profile, fit_contact_model(ContactModel.NONLINEAR_VISCOELASTIC, [profile], mass)
+    return profile, fit_contact_model(model, [profile], mass)
 
 
 def measure(trial: Trial) -> Impulses:
@@ -183,8 +187,10 @@ def end_of_push(time: Vector, force: Vector) -> tuple[int, bool]:
 
 def impulse_until(time: Vector, force: Vector, end: float) -> float:
     """Return the integral of the force (m,) [N] from time 0, where it is 0, to `end` [s]: [Ns], NaN for NaN."""
-    if math.isnan(end):
-        return math.nan
+    return math.nan if math.isnan(end) else float(force_spline(time, force).integrate(0.0, end))
+
+
+def force_spline(time: Vector, force: Vector) -> CubicSpline:
+    """Return the cubic spline [N] through the samples (m,) after time 0 [s], where the force is 0."""
     after = time > 0.0
-    spline = CubicSpline(np.concatenate(([0.0], time[after])), np.concatenate(([0.0], force[after])))
-    return float(spline.integrate(0.0, end))
+    return CubicSpline(np.concatenate(([0.0], time[after])), np.concatenate(([0.0], force[after])))

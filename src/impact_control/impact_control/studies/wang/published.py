@@ -1,6 +1,8 @@
-"""Table I of Wang 2022 as printed, (3, 5): a row for each configuration of Fig. 2, a column for each speed.
+"""What the text of Wang 2022 says in numbers.
 
-The measured impulses of Fig. 9 are in the picture only; of them the text has the order of the options.
+Table I as printed, (3, 5): a row for each configuration of Fig. 2, a column for each speed. The measured forces of
+Figs 3 and 6, the restitutions of Figs 4 and 5 and the impulses of Fig. 9 are in the pictures only; of them the text has
+what they show: where the force leaves an area, how a restitution goes with the speed, the order of the options.
 """
 
 from __future__ import annotations
@@ -42,3 +44,18 @@ RATIO = _array(
     (0.6244, 0.6423, 0.6406, 0.6336, 0.6062),
 )
 """[-] Approximate-to-exact ratio e_a, (29)."""
+
+PROFILE_SPEEDS = {0.08: 0.0755, 0.10: 0.0955, 0.12: 0.1154, 0.15: 0.1455}
+"""[m/s] Contact velocities of the forces of Fig. 6, in configuration one, by the reference; its caption."""
+
+DETECTION = (3.0, 5.0)
+"""[ms] that the detection takes, section VI."""
+
+DURATION = 10.0
+"""[ms] of an impact in the mean, ten times the period of the controller, section VI."""
+
+RISING_STEPS = 1
+"""Of the twelve steps from one speed to the next in Fig. 5(b), that of configuration two from 0.08 m/s; VII-A3."""
+
+SMALL_RESTITUTION, SMALL_ABOVE_RATIO, SMALL_ABOVE_SPEED = 0.15, 0.85, 0.1
+"""[-, -, m/s] The restitution of Fig. 5(b) stays below the first where (29) and the speed exceed the others; VII-C."""
