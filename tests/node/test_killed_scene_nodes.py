@@ -28,8 +28,11 @@ ROWS = [
     pytest.param("push_catfood_1", "recorder", CONTACT, marks=pytest.mark.long),
     ("grab_catfood_1", "left/impact_loop", CONTACT),
 ]
-AT = {APPROACH: -0.15, CONTACT: 0.1}
-"""[s] after the nominal impact from which on the node is killed: in full motion, and with the object in motion."""
+AT = {APPROACH: -0.25, CONTACT: 0.1}
+"""[s] after the nominal impact from which on the node is killed: in motion, and with the object in motion.
+
+What is told of the progress is old by as much as the machine stands still; 0.15 s before the impact was too late once.
+"""
 
 DECAY = 10.0
 """[1/s] at which the joints of a damped arm come to rest at least; the fastest of them ten times as fast."""
@@ -64,10 +67,10 @@ def test_killing_a_node_stops_everything_safely(name, victim, phase, tmp_path):
         assert len(recording.series(f"{arm}/joint_states")["stamp"]) > 100
         if victim.endswith("impact_loop"):
             truth = recording.series(f"{arm}/simulation/truth")
-            assert truth["in_contact"].any() == (phase == CONTACT)
             lost = truth["command_state"] == GroundTruth.COMMAND_LOST
             begin = lost.size - int(np.argmin(lost[::-1]))
             assert lost.size - begin > 50
+            assert truth["in_contact"][:begin].any() == (phase == CONTACT)
             speed = np.abs(truth["joint_velocity"][begin:]).max(axis=1)
             assert speed[0] > 0.1, "it was in motion"
             since = truth["time"][begin:] - truth["time"][begin]
