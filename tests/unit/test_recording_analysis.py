@@ -9,7 +9,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from recording_samples import JOINTS, TYPES, SampleRun, encoder, install_messages, messages, write_run
+from recording_samples import (
+    EPOCH_NS,
+    JOINTS,
+    TYPES,
+    SampleRun,
+    encoder,
+    install_messages,
+    messages,
+    time_message,
+    write_run,
+)
 
 from impact_control.errors import InvalidInputError
 from impact_control.identification import gross_post_impact_velocity
@@ -73,16 +83,24 @@ def test_words(analysis: RunAnalysis) -> None:
 
 
 def test_what_was_decided_before_the_recording_began_is_not_of_this_run(prefix: Path, tmp_path: Path) -> None:
-    def earlier(content: dict[str, Any]) -> dict[str, Any]:
-        stamp = content["header"]["stamp"]
-        return {**content, "header": {**content["header"], "stamp": {**stamp, "sec": stamp["sec"] - 2}}}
+    def decided(earlier_ns: int, name: str) -> RunAnalysis:
+        def shifted(content: dict[str, Any]) -> dict[str, Any]:
+            stamp = content["header"]["stamp"]
+            shift = EPOCH_NS - earlier_ns - first.setdefault("stamp", 10**9 * stamp["sec"] + stamp["nanosec"])
+            moved = time_message(10**9 * stamp["sec"] + stamp["nanosec"] + shift)
+            return {**content, "header": {**content["header"], "stamp": moved}}
 
-    keep = {"/arm/joint_states": unchanged, "/arm/impact/events": earlier, "/arm/impact/classification": earlier}
-    recording = write_some(tmp_path / "bag", prefix, SampleRun(), keep)
-    assert len(recording.series("impact/events")["stamp"]) == 1
-    result = analyse(recording)
-    assert result.outcome == "no impact"
-    assert result.verdict is None and result.detections.size == 0 and result.gross_post_velocity is None
+        first: dict[str, int] = {}
+        keep = {"/arm/joint_states": unchanged, "/arm/impact/events": shifted, "/arm/impact/classification": shifted}
+        recording = write_some(tmp_path / name, prefix, SampleRun(), keep)
+        assert len(recording.series("impact/events")["stamp"]) == 1
+        return analyse(recording)
+
+    before = decided(2 * 10**9, "before")
+    assert before.outcome == "no impact"
+    assert before.verdict is None and before.detections.size == 0 and before.gross_post_velocity is None
+    # One of the first samples that the recorder missed.
+    assert decided(10**6, "first").verdict is not None
 
 
 def test_modes_cover_the_run_without_gap(analysis: RunAnalysis) -> None:

@@ -11,6 +11,10 @@ from impact_control.recording.series import JOINT_STATES, Recording, Series
 METADATA_NAME = "impact_control"
 """Metadata record of the recorder: `name` of the scenario, its text `scenario`, `version` of the package."""
 
+BEFORE = 0.1
+"""[s] by which a message is older than the first joint state when it is of a task before: of this one's first samples
+some may not have reached the recorder."""
+
 
 @dataclass(frozen=True)
 class Topics:
@@ -32,7 +36,7 @@ def series_if_recorded(recording: Recording, topic: str) -> Series | None:
 
 
 def decisions_of_run(recording: Recording, topic: str) -> Series | None:
-    """As `series_if_recorded`, without what is stamped before the first joint state.
+    """As `series_if_recorded`, without what is stamped `BEFORE` the first joint state.
 
     Who listens to events and verdicts hears the last ones of the task before, too: at once, or seconds later when they
     were lost on the way.
@@ -40,7 +44,7 @@ def decisions_of_run(recording: Recording, topic: str) -> Series | None:
     series = series_if_recorded(recording, topic)
     if series is None:
         return None
-    rows = np.flatnonzero(series["stamp"] >= 0.0)
+    rows = np.flatnonzero(series["stamp"] >= -BEFORE)
     return Series(
         (name, column[rows] if isinstance(column, np.ndarray) else [column[row] for row in rows])
         for name, column in series.items()
