@@ -60,8 +60,8 @@ def mode_intervals(time: Vector, mode: NDArray[np.integer], names: Mapping[int, 
 
 def last_verdict(recording: Recording, topics: Topics) -> Verdict | None:
     """The verdict the classifier ended with, None where it gave none."""
-    series = decisions_of_run(recording, topics.classification)
-    if series is None or not len(series["stamp"]):
+    series = series_if_recorded(recording, topics.classification)
+    if series is None:
         return None
     names = _words(recording.constants(topics.classification))
     return Verdict(

@@ -38,8 +38,8 @@ def series_if_recorded(recording: Recording, topic: str) -> Series | None:
 def decisions_of_run(recording: Recording, topic: str) -> Series | None:
     """As `series_if_recorded`, without what is stamped `BEFORE` the first joint state.
 
-    Who listens to events and verdicts hears the last ones of the task before, too: at once, or seconds later when they
-    were lost on the way.
+    Who listens to events hears the last ones of the task before, too: at once, or seconds later when they were lost on
+    the way.
     """
     series = series_if_recorded(recording, topic)
     if series is None:
