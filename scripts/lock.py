@@ -1,8 +1,9 @@
 """Resolve requirements/<name>.in into requirements/<name>.txt: every package, exact versions.
 
 `test`, `extras`, `view`, `cluster` and `fuzz` are resolved under the versions of `run` and hold only what they add to
-it; `peers` and `compat` are environments of their own. What a requirement with the comment "files only" needs is left
-out, and of what Pinocchio 3 asks for in `compat` its numpy.
+it, the last four under those of `test`, too, which are in the same environment; `peers` and `compat` are environments
+of their own. What a requirement with the comment "files only" needs is left out, and of what Pinocchio 3 asks for in
+`compat` its numpy.
 Run by `make lock` with Python 3.11, so that a newcomer installs what was tried.
 """
 
@@ -39,8 +40,11 @@ def main() -> None:
     """Resolve all lists."""
     run = resolve("run", [])
     write("run", run)
-    for name in ("test", "extras", "view", "cluster", "fuzz"):
-        write(name, resolve(name, ["-c", str(REQUIREMENTS / "run.txt")]) - run)
+    under = ["-c", str(REQUIREMENTS / "run.txt")]
+    write("test", resolve("test", under) - run)
+    under += ["-c", str(REQUIREMENTS / "test.txt")]
+    for name in ("extras", "view", "cluster", "fuzz"):
+        write(name, resolve(name, under) - run)
     write("peers", resolve("peers", []))
     older = resolve("compat_pinocchio", [])
     write("compat", resolve("compat", []) | {pin for pin in older if not pin.startswith("numpy==")})

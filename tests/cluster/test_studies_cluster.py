@@ -6,15 +6,18 @@ import os
 import signal
 import time
 
+import distributed
 import numpy as np
 import pytest
 
 from impact_control.errors import InvalidInputError
-from impact_control.studies import find_study, run_study
+from impact_control.studies import cluster, find_study, run_study
 from impact_control.studies.computing import InThisProcess, computing_at, open_place
+from impact_control.studies.software import software
 from impact_control.studies.trials import run_trials
 
-distributed = pytest.importorskip("distributed", reason="make cluster installs Dask")
+# Each worker compiles kernels that are not there yet.
+pytestmark = pytest.mark.timeout(300)
 
 CASES = 24
 
@@ -102,9 +105,16 @@ def test_an_error_comes_back_with_its_case_and_the_cluster_goes_on(dask):
         assert len(run_trials(work, [5], None, silent)) == 1
 
 
-def test_workers_of_another_source_are_refused(dask, monkeypatch):
-    monkeypatch.setattr("impact_control.studies.cluster.source_digest", lambda: "another")
-    with computing_at(dask), pytest.raises(InvalidInputError, match="version of a worker"):
+@pytest.mark.parametrize("changed", ["source", "scipy", "pinocchio"])
+def test_workers_that_compute_with_something_else_are_refused(dask, monkeypatch, changed):
+    monkeypatch.setattr(cluster, "software", lambda: {**software(), changed: "another"})
+    with computing_at(dask), pytest.raises(InvalidInputError, match=f"version of a worker .*'{changed}': 'another'"):
+        run_trials(work, [1], None, silent)
+
+
+def test_workers_with_other_scenarios_are_refused(dask, monkeypatch):
+    monkeypatch.setattr(cluster, "scenario_digest", lambda: "another")
+    with computing_at(dask), pytest.raises(InvalidInputError, match="'scenarios': 'another'"):
         run_trials(work, [1], None, silent)
 
 

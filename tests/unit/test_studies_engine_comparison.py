@@ -9,10 +9,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from impact_control.errors import MissingDependencyError
+from impact_control.errors import InvalidInputError, MissingDependencyError
 from impact_control.impacts import predict_multi_contact_impact
 from impact_control.impacts.contact_system import assemble
-from impact_control.studies.engine_comparison import ENGINES, Engine, compare
+from impact_control.studies.engine_comparison import ENGINES, Engine, EngineTrial, compare, run_engine
 from impact_control.studies.engines.cases import all_cases, ball
 from impact_control.studies.engines.convex_friction import convex_friction_velocity
 
@@ -64,8 +64,8 @@ def test_differences_are_parts_of_the_jump_and_get_a_reason():
     after = predict_multi_contact_impact(case.bodies, case.contacts).velocities["ball"]
     before = case.bodies["ball"].velocity
     engines = [
-        Engine("same", lambda _case: {"ball": after}, "none"),
-        Engine("half", lambda _case: {"ball": 0.5 * (before + after)}, "it stops half way", convex=False),
+        Engine("same", "", lambda _case: {"ball": after}, "none"),
+        Engine("half", "", lambda _case: {"ball": 0.5 * (before + after)}, "it stops half way", convex=False),
     ]
     same, half = (compare(case, engine, engine.impact(case)) for engine in engines)
     assert same.difference < 1e-7
@@ -81,3 +81,9 @@ def test_an_engine_that_is_missing_is_named(engine, monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingDependencyError, match="make extras"):
         engine.impact(CASES[0])
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+def test_a_trial_asks_for_the_version_of_the_engine_that_its_result_is_kept_for(engine):
+    with pytest.raises(InvalidInputError, match=f"version of {engine.distribution} .*'0.1.2'"):
+        run_engine(EngineTrial(CASES[0].name, engine.name, "0.1.2"))

@@ -11,6 +11,7 @@ import h5py
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from study_files import require_same_files
 from typer.testing import CliRunner
 
 from impact_control.cli import app, main
@@ -33,7 +34,7 @@ from impact_control.studies import (
     run_study,
 )
 from impact_control.studies.computing import InThisProcess
-from impact_control.studies.every import Failure, holds, run_all
+from impact_control.studies.every import Failure, NotRun, mark, run_all
 from impact_control.studies.study import columns
 from impact_control.studies.terminal import studies_text, study_text
 from impact_control.studies.trials import run_trials
@@ -176,31 +177,10 @@ def test_columns_side_by_side_share_their_unit():
     assert columns(name for name in "ab")[1] == Column("b")
 
 
-def contents(path):
-    """All that a file of results holds, but for when and how fast it was made."""
-    found = {}
-
-    def visit(name, item):
-        if not name.startswith("run"):
-            found[name] = ({key: str(value) for key, value in item.attrs.items()}, str(getattr(item, "dtype", "")))
-            if isinstance(item, h5py.Dataset):
-                found[name] += (str(item[()].tolist()),)
-
-    with h5py.File(path) as file:
-        visit("", file)
-        file.visititems(visit)
-    return found
-
-
 def test_the_same_seed_writes_the_same_files(tmp_path):
     for place in ("first", "second"):
         run_study(STUDY, tmp_path / place, seed=7, quick=True)
-    for file in (tmp_path / "first" / "sample").iterdir():
-        other = tmp_path / "second" / "sample" / file.name
-        if file.suffix == ".h5":
-            assert contents(file) == contents(other) and len(contents(file)) > 5
-        else:
-            assert file.read_bytes() == other.read_bytes()
+    require_same_files(tmp_path / "first", tmp_path / "second", "sample")
 
 
 def named(name, run, minutes=1.0):
@@ -221,7 +201,7 @@ def test_a_study_that_fails_does_not_lose_the_others(tmp_path):
     ended = all_of(studies, tmp_path, told.append, lambda *step: steps.append(step))
     assert told == ended
     assert [type(one) for one in ended] == [StudyRun, Failure, StudyRun]
-    assert [holds(one) for one in ended] == [True, False, True]
+    assert [mark(one) for one in ended] == [Mark.GOOD, Mark.BAD, Mark.GOOD]
     assert steps == [(0.3, "first: half of it"), (0.9, "third: half of it")]
     page = (tmp_path / "all" / "report.html").read_text()
     for text in ("2 of 3 studies hold", "ValueError: no &lt;luck&gt;", "error &lt;of&gt; all", "-0.25 deg/s", "seed 3"):
@@ -230,6 +210,50 @@ def test_a_study_that_fails_does_not_lose_the_others(tmp_path):
     assert page.count("data:image/png") == 2
     assert set(re.findall(r'(?:src|href)="(?!data:)([^"]*)', page)) == {"#first", "#third"}
     assert {'<article id="first">', '<article id="third">'} <= set(page.splitlines())
+
+
+@pytest.fixture
+def without_extras(monkeypatch, tmp_path):
+    """The environment before `make extras`, also where it was made."""
+    for name in ("mujoco", "pydrake", "pydrake.geometry"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+
+
+@pytest.mark.usefixtures("without_extras")
+def test_a_study_without_its_packages_is_not_run_and_not_a_failure(tmp_path):
+    engines = find_study("engine_comparison")
+    ended = all_of([named("first", answer), engines], tmp_path)
+    assert ended[1] == NotRun(engines, "MuJoCo is not installed: `make extras` installs it")
+    page = (tmp_path / "all" / "report.html").read_text()
+    assert '<p class="verdict good">1 of 1 studies hold, 1 not run.</p>' in page
+    assert "<td>not run</td>" in page.replace(' class="text"', "") and "`make extras` installs it" in page
+    assert "in the trial" not in page
+
+
+@pytest.mark.usefixtures("without_extras")
+@pytest.mark.parametrize(("first", "code"), [(answer, 0), (failing, 1)])
+def test_a_study_that_was_not_run_leaves_the_exit_code_alone(tmp_path, monkeypatch, first, code):
+    studies = [named("first", first), find_study("engine_comparison")]
+    monkeypatch.setattr("impact_control.studies.find_studies", lambda _name: studies)
+    ran = CliRunner().invoke(app, ["study", "all", "--quick", "-o", str(tmp_path)])
+    assert ran.exit_code == code
+    (line,) = (line for line in ran.stdout.splitlines() if "engine_comparison" in line)
+    assert line == "- engine_comparison           not run  MuJoCo is not installed: `make extras` installs it"
+
+
+@pytest.mark.usefixtures("without_extras")
+def test_a_study_that_is_asked_for_by_name_without_its_packages_ends_with_an_error(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["impact-control", "study", "engine_comparison", "--quick", "-o", str(tmp_path)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 1
+    assert "MuJoCo is not installed: `make extras` installs it" in capsys.readouterr().err
+
+
+def test_a_package_that_all_of_them_need_is_a_failure(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    assert [type(one) for one in all_of([named("first", answer)], tmp_path)] == [Failure]
 
 
 def test_the_page_of_all_is_there_when_a_later_study_is_interrupted(tmp_path):

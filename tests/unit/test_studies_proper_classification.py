@@ -17,6 +17,7 @@ from impact_control.studies.classification.completion import completion_errors
 from impact_control.studies.classification.plan import measured_pose, plan_impact, tabulate
 from impact_control.studies.classification.sweep import EDGE, REPORTED, SPHERE, TILTS, Sweep
 from impact_control.studies.classification.trial import SweepPoint, run_point, unpack
+from impact_control.studies.study import Mark
 
 TINY = Sweep((90.0,), (0.3,), (-8.0, -2.0, 0.0, 2.0, 8.0), len(TILTS) + 1, len(TILTS))
 
@@ -146,15 +147,25 @@ def test_the_study_runs_from_trials_to_verdict(monkeypatch, tmp_path):
         # What the impacts or the behaviour alone call unexpected, both together do too.
         assert row[0] == both[0]
         assert degrees(both[3]) <= min(degrees(row[1]), degrees(row[3]))
-        assert degrees(both[5]) <= min(degrees(row[2]), degrees(row[4]))
+        assert degrees(both[4]) <= min(degrees(row[2]), degrees(row[4]))
     assert [row[0] for row in parts.rows if row[5] is not None] == ["4.15", "4.16", "4.17"]
-    shares = result.tables[3]
-    assert [row[0] for row in shares.rows] == sorted(TINY.always)
+    whole, impacts, behaviour = result.tables[3:6]
+    for shares in (whole, impacts, behaviour):
+        assert [row[0] for row in shares.rows] == sorted(TINY.always)
+    for rows in zip(whole.rows, impacts.rows, behaviour.rows, strict=True):
+        for both, place, motion in zip(*rows, strict=True):
+            assert both <= min(place, motion)
+    assert whole.rows != impacts.rows != behaviour.rows != whole.rows
     for table in result.tables:
         assert table.rows
     for figure in result.figures:
         assert figure.draw() is not None
-    assert result.findings and "12" in result.verdict
+    assert result.findings
+    judged = [one for one in result.comparisons if one.mark is not Mark.PLAIN]
+    good = sum(one.mark is Mark.GOOD for one in judged)
+    assert result.holds is (good == len(judged))
+    # No trial at 1 or -1 deg, of which four statements are.
+    assert len(result.comparisons) - len(judged) == 4
 
 
 def test_what_is_judged_by_another_process_is_what_the_evaluation_says_and_is_kept(monkeypatch, tmp_path):

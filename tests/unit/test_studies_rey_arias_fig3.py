@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.patches import Circle
 
 from impact_control.errors import InvalidInputError
 from impact_control.robots import Dynamics, InertiaModel, load_robot
 from impact_control.studies import rey_arias_fig3
 from impact_control.studies.planar_impact import figure3
 from impact_control.studies.planar_impact.approach import TaskController, planar_approach
+from impact_control.studies.planar_impact.drawing import POSES, draw_poses
 from impact_control.studies.planar_impact.jump import (
     common_error,
     common_motion,
@@ -102,6 +104,29 @@ def test_the_impact_comes_as_planned(followed):
     # No ringing before the impact: motors move as the links do.
     last = np.flatnonzero(followed.time < 0.0)[-1]
     np.testing.assert_allclose(followed.motor_velocity[last], followed.link_velocity[last], atol=1e-3)
+
+
+def test_the_poses_are_those_of_the_motion(followed):
+    whole, close = draw_poses(followed).axes
+    for axes in (whole, close):
+        circles = [patch for patch in axes.patches if isinstance(patch, Circle)]
+        assert len(circles) == len(POSES)
+        before, impact, after = circles[0], circles[POSES.index(0.0)], circles[-1]
+        assert impact.center == pytest.approx((0.3, 0.02), abs=3e-4)
+        # 30 degrees from the start to the impact, then along the surface.
+        rise, way = np.array(before.center)[::-1] - np.array(impact.center)[::-1]
+        assert np.degrees(np.arctan2(rise, way)) == pytest.approx(30.0, abs=0.5)
+        assert after.center[1] == pytest.approx(0.02, abs=1e-3) and after.center[0] < 0.3
+    arm = whole.lines[POSES.index(0.0)].get_xydata()
+    lengths = np.linalg.norm(np.diff(arm, axis=0), axis=1)
+    q, _ = followed.at_impact
+    turns = np.cumsum(q)
+    np.testing.assert_allclose(np.diff(arm, axis=0) / lengths[:, None], unit_vectors(turns), atol=2e-3)
+
+
+def unit_vectors(angles):
+    """Along links at these angles [rad] to x."""
+    return np.column_stack([np.cos(angles), np.sin(angles)])
 
 
 def test_after_the_impact_the_torque_is_held_or_not(followed, free):

@@ -12,6 +12,9 @@ from impact_control.identification import gross_post_impact_velocity
 from impact_control.robots import Dynamics, InertiaModel, contact_point_jacobian, load_robot
 from impact_control.simulation import FlexibleJointPlant
 from impact_control.studies.rey_arias import published
+from impact_control.studies.rey_arias.comparisons import comparisons
+from impact_control.studies.rey_arias.course import DAMPED, course_of, ringing_time
+from impact_control.studies.rey_arias.course_comparisons import course_comparisons, growth
 from impact_control.studies.rey_arias.evaluation import (
     error_of_noise,
     evaluate_type,
@@ -23,8 +26,10 @@ from impact_control.studies.rey_arias.evaluation import (
 from impact_control.studies.rey_arias.experiments import (
     COAST,
     PUSH,
+    TOOL_DOWN,
     TYPES,
     UP,
+    Trial,
     impact_configuration,
     prepare,
     run_trial,
@@ -32,6 +37,7 @@ from impact_control.studies.rey_arias.experiments import (
 from impact_control.studies.rey_arias.outcome import Outcome
 from impact_control.studies.rey_arias.statements import findings, verdict
 from impact_control.studies.rey_arias.tables import tables
+from impact_control.studies.rey_arias.type_comparisons import coloured, condition_comparisons, error_comparisons
 from impact_control.studies.study import Mark
 
 ROBOT = load_robot("panda", "sphere", "rey_arias_2024")
@@ -78,7 +84,8 @@ def test_the_published_velocities_fit_the_configurations(experiment):
     """They lead into the plate, in the direction of Table II, and the tip of a tilted tool leads."""
     jacobian, tool, place = at_impact(experiment)
     velocity = jacobian @ experiment.ante_velocity
-    heading = {"forward": (1, 0), "backward": (-1, 0), "lateral": (0, -1)}[experiment.motion]
+    axis, sign = experiment.heading
+    heading = sign * np.eye(2)[axis]
     assert velocity[2] < -0.03
     assert velocity[:2] @ heading > 0.05
     assert place == pytest.approx(experiment.place, abs=1e-8)
@@ -187,3 +194,104 @@ def test_sentences_follow_the_numbers(evaluation, trials):
     assert sum(finding.mark is Mark.BAD for finding in findings(wrong)) > sum(
         finding.mark is Mark.BAD for finding in findings(outcome)
     )
+
+
+TIME = np.arange(600) * 1e-3
+HIT = 0.45
+
+
+def made_trial(velocity):
+    """A trial whose joints have these velocities (600, 7) [rad/s], without noise."""
+    position = np.cumsum(velocity, axis=0) * 1e-3
+    return Trial(TIME, position, velocity, position, velocity, HIT)
+
+
+@pytest.mark.parametrize("decay", [5e-3, 10e-3, 20e-3])
+def test_an_oscillation_is_over_when_it_has_decayed_and_a_drift_is_none(decay):
+    """exp(-t / decay) falls to a part p after decay ln(1 / p), seen in steps of 5 ms."""
+    since = TIME - HIT
+    after = np.maximum(since, 0.0)
+    swing = np.where(since >= 0.0, np.exp(-after / decay) * np.sin(2.0 * np.pi * 100.0 * after), 0.0)
+    velocity = np.outer(swing, np.ones(7)) + np.outer(0.3 - 0.5 * since, np.arange(7.0))
+    assert ringing_time(since, velocity) == pytest.approx(decay * np.log(1.0 / DAMPED), abs=6e-3)
+    assert np.isinf(ringing_time(since, np.outer(np.sin(2.0 * np.pi * 100.0 * since), np.ones(7))))
+
+
+def test_the_course_of_a_trial_is_that_of_its_velocities():
+    """Joint 1 jumps 3 ms after joint 6; the arm is at its fastest when the force ends."""
+    velocity = np.zeros((600, 7))
+    velocity[:, 1] = np.interp(TIME, [0.0, PUSH, HIT, 0.6], [0.0, 0.5, 0.4, 0.1])
+    velocity[TIME >= HIT, 5] += 0.2
+    velocity[TIME >= HIT + 3e-3 - 1e-9, 0] -= 0.1
+    course = course_of(made_trial(velocity), HIT)
+    assert course.force_ends == pytest.approx(0.5)
+    assert course.before == pytest.approx(0.402, abs=1e-6)
+    assert course.lag == pytest.approx(3e-3)
+    assert course.last == pytest.approx(np.linalg.norm(velocity[-1]))
+    assert course.recorded == pytest.approx(TIME[-1] - HIT)
+
+
+def test_joint_6_has_grown_by_what_it_has_at_the_sample_of_the_impact(evaluation, trials):
+    impact = evaluation.impacts[0]
+    velocity = trials[0].velocity.copy()
+    at_impact = int(np.flatnonzero(trials[0].time >= impact.time - 1e-9)[0])
+    jump = np.sign(impact.gross_velocity[5] - impact.ante_velocity[5])
+    velocity[at_impact, 5] = impact.ante_velocity[5] + jump * np.deg2rad(1.5)
+    shown = dataclasses.replace(trials[0], velocity=velocity)
+    assert growth(Outcome((evaluation,) * 10, shown, ROBOT.noise.position, 1e-3)) == pytest.approx(1.5)
+
+
+def test_statements_on_the_course_follow_it(evaluation, trials):
+    def marks(**changed):
+        """Verdicts on deceleration and lag, with courses that differ."""
+        courses = tuple(dataclasses.replace(course, **changed) for course in evaluation.courses)
+        one = dataclasses.replace(evaluation, courses=courses)
+        rows = course_comparisons(Outcome((one,) * 10, trials[0], ROBOT.noise.position, 1e-3))
+        return [row.mark for row in rows if row.mark is not Mark.PLAIN]
+
+    assert marks(before=0.4, force_ends=0.5, lag=1e-3) == [Mark.GOOD, Mark.GOOD]
+    assert marks(before=0.6, force_ends=0.5, lag=0.0) == [Mark.BAD, Mark.BAD]
+    assert marks(before=0.4, force_ends=0.5, lag=float("nan"))[1] is Mark.BAD
+
+
+def test_conditions_are_those_of_the_type_and_of_no_other(evaluation, trials):
+    """Type 4, forward with a level tool, in the place of all types."""
+    rows = condition_comparisons(Outcome((evaluation,) * 10, trials[0], ROBOT.noise.position, 1e-3))
+    assert [i + 1 for i, row in enumerate(rows) if row.mark is Mark.GOOD] == [4]
+    np.testing.assert_allclose(evaluation.tilt, 0.0, atol=1.0)
+    turned = dataclasses.replace(evaluation.impacts[0], rotation=tilted(-0.2) @ TOOL_DOWN)
+    np.testing.assert_allclose(turned.tilt, [0.0, -0.2, 0.0], atol=1e-12)
+    np.testing.assert_allclose(turned.motion[2], -turned.approach)
+
+
+def tilted(angle):
+    """A turn about y [rad]."""
+    return np.array([[np.cos(angle), 0.0, np.sin(angle)], [0.0, 1.0, 0.0], [-np.sin(angle), 0.0, np.cos(angle)]])
+
+
+def test_each_type_has_its_published_errors_beside_ours(evaluation, trials):
+    outcome = Outcome((evaluation,) * 10, trials[0], ROBOT.noise.position, 1e-3)
+    rows = error_comparisons(outcome)
+    assert len(rows) == 80
+    numbers = {(row.where, row.what): (row.published, row.own) for row in rows if not isinstance(row.own, str)}
+    assert numbers["Table III", "type 1: error of joint 6, B_rho"] == (10.06, evaluation.error_motors[5])
+    published_mean, own = numbers["Table IV", "type 9: mean error, B_theta without friction"]
+    assert published_mean == pytest.approx((0.19 + 1.77 + 1.44 + 0.66 + 5.21 + 10.84 + 0.56) / 7.0)
+    assert own == pytest.approx(evaluation.error_without_friction.mean())
+    words = {(row.where, row.what): row.published for row in rows if isinstance(row.own, str)}
+    assert words["Table III", "type 5: joints better (green), worse (red) with B_theta"] == "green 6; red 4, 5"
+    assert words["Table IV", "type 3: joints better (green), worse (red) with friction"] == "green 2, 4; red 6"
+    assert set(rows) < set(comparisons(outcome))
+
+
+def test_coloured_cells_hold_when_they_have_the_same_colour():
+    printed = np.array([0.0, 2.0, -0.9, 0.0, -1.5, 1.0, 0.2])
+    same = coloured("", "", printed, np.array([3.0, 1.0, 0.0, 0.0, -1.2, 1.4, 0.0]))
+    assert (same.published, same.own) == ("green 2, 6; red 5", "green 1, 2, 6; red 5; 3 of the 3 of the source")
+    assert same.mark is Mark.GOOD
+    # In the same direction, but by less than the source colours.
+    small = coloured("", "", printed, np.array([0.0, 1.0, 0.0, 0.0, -0.9, 1.4, 0.0]))
+    assert (small.own, small.mark) == ("green 2, 6; 2 of the 3 of the source", Mark.BAD)
+    assert coloured("", "", printed, np.array([0.0, 2.0, 0.0, 0.0, 1.5, 1.0, 0.0])).mark is Mark.BAD
+    none = coloured("", "", 0.1 * printed, printed)
+    assert (none.published, none.mark) == ("none", Mark.PLAIN)

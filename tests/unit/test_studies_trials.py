@@ -12,9 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from impact_control.errors import ImpactControlError, InvalidInputError
+from impact_control.errors import ImpactControlError, InvalidInputError, MissingDependencyError
 from impact_control.studies import trials
 from impact_control.studies.computing import ProcessPool, computing_at, current_place, open_place
+from impact_control.studies.provenance import provenance
+from impact_control.studies.software import installed_version, software
 from impact_control.studies.trials import from_arrays, run_trials, trials_directory
 
 
@@ -182,15 +184,44 @@ def test_a_damaged_file_is_run_again(tmp_path):
 
 def test_results_of_other_sources_are_removed(tmp_path, monkeypatch):
     run_trials(throw, [Throw(4)], tmp_path, silent)
-    monkeypatch.setattr(trials, "source_digest", lambda: "0123456789abcdef")
+    monkeypatch.setattr(trials, "software", lambda: {**software(), "source": "0123456789abcdef"})
     run_trials(throw, [Throw(4)], tmp_path, silent)
     assert CALLS == [4, 4]
     (file,) = tmp_path.iterdir()
     assert file.name.startswith("0123456789abcdef-")
 
 
+@pytest.mark.parametrize("changed", ["python", "machine", "numpy", "scipy", "pinocchio", "numba", "qpsolvers", "daqp"])
+def test_results_of_other_packages_are_not_found_and_not_removed(tmp_path, monkeypatch, changed):
+    assert software()[changed]
+    run_trials(throw, [Throw(4)], tmp_path, silent)
+    with monkeypatch.context() as patched:
+        patched.setattr(trials, "software", lambda: {**software(), changed: "another"})
+        run_trials(throw, [Throw(4)], tmp_path, silent)
+        assert CALLS == [4, 4]
+    run_trials(throw, [Throw(4)], tmp_path, silent)
+    assert CALLS == [4, 4]
+
+
+def test_what_the_key_of_a_trial_holds_stands_in_the_provenance():
+    recorded = provenance(0, quick=True).software
+    assert recorded.items() >= software().items()
+    assert recorded["numpy"] == np.__version__
+    assert recorded.keys() >= {"mujoco", "drake"}
+
+
+def test_the_version_of_a_package_that_is_not_there_is_empty():
+    assert installed_version("no-such-distribution") == ""
+
+
 def test_no_workers_are_refused():
     with pytest.raises(InvalidInputError, match="workers"), open_place(0):
+        pass
+
+
+def test_a_scheduler_without_dask_is_refused_with_what_installs_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingDependencyError, match="make cluster"), open_place(1, "local:1"):
         pass
 
 

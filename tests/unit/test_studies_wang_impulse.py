@@ -284,7 +284,7 @@ def test_the_study_runs_from_one_case_of_each_mode_to_its_report(monkeypatch, tm
     assert progress == sorted(progress)
     assert progress[-1] == 1.0
     assert [len(table.rows) for table in result.tables] == [4, 2, 6, 5, 6, 4, 2, 2, 2, 2]
-    pictures = ["areas", "fits", "forces", "impulses", "restitutions", "walls"]
+    pictures = ["areas", "fits", "forces", "impulses", "profiles", "restitutions", "walls"]
     assert sorted(path.stem for path in report.parent.glob("*.png")) == pictures
     compared = [one for one in result.comparisons if one.where == "Table I"]
     # Speed of the contact, of the composite rigid body, their ratio at one speed, and its mean.

@@ -16,8 +16,11 @@ from impact_control.impacts import LinearSpring, Maxwell, NonlinearViscoelastic
 from impact_control.impacts.inverse_inertia import ContactVelocityTable
 from impact_control.robots import load_robot
 from impact_control.studies.study import Mark
+from impact_control.studies.wang.comparisons import LEFT, NO_RISE, rate_comparisons
+from impact_control.studies.wang.evaluation import FittedImpact
 from impact_control.studies.wang.measurement import force_spline
 from impact_control.studies.wang.model_comparisons import model_comparisons, spring_wall_finding
+from impact_control.studies.wang.model_figures import draw_profiles
 from impact_control.studies.wang.model_tables import area_table
 from impact_control.studies.wang.models import LOSSLESS, MODELS, MassOf, ModelCase, ModelFits, model_fits
 from impact_control.studies.wang.options import CONFIGURATIONS, prepare_approach
@@ -230,3 +233,45 @@ def test_the_wall_that_is_a_spring_is_told_apart():
     assert "6 of 6 forces leave" in text
     assert "by 0.000 there and by 0.200 on the damped wall" in text
     assert [row[1] for row in area_table([*damped, *springs]).rows] == ["restitution 0.627"] * 3 + ["spring"] * 3
+
+
+def rates(law, trial=None):
+    """The rows on rate and compression, of one impact of a free mass on a law, and of the record of one."""
+    impact, own = free_mass_trial(law, MASS, SPEED)
+    models = replace(case("one", SPEED, 0.3, 0.14), trials=(trial or own,))
+    return rate_comparisons([FittedImpact(SPEED, own, 0.0, impact, 0.0)], [models])
+
+
+def test_a_free_mass_comes_back_to_zero_by_23_and_not_by_a_law_that_creeps():
+    # A free mass keeps its rate monotone under both, which is no verdict.
+    for law, mark in ((NonlinearViscoelastic(1e6, 2e7), Mark.BAD), (Maxwell(1e6, 4000.0), Mark.GOOD)):
+        monotone, left, _ = rates(law)
+        assert monotone.mark is Mark.PLAIN
+        assert monotone.own.startswith("monotone in 1 of 1")
+        assert left.mark is mark
+    assert float(left.own.split()[2]) > 100.0 * LEFT
+
+
+def test_a_contact_point_that_turns_back_is_told():
+    law = NonlinearViscoelastic(1e6, 8e6)
+    trial = free_mass_trial(law, MASS, SPEED)[1]
+    assert rates(law)[2].mark is Mark.GOOD
+    bump = np.zeros(trial.time.size)
+    for turn, mark in ((0.5, Mark.GOOD), (3.0, Mark.BAD)):
+        touched = int(np.argmax(trial.exact_force))
+        bump[touched + 1] = trial.penetration_rate[touched] - trial.penetration_rate[touched + 1]
+        bump[touched + 1] += turn * NO_RISE * SPEED
+        assert rates(law, replace(trial, penetration_rate=trial.penetration_rate + bump))[2].mark is mark
+    # Without contact it may do what it likes.
+    bump[:] = np.where(trial.exact_force > 0.0, 0.0, 0.1 * np.arange(trial.time.size))
+    assert rates(law, replace(trial, penetration_rate=trial.penetration_rate + bump))[2].mark is Mark.GOOD
+
+
+def test_all_repetitions_at_the_speeds_of_the_source_are_drawn():
+    cases = [case(name, speed, 0.3, 0.14) for name in ("one", "two") for speed in (0.08, 0.12, 0.18)]
+    springs = [replace(one, restitution=LOSSLESS) for one in cases]
+    panels = draw_profiles([*cases, *springs]).axes
+    assert [len(axes.lines) for axes in panels] == [2, 2]
+    for line in panels[0].lines:
+        inside = (1e3 * cases[0].trials[0].time >= -1.0) & (1e3 * cases[0].trials[0].time <= 16.0)
+        np.testing.assert_array_equal(line.get_ydata(), cases[0].trials[0].force[inside])

@@ -185,14 +185,14 @@ def _stretches(deflection: Vector, gap: float, margin: float) -> list[slice]:
     """Return the samples between those in which the link rests at an edge of its gap."""
     moving = np.ones(deflection.size, dtype=bool)
     if gap > 0.0:
-        for begin, end in _runs(np.abs(np.abs(deflection) - gap) <= margin):
+        for begin, end in flag_runs(np.abs(np.abs(deflection) - gap) <= margin):
             if end - begin >= _AT_REST:
                 # With a neighbour on each side: the rest may begin and end between the samples.
                 moving[max(begin - 1, 0) : end + 1] = False
-    return [slice(begin, end) for begin, end in _runs(moving) if end - begin >= _SHORTEST]
+    return [slice(begin, end) for begin, end in flag_runs(moving) if end - begin >= _SHORTEST]
 
 
-def _runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
+def flag_runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """Return first and one past the last index of each row of flags that are set."""
     changes = np.flatnonzero(np.diff(flags, prepend=False, append=False))
     return [(int(begin), int(end)) for begin, end in changes.reshape(-1, 2)]

@@ -2,7 +2,7 @@
 
 `study` says what a study is, `registry` finds them, `runner` runs one and `every` all of them, `trials` keeps what was
 computed, `computing` and `cluster` say where, `report`, `results` and `terminal` show what came out, and `provenance`
-from what.
+and `software` from what.
 Every other module here is a study: it defines `STUDY`. What a study needs besides lies in a package beside it.
 """
 

@@ -72,5 +72,5 @@ STUDY = Study(
         "in task and joint space, without interim mode, plain tracking, and a slow approach. Torques, errors, time."
     ),
     run=_run,
-    minutes=6.0,
+    minutes=2.6,
 )

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from impact_control.errors import ImpactControlError, InvalidInputError, MissingDependencyError
+from impact_control.scenario import scenario_digest
 from impact_control.studies.computing import Case, Computed, Take, compute_case_alone, interruption_kept_back
-from impact_control.studies.trials import source_digest
+from impact_control.studies.software import software
 
 LOCAL = "local:"
 """Before the number of processes of a cluster that is started on this machine, and ends with the run."""
@@ -32,10 +32,10 @@ class DaskCluster:
         """See `Place`; when it is interrupted, what is running on the cluster is given up.
 
         Raises ImpactControlError when a trial has taken several workers down with it, and InvalidInputError for
-        workers with another version of this package or of numpy.
+        workers that compute with something else than this process, or have other scenarios.
         """
         distributed = _distributed()
-        work = partial(_compute_as_here, function, _version())
+        work = partial(_compute_as_here, function, _version_here())
         # Not pure: each case is a task of its own, and results are kept by us.
         numbers = {future: index for index, future in enumerate(self._client.map(work, cases, pure=False))}
         try:
@@ -78,16 +78,19 @@ def cluster(address: str) -> Iterator[DaskCluster]:
 
 
 def _compute_as_here(
-    function: Callable[[Case], Mapping[str, NDArray[Any]]], version: tuple[str, str], case: Case
+    function: Callable[[Case], Mapping[str, NDArray[Any]]], asked: Mapping[str, str], case: Case
 ) -> Computed:
-    """Compute a trial on a worker. Raises InvalidInputError where the source is not that of the one who asks."""
-    if _version() != version:
-        raise InvalidInputError("version of a worker", _version(), f"{version}, source and numpy of who asks it")
+    """Compute a trial on a worker. Raises InvalidInputError where not all is as with the one who asks."""
+    other = {name: here for name, here in _version_here().items() if here != asked.get(name)}
+    if other:
+        allowed = f"{ {name: asked.get(name) for name in other} }, which is that of who asks it"
+        raise InvalidInputError("version of a worker", other, allowed)
     return compute_case_alone(function, case)
 
 
-def _version() -> tuple[str, str]:
-    return source_digest(), np.__version__
+def _version_here() -> dict[str, str]:
+    """Return what a trial depends on beside its case. Scenarios are read where it is computed."""
+    return {**software(), "scenarios": scenario_digest()}
 
 
 def _distributed() -> Any:

@@ -119,5 +119,5 @@ STUDY = Study(
         "other random numbers than those reported. What nobody can beat is computed beside it."
     ),
     run=_run,
-    minutes=3.0,
+    minutes=1.2,
 )

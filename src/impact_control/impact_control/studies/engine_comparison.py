@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from impact_control.errors import InvalidInputError
 from impact_control.impacts import predict_multi_contact_impact
 from impact_control.impacts.contact_system import assemble
 from impact_control.studies.engines import drake_engine, mujoco_engine
 from impact_control.studies.engines.cases import EngineCase, all_cases
 from impact_control.studies.engines.convex_friction import convex_friction_velocity
+from impact_control.studies.software import installed_version
 from impact_control.studies.study import (
     Column,
     Comparison,
@@ -47,6 +49,7 @@ class Engine:
 
     Attributes:
         name: for the table.
+        distribution: that it comes with.
         impact: (case) -> velocities after it by body.
         reason: why it may differ from our map, besides compliance.
         convex: whether its friction is convex.
@@ -55,6 +58,7 @@ class Engine:
     """
 
     name: str
+    distribution: str
     impact: Callable[[EngineCase], Mapping[str, Vector]]
     reason: str
     convex: bool = True
@@ -65,11 +69,13 @@ class Engine:
 ENGINES = (
     Engine(
         "MuJoCo, damping only",
+        "mujoco",
         partial(mujoco_engine.impact, solref=mujoco_engine.DAMPING_ONLY),
         "convex friction lifts a contact that slips: v_N = mu |v_T|",
     ),
     Engine(
         "MuJoCo, damping ratio 1 (default)",
+        "mujoco",
         partial(mujoco_engine.impact, solref=mujoco_engine.CRITICALLY_DAMPED),
         "a critically damped contact that cannot pull gives back exp(-2) = 0.135 of the approach speed",
         restitution=mujoco_engine.CRITICAL_RESTITUTION,
@@ -77,17 +83,20 @@ ENGINES = (
     ),
     Engine(
         "Drake, SAP, near-rigid threshold 0.02",
+        "drake",
         partial(drake_engine.impact, contact=drake_engine.RIGID_SAP),
         "convex friction lifts a contact that slips: v_N = mu |v_T|",
     ),
     Engine(
         "Drake, SAP, near-rigid threshold 1 (default)",
+        "drake",
         partial(drake_engine.impact, contact=drake_engine.DEFAULT_SAP),
         "convex friction, its lift weakened by the regularisation",
         rigid=False,
     ),
     Engine(
         "Drake, lagged",
+        "drake",
         partial(drake_engine.impact, contact=drake_engine.STIFF_LAGGED),
         "Coulomb's law; Hunt and Crossley's force lets go at 1/d = 1e-4 m/s",
         convex=False,
@@ -97,16 +106,24 @@ ENGINES = (
 
 @dataclass(frozen=True)
 class EngineTrial:
-    """An impact in an engine, by their names."""
+    """An impact in an engine, by their names, and the version of the engine, on which the result depends."""
 
     impact: str
     engine: str
+    version: str
 
 
 def run_engine(trial: EngineTrial) -> Mapping[str, NDArray[Any]]:
-    """Return the velocities after the impact by body. Raises MissingDependencyError."""
+    """Return the velocities after the impact by body.
+
+    Raises MissingExtraError, and InvalidInputError where another version of the engine is installed.
+    """
     case = next(case for case in all_cases() if case.name == trial.impact)
-    return next(engine for engine in ENGINES if engine.name == trial.engine).impact(case)
+    engine = next(engine for engine in ENGINES if engine.name == trial.engine)
+    here = installed_version(engine.distribution)
+    if here != trial.version:
+        raise InvalidInputError(f"version of {engine.distribution}", here, f"{trial.version!r}, that of who asks")
+    return engine.impact(case)
 
 
 @dataclass(frozen=True)
@@ -150,7 +167,7 @@ def _stacked(case: EngineCase, velocities: Mapping[str, Vector]) -> Vector:
 
 def _run(_seed: int, quick: bool, progress: Progress) -> StudyResult:
     pairs = [(case, engine) for case in (all_cases()[:4] if quick else all_cases()) for engine in ENGINES]
-    trials = [EngineTrial(case.name, engine.name) for case, engine in pairs]
+    trials = [EngineTrial(case.name, engine.name, installed_version(engine.distribution)) for case, engine in pairs]
     found = run_trials(run_engine, trials, trials_directory("engine_comparison"), progress)
     rows = [compare(case, engine, after) for (case, engine), after in zip(pairs, found, strict=True)]
     rigid = [row for row in rows if row.rigid]
@@ -258,5 +275,5 @@ STUDY = Study(
         "Panda with its motors, by our map and by two engines with several settings, and why they differ."
     ),
     run=_run,
-    minutes=0.3,
+    minutes=0.1,
 )

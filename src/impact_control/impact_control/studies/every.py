@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 
 from impact_control import __version__
-from impact_control.errors import InterruptedByUserError, words_of
+from impact_control.errors import InterruptedByUserError, MissingExtraError, words_of
 from impact_control.studies.computing import Place
 from impact_control.studies.registry import ALL
 from impact_control.studies.results import VERDICTS
@@ -24,7 +24,15 @@ class Failure:
     reason: str
 
 
-Ended = StudyRun | Failure
+@dataclass(frozen=True)
+class NotRun:
+    """A study that needs what is not installed, and how to install it."""
+
+    study: Study
+    reason: str
+
+
+Ended = StudyRun | Failure | NotRun
 
 
 def run_all(
@@ -39,7 +47,8 @@ def run_all(
 ) -> list[Ended]:
     """Run studies one after another, see `run_study`, and return how each ended.
 
-    The page `output`/all/report.html is written anew after each of them. One that fails does not end the others.
+    The page `output`/all/report.html is written anew after each of them. One that fails does not end the others, nor
+    does one that needs a package of `make extras` where it is not installed.
     progress: of all, by the minutes that each of them takes. tell: called with each as it ends. Raises
     InvalidInputError for a directory that cannot be, InterruptedByUserError when it is interrupted (Ctrl-C).
     """
@@ -56,9 +65,18 @@ def run_all(
     return ended
 
 
-def holds(ended: Ended) -> bool:
-    """Whether a study ran and what its source claims holds."""
-    return isinstance(ended, StudyRun) and ended.result.holds
+def mark(ended: Ended) -> Mark:
+    """Whether a study ran and what its source claims holds; plain for one that was not run."""
+    if isinstance(ended, NotRun):
+        return Mark.PLAIN
+    return Mark.of(isinstance(ended, StudyRun) and ended.result.holds)
+
+
+def word(ended: Ended) -> str:
+    """How a study ended."""
+    if isinstance(ended, StudyRun):
+        return VERDICTS[mark(ended)]
+    return "failed" if isinstance(ended, Failure) else "not run"
 
 
 def write_overview(directory: Path, ended: Sequence[Ended], *, seed: int, quick: bool, asked: int) -> None:
@@ -67,7 +85,9 @@ def write_overview(directory: Path, ended: Sequence[Ended], *, seed: int, quick:
     from impact_control.studies.report import REPORT_FILE, comparisons_table, table_section, write_page
 
     runs = [one for one in ended if isinstance(one, StudyRun)]
-    held = sum(map(holds, ended))
+    held = sum(mark(one) is Mark.GOOD for one in ended)
+    skipped = sum(isinstance(one, NotRun) for one in ended)
+    without = f", {skipped} not run" if skipped else ""
     extent = ", quick version" if quick else ""
     left = f" {asked - len(ended)} are still to be run." if len(ended) < asked else ""
     articles = [f'<article id="{run.study.name}">\n{run.body}\n</article>' for run in runs]
@@ -76,7 +96,8 @@ def write_overview(directory: Path, ended: Sequence[Ended], *, seed: int, quick:
     parts = [
         f"<h1>{title}</h1>",
         f'<p class="origin">Computed by version {__version__} with seed {seed}{extent}.</p>',
-        f'<p class="verdict {"good" if held == asked else "bad"}">{held} of {asked} studies hold.{left}</p>',
+        f'<p class="verdict {"good" if held == asked - skipped else "bad"}">'
+        f"{held} of {asked - skipped} studies hold{without}.{left}</p>",
         table_section(_studies_table(ended)),
         table_section(comparisons_table([(run.study.name, one) for run in runs for one in run.result.comparisons])),
         f"<p>Reports of the studies: {links}</p>",
@@ -90,6 +111,8 @@ def _run(study: Study, output: Path, seed: int, quick: bool, place: Place, progr
         return run_study(study, output, seed=seed, quick=quick, progress=progress, place=place)
     except InterruptedByUserError:
         raise
+    except MissingExtraError as error:
+        return NotRun(study, str(error))
     except Exception as error:
         return Failure(study, f"{type(error).__name__}: {words_of(error)}")
 
@@ -104,8 +127,7 @@ def _studies_table(ended: Sequence[Ended]) -> Table:
     for one in ended:
         verdict = one.result.verdict if isinstance(one, StudyRun) else one.reason
         times = (one.seconds / 60.0, one.trial_seconds / 60.0) if isinstance(one, StudyRun) else (None, None)
-        word = "failed" if isinstance(one, Failure) else VERDICTS[Mark.of(holds(one))]
-        rows.append((one.study.name, one.study.source, verdict, word, *times))
+        rows.append((one.study.name, one.study.source, verdict, word(one), *times))
     return Table(
         "studies",
         "Studies",
@@ -114,6 +136,6 @@ def _studies_table(ended: Sequence[Ended]) -> Table:
             *columns(("time", "processor time\nof the trials"), "min", 1),
         ),
         tuple(rows),
-        {(i, 3): Mark.of(holds(one)) for i, one in enumerate(ended)},
+        {(i, 3): mark(one) for i, one in enumerate(ended)},
         "Time: of this run, by the clock. Processor time: with trials that an earlier run had done.",
     )

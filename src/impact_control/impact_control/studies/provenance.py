@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import platform
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from impact_control import __version__
 from impact_control.scenario import scenario_digest
-from impact_control.studies.trials import source_digest
+from impact_control.studies.software import installed_version, software
 
-_PACKAGES = {"numpy": "numpy", "scipy": "scipy", "pinocchio": "pin", "numba": "numba"}
-"""What the numbers may depend on: attribute of the file, and name of its distribution."""
+_ENGINES = ("mujoco", "drake")
+"""Distributions that one study computes with; its trials name them."""
 
 
 @dataclass(frozen=True)
@@ -24,21 +23,16 @@ class Provenance:
         seed, quick: of the study.
         software_version: of this package.
         commit: of the checkout the package lies in, with "+" when something in it is not committed; "" without one.
-        source: digest of all files of the package, data of the robots included.
         scenarios: digest of all files in `config/scenarios`.
-        python, machine: version of Python, architecture and system.
-        packages: versions by name, "" of what is not there.
+        software: what trials are computed with, see `software`, and the versions of the engines.
     """
 
     seed: int
     quick: bool
     software_version: str
     commit: str
-    source: str
     scenarios: str
-    python: str
-    machine: str
-    packages: dict[str, str]
+    software: Mapping[str, str]
 
 
 def provenance(seed: int, quick: bool) -> Provenance:
@@ -48,19 +42,9 @@ def provenance(seed: int, quick: bool) -> Provenance:
         quick=quick,
         software_version=__version__,
         commit=_commit(Path(__file__).parents[1]),
-        source=source_digest(),
         scenarios=scenario_digest(),
-        python=platform.python_version(),
-        machine=f"{platform.machine()} {platform.system()}",
-        packages={name: _version(distribution) for name, distribution in _PACKAGES.items()},
+        software={**software(), **{name: installed_version(name) for name in _ENGINES}},
     )
-
-
-def _version(distribution: str) -> str:
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return ""
 
 
 def _commit(directory: Path) -> str:

@@ -43,8 +43,8 @@ def write_results(
         file.attrs.update(study=study.name, title=study.title, source=study.source, shows=study.shows)
         file.attrs.update(verdict=result.verdict, holds=result.holds)
         made = file.create_group("provenance")
-        facts = {name: value for name, value in vars(origin).items() if name != "packages"}
-        made.attrs.update({**facts, **origin.packages})
+        facts = {name: value for name, value in vars(origin).items() if name != "software"}
+        made.attrs.update({**facts, **origin.software})
         run = file.create_group("run")
         run.attrs["finished"] = datetime.now(timezone.utc).isoformat(timespec="seconds")
         for name, value in (("seconds", seconds), ("trial_seconds", trial_seconds)):

@@ -133,5 +133,5 @@ STUDY = Study(
         "coefficient found again from the velocities."
     ),
     run=_run,
-    minutes=0.5,
+    minutes=0.1,
 )

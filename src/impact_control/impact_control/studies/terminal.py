@@ -12,7 +12,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from impact_control.recording.table import WIDTH
-from impact_control.studies.every import Ended, holds
+from impact_control.studies.every import Ended, mark, word
 from impact_control.studies.runner import StudyRun
 from impact_control.studies.study import Mark, Study, StudyResult, Table
 
@@ -47,10 +47,9 @@ def studies_text(studies: Iterable[Study], *, color: bool = False) -> str:
 
 def ended_text(ended: Ended, *, color: bool = False) -> str:
     """Return how a study ended, in one line: name, minutes, answer."""
-    good = holds(ended)
-    minutes = f"{ended.seconds / 60.0:6.1f} min" if isinstance(ended, StudyRun) else "    failed"
+    minutes = f"{ended.seconds / 60.0:6.1f} min" if isinstance(ended, StudyRun) else f"{word(ended):>10s}"
     answer = ended.result.verdict if isinstance(ended, StudyRun) else ended.reason
-    line = Text(f"{_SIGNS[Mark.of(good)]} {ended.study.name:24s} {minutes}  {answer}", _STYLES[Mark.of(good)])
+    line = Text(f"{_SIGNS[mark(ended)]} {ended.study.name:24s} {minutes}  {answer}", _STYLES[mark(ended)])
     return _printed(line, max(WIDTH, line.cell_len), color).rstrip()
 
 

@@ -7,7 +7,6 @@ import os
 import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 from zipfile import BadZipFile
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from impact_control.errors import InvalidInputError
 from impact_control.studies.computing import Case, Computed, Trial, charge, current_place
+from impact_control.studies.software import software
 from impact_control.studies.study import Progress
 
 Made = TypeVar("Made")
@@ -44,8 +44,8 @@ def run_trials(
     cases: numbers, texts, tuples or frozen dataclasses of them: what repr tells apart, and what can be sent to
         another process. Random numbers come from a seed in the case.
     directory: where the result of each case is kept as soon as it is there. The next call with the same
-        function, case and source of this package finds it; results of other sources are removed. None keeps
-        nothing.
+        function, case and `software` finds it; results of other sources of this package are removed, those of other
+        packages stay for the environment that has these. None keeps nothing.
     progress: called after each trial, and first with what was found.
 
     An interruption (Ctrl-C) or an error in a trial ends the run after the trials that are running; what is done
@@ -117,21 +117,11 @@ def _read(path: Path) -> Computed | None:
 
 
 def _file_name(function: str, case: object) -> str:
-    return f"{source_digest()}-{hashlib.sha256(f'{function} {case!r}'.encode()).hexdigest()[:24]}.npz"
+    whole = f"{sorted(software().items())} {function} {case!r}"
+    return f"{software()['source']}-{hashlib.sha256(whole.encode()).hexdigest()[:24]}.npz"
 
 
 def _remove_results_of_other_sources(directory: Path) -> None:
     for path in directory.glob("*.npz"):
-        if not path.name.startswith(source_digest()):
+        if not path.name.startswith(software()["source"]):
             path.unlink(missing_ok=True)
-
-
-@lru_cache(maxsize=1)
-def source_digest(package: Path = Path(__file__).parents[1]) -> str:
-    """Return a digest of the package: a result of other code or data is not one of this."""
-    digest = hashlib.sha256()
-    for path in sorted(package.rglob("*")):
-        if path.is_file() and path.suffix != ".pyc":
-            digest.update(str(path.relative_to(package)).encode())
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]

@@ -8,23 +8,30 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from impact_control.recording.figures.panels import ROW, WIDTH
-from impact_control.recording.style import ANTE, LIMIT, POST, SERIES
+from impact_control.recording.style import ANTE, INK, INTERIM, LIMIT, POST, SERIES, line
 from impact_control.studies.classification.evaluation import Outcome
 
 _COLUMNS = 3
 
 
 def draw_shares(outcomes: Sequence[Outcome]) -> Figure:
-    """Share of trials called expected over the tilt, a panel for each figure of the source; acceptable tilts shaded."""
+    """Share of trials called expected over the tilt, a panel for each figure of the source; acceptable tilts shaded.
+
+    By the impacts, its part (a), by the behaviour, its part (b), and by both.
+    """
     rows = -(-len(outcomes) // _COLUMNS)
     figure = Figure(figsize=(WIDTH, rows * ROW + 0.8), layout="constrained")
     grid = figure.subplots(rows, _COLUMNS, squeeze=False, sharex=True, sharey=True)
     for axes, outcome in zip(grid.flat, outcomes, strict=False):
-        share = outcome.expected_share()
         low, high = outcome.experiment.acceptable
         axes.axvspan(low - 0.25, high + 0.25, color=POST, alpha=0.15)
-        axes.plot(list(share), 100.0 * np.array(list(share.values())), color=ANTE, marker=".", markersize=3)
-        for width, edge, sign in ((outcome.area.below, low, -1.0), (outcome.area.above, high, 1.0)):
+        parts = (outcome.impacts, INTERIM), (outcome.behaviour, ANTE), (outcome.overall, INK)
+        # Where lines lie on each other all are seen: the one below is wider.
+        for (verdicts, color), width in zip(parts, (4.0, 2.4, 0.9), strict=True):
+            shares = verdicts.shares
+            axes.plot(list(shares), 100.0 * np.array(list(shares.values())), color=color, linewidth=width)
+        area = outcome.overall.area
+        for width, edge, sign in ((area.below, low, -1.0), (area.above, high, 1.0)):
             if 0.0 < width < np.inf:
                 axes.axvline(edge + sign * width, color=LIMIT, linewidth=0.9, linestyle=":")
         axes.set_title(outcome.experiment.title)
@@ -32,6 +39,8 @@ def draw_shares(outcomes: Sequence[Outcome]) -> Figure:
         axes.set_xlabel("tilt [deg]")
     for axes in grid[:, 0]:
         axes.set_ylabel("expected [%]")
+    entries = [line("by the impacts (a)", INTERIM), line("by the behaviour (b)", ANTE), line("by both", INK)]
+    figure.legend(handles=entries, loc="outside upper center", ncols=len(entries))
     return figure
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +15,12 @@ from impact_control.classification import (
     GrayArea,
     RecordedImpact,
     SearchGrid,
-    gray_area,
     is_unexpected,
     tune,
 )
 from impact_control.robots import load_robot
 from impact_control.studies.classification.sweep import ACCEPTABLE, EDGE, SPHERE, SweptImpact
+from impact_control.studies.classification.verdicts import Verdicts
 from impact_control.types import Vector
 
 GRID = SearchGrid(
@@ -42,17 +41,17 @@ _ANY = 1e6
 
 @dataclass(frozen=True)
 class Experiment:
-    """One figure of the source, or a variant of ours: end-effector, algorithm, acceptable tilts [deg].
-
-    published_below, published_above: what the text says of the gray area on either side.
-    """
+    """One figure of the source, or a variant of ours: end-effector, algorithm, acceptable tilts [deg]."""
 
     figure: str
     end_effector: str
     algorithm: Algorithm
     acceptable: tuple[float, float]
-    published_below: str = "not in the text"
-    published_above: str = "not in the text"
+
+    @property
+    def published(self) -> bool:
+        """Whether it is a figure of the source."""
+        return self.algorithm is not Algorithm.COMPLETION
 
     @property
     def title(self) -> str:
@@ -64,18 +63,18 @@ class Experiment:
 _SINGLE, _PRINTED, _COMPLETION = Algorithm.SINGLE, Algorithm.SIMULTANEOUS, Algorithm.COMPLETION
 
 EXPERIMENTS = (
-    Experiment("4.12", SPHERE, _SINGLE, ACCEPTABLE[0], "at least 2, ends", "at least 1, ends"),
-    Experiment("4.13", SPHERE, _SINGLE, ACCEPTABLE[1], "smaller than 4.12", "smaller than 4.12"),
-    Experiment("4.14", SPHERE, _SINGLE, ACCEPTABLE[2], "larger than 4.13, ends", "larger than 4.13, ends"),
-    Experiment("4.15", EDGE, _PRINTED, ACCEPTABLE[0], "2", "2"),
-    Experiment("4.16", EDGE, _PRINTED, ACCEPTABLE[1], "2", "2"),
-    Experiment("4.17", EDGE, _PRINTED, ACCEPTABLE[2], "2", "2"),
-    Experiment("4.15, completion", EDGE, _COMPLETION, ACCEPTABLE[0], "2", "2"),
-    Experiment("4.16, completion", EDGE, _COMPLETION, ACCEPTABLE[1], "2", "2"),
-    Experiment("4.17, completion", EDGE, _COMPLETION, ACCEPTABLE[2], "2", "2"),
-    Experiment("4.18", SPHERE, _PRINTED, ACCEPTABLE[0], "smaller than 4.12", "at least 1"),
-    Experiment("4.19", SPHERE, _PRINTED, ACCEPTABLE[1], "as 4.13", "does not end"),
-    Experiment("4.20", SPHERE, _PRINTED, ACCEPTABLE[2], "smaller than 4.14", "does not end"),
+    Experiment("4.12", SPHERE, _SINGLE, ACCEPTABLE[0]),
+    Experiment("4.13", SPHERE, _SINGLE, ACCEPTABLE[1]),
+    Experiment("4.14", SPHERE, _SINGLE, ACCEPTABLE[2]),
+    Experiment("4.15", EDGE, _PRINTED, ACCEPTABLE[0]),
+    Experiment("4.16", EDGE, _PRINTED, ACCEPTABLE[1]),
+    Experiment("4.17", EDGE, _PRINTED, ACCEPTABLE[2]),
+    Experiment("4.15, completion", EDGE, _COMPLETION, ACCEPTABLE[0]),
+    Experiment("4.16, completion", EDGE, _COMPLETION, ACCEPTABLE[1]),
+    Experiment("4.17, completion", EDGE, _COMPLETION, ACCEPTABLE[2]),
+    Experiment("4.18", SPHERE, _PRINTED, ACCEPTABLE[0]),
+    Experiment("4.19", SPHERE, _PRINTED, ACCEPTABLE[1]),
+    Experiment("4.20", SPHERE, _PRINTED, ACCEPTABLE[2]),
 )
 
 
@@ -83,44 +82,35 @@ EXPERIMENTS = (
 class Outcome:
     """What came of an experiment.
 
-    tuned: gray area of the trials tuned on; area: of the others; by_impacts, by_behaviour: of the others if only the
-    impacts, by zeta, epsilon, t_int, and the completion, or only the behaviour after them, by e_eta, could be
-    unexpected. tilts (k,) [deg], unexpected (k,), decided_after (k,) [s]: of each of the others; the last counts from
+    tuned: gray area of the trials tuned on. Of each of the others: tilts (k,) [deg]; unexpected (k,); impact_unexpected
+    and behaviour_unexpected (k,), if only the impacts, by zeta, epsilon, t_int, and the completion, or only the
+    behaviour after them, by e_eta, could be unexpected: parts (a) and (b) of the figures; decided_after (k,) [s] from
     the detection of the first impact.
     """
 
     experiment: Experiment
     parameters: ClassifierParameters
     tuned: GrayArea
-    area: GrayArea
-    by_impacts: GrayArea
-    by_behaviour: GrayArea
     tilts: Vector
     unexpected: NDArray[np.bool_]
+    impact_unexpected: NDArray[np.bool_]
+    behaviour_unexpected: NDArray[np.bool_]
     decided_after: Vector
 
     @property
-    def acceptable(self) -> NDArray[np.bool_]:
-        """Which trials are acceptable (k,)."""
-        low, high = self.experiment.acceptable
-        return np.asarray((self.tilts >= low) & (self.tilts <= high))
+    def overall(self) -> Verdicts:
+        """The verdicts as they are."""
+        return Verdicts(self.tilts, self.unexpected, self.experiment.acceptable)
 
     @property
-    def false_alarms(self) -> int:
-        """Acceptable trials that were called unexpected."""
-        return int(np.sum(self.unexpected & self.acceptable))
+    def impacts(self) -> Verdicts:
+        """Those by the impacts alone."""
+        return Verdicts(self.tilts, self.impact_unexpected, self.experiment.acceptable)
 
-    def expected_share(self) -> dict[float, float]:
-        """Share of trials that were called expected, by tilt [deg]."""
-        return {float(tilt): float(np.mean(~self.unexpected[self.tilts == tilt])) for tilt in np.unique(self.tilts)}
-
-    def rises(self) -> list[float]:
-        """Tilts [deg] outside the acceptable ones where more is called expected than a step nearer to them."""
-        share = self.expected_share()
-        low, high = self.experiment.acceptable
-        above = [tilt for tilt in share if tilt > high]
-        below = [tilt for tilt in share if tilt < low][::-1]
-        return [b for side in (above, below) for a, b in pairwise(side) if share[b] > share[a]]
+    @property
+    def behaviour(self) -> Verdicts:
+        """Those by the behaviour alone."""
+        return Verdicts(self.tilts, self.behaviour_unexpected, self.experiment.acceptable)
 
 
 def evaluate(
@@ -138,18 +128,14 @@ def evaluate(
     behaviour_only = replace(parameters, configuration_error=_ANY, time_error=_ANY, impact_interval=math.inf)
     first = np.array([trial.impact_times[0] for trial in others])
 
-    def area(said: NDArray[np.bool_]) -> GrayArea:
-        return gray_area(tilts, said, experiment.acceptable)
-
     return Outcome(
         experiment,
         parameters,
         tuned=tuned,
-        area=area(unexpected),
-        by_impacts=area(_answers(others, impacts_only, experiment)[0]),
-        by_behaviour=area(_answers(others, behaviour_only, experiment)[0]),
         tilts=tilts,
         unexpected=unexpected,
+        impact_unexpected=_answers(others, impacts_only, experiment)[0],
+        behaviour_unexpected=_answers(others, behaviour_only, experiment)[0],
         decided_after=times - first,
     )
 

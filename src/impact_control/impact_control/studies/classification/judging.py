@@ -18,8 +18,7 @@ from impact_control.studies.trials import from_arrays, run_trials, trials_direct
 
 Part = TypeVar("Part")
 
-_AREAS = ("tuned", "area", "by_impacts", "by_behaviour")
-_EACH = ("tilts", "unexpected", "decided_after")
+_EACH = ("tilts", "unexpected", "impact_unexpected", "behaviour_unexpected", "decided_after")
 
 
 @dataclass(frozen=True)
@@ -41,11 +40,11 @@ def run_judgings(cases: Sequence[Judging], progress: Progress) -> list[Outcome]:
 
 
 def judge_case(case: Judging) -> Mapping[str, NDArray[Any]]:
-    """Return the attributes of the `Outcome` by name, those of its parameters and areas behind the name of these."""
+    """Return the attributes of the `Outcome` by name, those of its parameters and its tuned area behind their names."""
     tool = case.experiment.end_effector
     tuned_on, judged = _trials(case.tuned_on, tool, case.tuned_seed), _trials(case.judged, tool, case.judged_seed)
     outcome = evaluate(case.experiment, tuned_on, judged, case.grid)
-    parts = {name: getattr(outcome, name) for name in ("parameters", *_AREAS)}
+    parts = {name: getattr(outcome, name) for name in ("parameters", "tuned")}
     arrays = {f"{name} {key}": np.asarray(value) for name, part in parts.items() for key, value in vars(part).items()}
     return {**arrays, **{name: getattr(outcome, name) for name in _EACH}}
 
@@ -61,6 +60,5 @@ def _outcome(experiment: Experiment, arrays: Mapping[str, NDArray[Any]]) -> Outc
         start = f"{name} "
         return from_arrays(kind, {key.removeprefix(start): v for key, v in arrays.items() if key.startswith(start)})
 
-    areas = {name: part(GrayArea, name) for name in _AREAS}
     each = {name: arrays[name] for name in _EACH}
-    return Outcome(experiment, part(ClassifierParameters, "parameters"), **areas, **each)  # type: ignore[arg-type]
+    return Outcome(experiment, part(ClassifierParameters, "parameters"), part(GrayArea, "tuned"), **each)

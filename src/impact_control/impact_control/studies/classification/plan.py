@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,9 @@ from impact_control.types import Matrix, Vector
 
 KNOT = 0.01
 """[s] Between two solutions of the inverse kinematics; joint velocities between them by cubic splines."""
+
+Motion = Callable[[float], tuple[Vector, Vector, Vector]]
+"""Pose (x, z [m], turn about y [rad]), its rate and its second derivative, each (3,), at a time [s]."""
 
 _DOWN = np.diag([1.0, -1.0, -1.0])
 """Axes of E in A: z of E against the expected normal."""
@@ -94,12 +98,15 @@ def plan_impact(robot: RobotDescription, angle: float, distance: float, start: f
     times = np.linspace(start, end, 2 + math.ceil((end - start) / KNOT))
     configuration = solve(robot, approach.impact_position, approach.rotation, None, ELBOW_UP)
     plan = Plan(approach, slide, configuration, *(CubicSpline([0.0, 1.0], np.zeros((2, 3))) for _ in range(2)))
-    ante, post = (_joint_path(robot, configuration, times, pose) for pose in (plan.ante_pose, slide.at))
+    ante, post = (joint_path(robot, configuration, times, pose) for pose in (plan.ante_pose, slide.at))
     return Plan(approach, slide, configuration, ante, post)
 
 
-def _joint_path(robot: RobotDescription, configuration: Vector, times: Vector, pose) -> CubicSpline:  # type: ignore[no-untyped-def]
-    """Return the joint positions that follow a pose: Newton's method from the knot before, (3.26), elbow up."""
+def joint_path(robot: RobotDescription, configuration: Vector, times: Vector, pose: Motion) -> CubicSpline:
+    """Return the joint positions (3,) [rad] over time [s] that follow a pose: Proper 2021 (3.26), elbow up.
+
+    By Newton's method from the knot before, at time 0 from the configuration (3,) [rad]. times (k,) [s]: the knots.
+    """
     dynamics = Dynamics(robot)
     order = np.argsort(np.abs(times))
     path: Matrix = np.zeros((times.size, configuration.size))

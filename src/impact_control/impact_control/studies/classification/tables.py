@@ -1,4 +1,4 @@
-"""Tables of the sweeps: gray areas beside the published ones, tunings, shares, times, contact completion."""
+"""Tables of the sweeps: gray areas beside the targets, tunings, shares, times, contact completion."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import numpy as np
 
 from impact_control.studies.classification.completion import LASTING, CompletionErrors
 from impact_control.studies.classification.evaluation import Outcome
+from impact_control.studies.classification.targets import asked_for, reaches
+from impact_control.studies.classification.verdicts import Verdicts, degrees
 from impact_control.studies.study import Cell, Column, Mark, Table, columns
 
 _SIDES = ("below", "above")
 
-LARGEST_GRAY = 1.5
-"""[deg] Target on each side for the simultaneous impact."""
-
 
 def gray_table(outcomes: Sequence[Outcome]) -> Table:
-    """Gray areas beside those that the text of the source gives."""
+    """Gray areas beside the targets of our own; what the source says of them is in `comparisons`."""
     rows: list[tuple[Cell, ...]] = []
     marks: dict[tuple[int, int], Mark] = {}
     for i, outcome in enumerate(outcomes):
-        experiment, area = outcome.experiment, outcome.area
+        experiment, verdicts = outcome.experiment, outcome.overall
+        area = verdicts.area
         low, high = experiment.acceptable
         rows.append(
             (
@@ -30,32 +30,30 @@ def gray_table(outcomes: Sequence[Outcome]) -> Table:
                 experiment.end_effector.removeprefix("planar_"),
                 f"{low:g} to {high:g}",
                 degrees(area.below),
-                experiment.published_below,
                 degrees(area.above),
-                experiment.published_above,
+                asked_for(outcome),
                 100.0 * area.share,
-                f"{outcome.false_alarms} of {int(outcome.acceptable.sum())}",
+                f"{verdicts.false_alarms} of {verdicts.judged_acceptable}",
             )
         )
         marks[i, 3] = Mark.of(reaches(outcome, area.below))
-        marks[i, 5] = Mark.of(reaches(outcome, area.above))
-        marks[i, 8] = Mark.of(outcome.false_alarms == 0)
+        marks[i, 4] = Mark.of(reaches(outcome, area.above))
+        marks[i, 7] = Mark.of(verdicts.false_alarms == 0)
     return Table(
         name="gray_areas",
-        title="Gray areas: ours, on noise that was not tuned on, and what the text of the source says",
+        title="Gray areas on noise that was not tuned on, and targets of our own",
         columns=(
             *columns(("figure", "tool")),
-            *columns(
-                ("acceptable\ntilts", *(f"{side},\n{of}" for side in _SIDES for of in ("ours", "published"))), "deg"
-            ),
+            *columns(("acceptable\ntilts", *_SIDES), "deg"),
+            Column("our target"),
             Column("share that\nis gray", "%", 1),
             Column("acceptable,\nbut unexpected"),
         ),
         rows=tuple(rows),
         marks=marks,
         note=(
-            f"Green: at most {LARGEST_GRAY:g} deg for the edge, an end within the sweep for the sphere; no acceptable "
-            "trial unexpected. The figures and the tunings of the source are not in its text."
+            "Green: as small as our target; no acceptable trial unexpected. An end: within the sweep. Of the verdict "
+            "as a whole, on all tilts; what the source says is on the behaviour after the impact alone."
         ),
     )
 
@@ -65,14 +63,15 @@ def parts_table(outcomes: Sequence[Outcome], unreserved: Sequence[Outcome]) -> T
     bare = {outcome.experiment.figure: outcome for outcome in unreserved}
     rows: list[tuple[Cell, ...]] = []
     for outcome in outcomes:
-        parts = (outcome.by_impacts, outcome.by_behaviour)
+        parts = (outcome.impacts.area, outcome.behaviour.area)
         cells: list[Cell] = [degrees(width) for area in parts for width in (area.below, area.above)]
         other = bare.get(outcome.experiment.figure)
         if other is None:
             cells += [None, None, None]
         else:
-            alarms = f"{other.false_alarms} of {int(other.acceptable.sum())}"
-            cells += [degrees(other.area.below), degrees(other.area.above), alarms]
+            bare_verdicts = other.overall
+            alarms = f"{bare_verdicts.false_alarms} of {bare_verdicts.judged_acceptable}"
+            cells += [degrees(bare_verdicts.area.below), degrees(bare_verdicts.area.above), alarms]
         rows.append((outcome.experiment.figure, *cells))
     return Table(
         name="parts",
@@ -88,12 +87,6 @@ def parts_table(outcomes: Sequence[Outcome], unreserved: Sequence[Outcome]) -> T
             "thresholds at the largest value of an acceptable trial tuned on; the last column is the price of that."
         ),
     )
-
-
-def reaches(outcome: Outcome, width: float) -> bool:
-    """Whether a side of the gray area [deg] is as small as it is to be."""
-    wide = outcome.experiment.end_effector == "planar_edge"
-    return width <= LARGEST_GRAY if wide else math.isfinite(width)
 
 
 def tuning_table(outcomes: Sequence[Outcome]) -> Table:
@@ -131,22 +124,30 @@ def tuning_table(outcomes: Sequence[Outcome]) -> Table:
     )
 
 
-def shares_table(outcomes: Sequence[Outcome]) -> Table:
-    """Share of trials that are called expected, by tilt."""
-    shares = [outcome.expected_share() for outcome in outcomes]
+def shares_tables(outcomes: Sequence[Outcome]) -> tuple[Table, ...]:
+    """Share of trials that are called expected, by tilt: as a whole, by the impacts alone, by the behaviour alone."""
+    parts = (
+        ("shares", "", "As a whole", [outcome.overall for outcome in outcomes]),
+        ("impact_shares", " by time and place of the impacts, Figs 4.12 to 4.20 (a)", "If only the impacts could be "
+         "unexpected", [outcome.impacts for outcome in outcomes]),
+        ("behaviour_shares", " by the behaviour after the impacts, Figs 4.12 to 4.20 (b)", "If only the behaviour "
+         "could be unexpected", [outcome.behaviour for outcome in outcomes]),
+    )  # fmt: skip
+    return tuple(_shares_table(outcomes, *part) for part in parts)
+
+
+def _shares_table(outcomes: Sequence[Outcome], name: str, what: str, note: str, verdicts: Sequence[Verdicts]) -> Table:
+    shares = [one.shares for one in verdicts]
     tilts = sorted({tilt for share in shares for tilt in share})
-    rows = tuple((tilt, *(100.0 * share.get(tilt, math.nan) for share in shares)) for tilt in tilts)
-    marks = {(tilts.index(tilt), 1 + j): Mark.BAD for j, outcome in enumerate(outcomes) for tilt in outcome.rises()}
     return Table(
-        name="shares",
-        title="Share of trials that is called expected, Figs 4.12 to 4.20 (b)",
+        name=name,
+        title=f"Share of trials that is called expected{what}",
         columns=(
             Column("tilt", "deg", 1),
             *columns((outcome.experiment.figure.replace(", ", ",\n") for outcome in outcomes), "%", 1),
         ),
-        rows=rows,
-        marks=marks,
-        note="Over all approach angles and places of impact. Red: more than a step nearer to the acceptable tilts.",
+        rows=tuple((tilt, *(100.0 * share.get(tilt, math.nan) for share in shares)) for tilt in tilts),
+        note=f"{note}; over all approach angles and places of impact.",
     )
 
 
@@ -191,8 +192,3 @@ def completion_table(errors: Sequence[CompletionErrors]) -> Table:
             f"not all points are closed for the last {1e3 * LASTING:.0f} ms, the trial ends before the contact lasts."
         ),
     )
-
-
-def degrees(width: float) -> str:
-    """Return a side of the gray area [deg] as it is shown."""
-    return f"{width:g}" if math.isfinite(width) else "does not end"

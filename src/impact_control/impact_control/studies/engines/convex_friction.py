@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
-from impact_control.errors import ImpactControlError, MissingDependencyError
+from impact_control.errors import ImpactControlError, MissingExtraError
 from impact_control.impacts.contact_system import ContactSystem
 from impact_control.types import Vector
 
@@ -18,10 +18,10 @@ def convex_friction_velocity(system: ContactSystem, restitution: float) -> Vecto
     """Return the velocity (N,) of a system after an impact with convex friction, by Pinocchio's ADMM.
 
     restitution: e of all contacts, in place of that in the system. Raises ImpactControlError if not converged,
-    MissingDependencyError for a Pinocchio below 4.
+    MissingExtraError for a Pinocchio below 4.
     """
     if not hasattr(pin, "ADMMConstraintSolver"):
-        raise MissingDependencyError(f"convex friction needs Pinocchio 4 or later; installed is {pin.__version__}")
+        raise MissingExtraError(f"convex friction needs Pinocchio 4 or later; installed is {pin.__version__}")
     free = system.jacobian @ system.velocity
     free[::3] += restitution * np.minimum(free[::3], 0.0)
     # Pinocchio orders a contact by first tangent, second tangent, normal.

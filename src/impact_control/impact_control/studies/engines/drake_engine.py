@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.errors import MissingDependencyError
+from impact_control.errors import MissingExtraError
 from impact_control.studies.engines.cases import EngineCase
 from impact_control.types import Vector
 
@@ -46,7 +46,7 @@ _STICTION_TOLERANCE = 1e-5
 
 
 def impact(case: EngineCase, contact: DrakeContact) -> dict[str, Vector]:
-    """Return the velocities after the impact by body, see `EngineCase`. Raises MissingDependencyError."""
+    """Return the velocities after the impact by body, see `EngineCase`. Raises MissingExtraError."""
     try:
         from pydrake.geometry import SceneGraphConfig
         from pydrake.multibody.parsing import Parser
@@ -54,7 +54,7 @@ def impact(case: EngineCase, contact: DrakeContact) -> dict[str, Vector]:
         from pydrake.systems.analysis import Simulator
         from pydrake.systems.framework import DiagramBuilder
     except ImportError as error:
-        raise MissingDependencyError("Drake is not installed: `make extras` installs it") from error
+        raise MissingExtraError("Drake is not installed: `make extras` installs it") from error
     # It warns that the floor would not touch deformable bodies. There are none.
     getLogger("drake").setLevel(ERROR)
     builder = DiagramBuilder()

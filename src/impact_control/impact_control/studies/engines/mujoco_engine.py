@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.errors import MissingDependencyError
+from impact_control.errors import MissingExtraError
 from impact_control.studies.engines.cases import EngineCase
 from impact_control.types import Vector
 
@@ -29,14 +29,14 @@ _IMPEDANCE = 0.9999
 
 
 def impact(case: EngineCase, solref: tuple[float, float]) -> dict[str, Vector]:
-    """Return the velocities after the impact by body, see `EngineCase`. Raises MissingDependencyError.
+    """Return the velocities after the impact by body, see `EngineCase`. Raises MissingExtraError.
 
     solref: of all contacts, see MuJoCo's documentation of solver parameters.
     """
     try:
         import mujoco
     except ImportError as error:
-        raise MissingDependencyError("MuJoCo is not installed: `make extras` installs it") from error
+        raise MissingExtraError("MuJoCo is not installed: `make extras` installs it") from error
     model = mujoco.MjModel.from_xml_string(case.mjcf)
     model.opt.timestep = TIME_STEP
     model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC

@@ -1,32 +1,22 @@
-"""A simulated hanging arm whose joints have backlash and the friction of Flacco 2016 (6), with a motor behind each.
-
-The plants of `simulation` carry the friction of a Panda, which is not that of (6); therefore this one.
-"""
+"""A simulated hanging arm whose joints have backlash and the friction of Flacco 2016 (6), with a motor behind each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
 
-from impact_control.compiled import compiled
 from impact_control.observation import BacklashModel
-from impact_control.observation.backlash_model import transmitted_torque
-from impact_control.robots import Dynamics, load_robot
+from impact_control.robots import Dynamics, RobotDescription, load_robot
+from impact_control.studies.flacco.recording import Load, Motion, Recording, Watch, simulate
 from impact_control.types import Matrix, Vector
-
-PERIOD = 1e-3
-"""[s] of the samples and of the control."""
-
-_STEPS = 50
-"""Integration steps in a period: 20 us, a fifteenth of the shortest time constant, the dry friction of joint 7."""
 
 MASS_SCALE = 0.25
 """Of the Panda's links, whose kinematics the arm has."""
 
 GAPS = np.array([0.018, 0.025, 0.003, 0.011, 0.0, 0.0, 0.023])
 """[rad] half-widths of Romeo's left arm, Flacco 2016, V-A."""
+
+SHOWN_GAP = 1
+"""Index of the joint in Fig. 5; the gaps of the others are a list in the text."""
 
 JOINTS = BacklashModel(
     gap=GAPS,
@@ -47,90 +37,18 @@ MOTOR_INERTIA = np.array([0.1, 0.2, 0.05, 0.05, 0.008, 0.008, 0.002])
 POSTURE = np.array([0.0, 0.0, 0.3, -0.3, 0.3, 0.3, 0.0])
 """[rad] about which it moves: hanging, so that gravity changes sign there in most joints."""
 
-POSITION_NOISE, LINK_VELOCITY_NOISE, MOTOR_VELOCITY_NOISE = 2e-5, 1.7e-3, 6.7e-3
-"""[rad], [rad/s] standard deviations: encoders of 17 bit; velocities as in Proper 2021 (3.5), a third of its widths."""
-
-Motion = Callable[[float], tuple[Vector, Vector]]
-"""Time [s] to wanted motor position [rad] and velocity [rad/s], each (n,)."""
-
-Load = Callable[[float, Vector, Vector], Vector]
-"""Time [s], link position [rad] and motor position [rad] to external joint torque (n,) [Nm]."""
-
-
-@dataclass(frozen=True, eq=False)
-class Recording:
-    """What is measured of a run, sample by sample, and the truth.
-
-    time (m,) [s]; position, motor_position [rad], velocity, motor_velocity [rad/s]: q, theta, dq, dtheta (m, n),
-    noisy; motor_torque (m, n) [Nm], constant from a sample to the next. At the measured state mass_matrix (m, n, n)
-    [kg m^2], coriolis_transposed_velocity and gravity (m, n) [Nm]. True: deflection q - theta (m, n) [rad] and
-    external_torque (m, n) [Nm].
-    """
-
-    time: Vector
-    position: Matrix
-    motor_position: Matrix
-    velocity: Matrix
-    motor_velocity: Matrix
-    motor_torque: Matrix
-    mass_matrix: Matrix
-    coriolis_transposed_velocity: Matrix
-    gravity: Matrix
-    deflection: Matrix
-    external_torque: Matrix
-
-
-@compiled
-def _advance(
-    gap: Vector,
-    coefficients: Matrix,
-    slip_speed: float,
-    motor_inertia: Vector,
-    inverse_inertia: Matrix,
-    load: Vector,
-    motor_torque: Vector,
-    state: Matrix,
-    step: float,
-    steps: int,
-) -> None:
-    """Advance state (4, n), rows q, theta, dq, dtheta, with the symplectic Euler scheme.
-
-    inverse_inertia: M^-1 (n, n); load: external torque less C dq + g (n,) [Nm]; both held. The link gets what the
-    transmission gives it. The motor feels spring and damper, and in the gap the friction between the two, but neither
-    the friction on the link there nor that of (6) beyond the gap, which (7) lets act on the link.
-    """
-    n = gap.size
-    q, theta, dq, dtheta = state
-    transmitted, reaction = np.zeros((2, n))
-    sample = np.zeros((4, n))
-    mutual = coefficients.copy()
-    mutual[4:] = 0.0
-    for _ in range(steps):
-        for i in range(n):
-            sample[0, i], sample[1, i], sample[2, i] = q[i] - theta[i], dq[i], dtheta[i]
-        transmitted_torque(gap, coefficients, slip_speed, sample, transmitted)
-        transmitted_torque(gap, mutual, slip_speed, sample, reaction)
-        for i in range(n):
-            acceleration = 0.0
-            for j in range(n):
-                acceleration += inverse_inertia[i, j] * (transmitted[j] + load[j])
-            dq[i] += step * acceleration
-            dtheta[i] += step * (motor_torque[i] - reaction[i]) / motor_inertia[i]
-        for i in range(n):
-            q[i] += step * dq[i]
-            theta[i] += step * dtheta[i]
-
 
 class HangingArm:
-    """Rigid-body terms of the arm, with its motors under a position loop."""
+    """Rigid-body terms of the arm, with its motors under a position loop: a `Mechanism`."""
 
-    def __init__(self, loop_rate: float = 40.0) -> None:
-        """loop_rate [1/s]: both poles of each motor's position loop with the inertia of its link."""
-        self._dynamics = Dynamics(load_robot())
+    def __init__(self, robot: RobotDescription | None = None, loop_rate: float = 40.0) -> None:
+        """robot: whose links hang, by default a Panda's; loop_rate [1/s]: both poles of each motor's position loop."""
+        self._dynamics = Dynamics(robot or load_robot())
         self.update(POSTURE, np.zeros_like(POSTURE))
         inertia = np.diag(self.mass_matrix) + MOTOR_INERTIA
-        self.position_gain = inertia * loop_rate**2
-        self.velocity_gain = 2.0 * inertia * loop_rate
+        self.motor_inertia: Vector = MOTOR_INERTIA
+        self.position_gain: Vector = inertia * loop_rate**2
+        self.velocity_gain: Vector = 2.0 * inertia * loop_rate
 
     def update(self, q: Vector, dq: Vector) -> None:
         """Compute the terms below at q (n,) [rad], dq (n,) [rad/s]."""
@@ -158,55 +76,15 @@ class HangingArm:
         return -MASS_SCALE * self._dynamics.gravity
 
     def run(
-        self, motion: Motion, load: Load, duration: float, random: np.random.Generator, joints: BacklashModel = JOINTS
+        self,
+        motion: Motion,
+        load: Load,
+        duration: float,
+        random: np.random.Generator,
+        joints: BacklashModel = JOINTS,
+        *,
+        noise: float = 1.0,
+        watch: Watch | None = None,
     ) -> Recording:
-        """Return what is recorded while the motors follow `motion` [s] long under the external torque `load`.
-
-        The motors carry the weight of the wanted posture and correct the rest. Links start at the motors.
-        """
-        count = round(duration / PERIOD) + 1
-        n = POSTURE.size
-        wanted, rate = motion(0.0)
-        state = np.vstack([wanted, wanted, rate, rate])
-        noise = np.array([POSITION_NOISE, POSITION_NOISE, LINK_VELOCITY_NOISE, MOTOR_VELOCITY_NOISE])[:, None]
-        measured, torques, external = np.zeros((count, 4, n)), np.zeros((count, n)), np.zeros((count, n))
-        masses, transposed, weights = np.zeros((count, n, n)), np.zeros((count, n)), np.zeros((count, n))
-        deflection = np.zeros((count, n))
-        for k in range(count):
-            time = k * PERIOD
-            sample = state + noise * random.standard_normal((4, n))
-            self.update(sample[0], sample[2])
-            measured[k], masses[k], weights[k] = sample, self.mass_matrix, self.gravity
-            transposed[k] = self.coriolis_transposed_velocity
-            wanted, rate = motion(time)
-            torques[k] = self.position_gain * (wanted - sample[1]) + self.velocity_gain * (rate - sample[3])
-            self.update(wanted, rate)
-            torques[k] += self.gravity
-            external[k] = load(time, state[0], state[1])
-            deflection[k] = state[0] - state[1]
-            self.update(state[0] + 0.5 * PERIOD * state[2], state[2])
-            _advance(
-                joints.gap,
-                joints.coefficients,
-                joints.slip_speed,
-                MOTOR_INERTIA,
-                np.asarray(np.linalg.inv(self.mass_matrix), dtype=np.float64),
-                external[k] - self.coriolis - self.gravity,
-                torques[k],
-                state,
-                PERIOD / _STEPS,
-                _STEPS,
-            )
-        return Recording(
-            time=np.arange(count, dtype=np.float64) * PERIOD,
-            position=measured[:, 0],
-            motor_position=measured[:, 1],
-            velocity=measured[:, 2],
-            motor_velocity=measured[:, 3],
-            motor_torque=torques,
-            mass_matrix=masses,
-            coriolis_transposed_velocity=transposed,
-            gravity=weights,
-            deflection=deflection,
-            external_torque=external,
-        )
+        """Return what `simulate` records of the arm."""
+        return simulate(self, joints, motion, load, duration, random, noise=noise, watch=watch)

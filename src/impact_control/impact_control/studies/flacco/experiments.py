@@ -9,7 +9,8 @@ import numpy as np
 
 from impact_control.identification.backlash import BacklashFit, GapMeasurement, identify_backlash, measure_gap
 from impact_control.observation import BacklashModel, BacklashObserver, MomentumObserver
-from impact_control.studies.flacco.arm import GAPS, MOTOR_INERTIA, POSTURE, HangingArm, Load, Motion, Recording
+from impact_control.studies.flacco.arm import GAPS, MOTOR_INERTIA, POSTURE, HangingArm
+from impact_control.studies.flacco.recording import Load, Motion, Recording, Sample
 from impact_control.types import Matrix, Vector
 
 IDENTIFICATION_GAIN = 100.0
@@ -18,8 +19,11 @@ IDENTIFICATION_GAIN = 100.0
 DETECTION_GAIN = 30.0
 """[1/s] K_bs: not published; that of Proper 2021, 2.5."""
 
-CONTACT_TORQUE = np.array([0.8, 0.5, 0.4, 0.3, 0.2, 0.2, 0.05])
-"""[Nm] The thresholds of Flacco 2016, V-C; at joint 7, whose link here weighs less, a quarter."""
+PUBLISHED_THRESHOLDS = np.array([0.8, 0.5, 0.4, 0.3, 0.2, 0.2, 0.2])
+"""[Nm] of the residual of Romeo's joints, Flacco 2016, V-C."""
+
+CONTACT_TORQUE = PUBLISHED_THRESHOLDS * np.array([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.25])
+"""[Nm] The size of contacts: at joint 7, whose link here weighs less, a quarter."""
 
 HAND_TORQUE = np.array([0.6, 0.6, 0.3, 0.3, 0.02, 0.02, 0.07])
 """[Nm] with which links are moved by hand in their gaps: more than the friction there, little against the spring."""
@@ -29,6 +33,12 @@ SETTLING = 1.0
 
 LEAST_GAP = 5e-4
 """[rad] A smaller one is taken for the strain under the hand."""
+
+FADE = 1.0
+"""[s] in which a motion begins."""
+
+SINE_AMPLITUDE, SINE_FREQUENCY = 0.4, 0.3
+"""[rad], [Hz] of joint 1 in the first and the third experiment."""
 
 
 class Drive(Enum):
@@ -80,8 +90,10 @@ def standing(time: float) -> tuple[Vector, Vector]:
     return POSTURE, np.zeros_like(POSTURE)
 
 
-def sinusoids(amplitude: Matrix, frequency: Matrix, phase: Matrix, start: float = 0.0) -> Motion:
-    """Return sums of sines about the posture, faded in within 1 s from `start` [s].
+def sinusoids(
+    amplitude: Matrix, frequency: Matrix, phase: Matrix, start: float = 0.0, centre: Vector = POSTURE
+) -> Motion:
+    """Return sums of sines about a centre (n,) [rad], faded in within `FADE` from `start` [s].
 
     amplitude (k, n) [rad], frequency (k, n) [Hz], phase (k, n) [rad].
     """
@@ -90,13 +102,13 @@ def sinusoids(amplitude: Matrix, frequency: Matrix, phase: Matrix, start: float 
     def motion(time: float) -> tuple[Vector, Vector]:
         since = time - start
         if since <= 0.0:
-            return standing(time)
-        fade = min(since, 1.0)
+            return centre, np.zeros_like(centre)
+        fade = min(since / FADE, 1.0)
         # A cubic with zero slope at both ends.
-        weight, slope = fade**2 * (3.0 - 2.0 * fade), 6.0 * fade * (1.0 - fade)
+        weight, slope = fade**2 * (3.0 - 2.0 * fade), 6.0 * fade * (1.0 - fade) / FADE
         angle = rate * since + phase
         sines, cosines = (amplitude * np.sin(angle)).sum(axis=0), (amplitude * rate * np.cos(angle)).sum(axis=0)
-        return POSTURE + weight * sines, weight * cosines + slope * sines
+        return centre + weight * sines, weight * cosines + slope * sines
 
     return motion
 
@@ -121,10 +133,11 @@ def hand(weight: Vector, random: np.random.Generator) -> Load:
     return load
 
 
-def figure_8_motion() -> Motion:
-    """Return the motion of Flacco 2016, Fig. 8: a sine of joint 1, the others at rest."""
+def figure_8_motion(start: float = 0.0, centre: Vector = POSTURE) -> Motion:
+    """Return the motion of Flacco 2016, Figs 8 and 13: from `start` [s] a sine of joint 1, the others at rest."""
     only_first = np.eye(POSTURE.size)[:1]
-    return sinusoids(0.4 * only_first, np.full((1, POSTURE.size), 0.3), np.zeros((1, POSTURE.size)))
+    frequency = np.full((1, POSTURE.size), SINE_FREQUENCY)
+    return sinusoids(SINE_AMPLITUDE * only_first, frequency, np.zeros((1, POSTURE.size)), start, centre)
 
 
 def figure_9_motion(start: float) -> Motion:
@@ -174,8 +187,13 @@ def gap_of(recording: Recording) -> GapMeasurement:
     return measure_gap(recording.position[settled], recording.motor_position[settled])
 
 
-def identify(recording: Recording, gap: GapMeasurement, drive: Drive) -> tuple[BacklashFit, Matrix]:
-    """Return the joints identified from a motion without contact, and the residual (8) (m, n) [Nm] they explain."""
+def identify(
+    recording: Recording, gap: GapMeasurement, drive: Drive, *, refine: bool = True
+) -> tuple[BacklashFit, Matrix]:
+    """Return the joints identified from a motion without contact, and the residual (8) (m, n) [Nm] they explain.
+
+    refine: whether to correct gaps and centres, for which every link has to come to both sides; only with the spring.
+    """
     n = POSTURE.size
     deflection = recording.position - recording.motor_position - gap.centre
     gaps = np.where(gap.gap > LEAST_GAP, gap.gap, 0.0)
@@ -192,38 +210,44 @@ def identify(recording: Recording, gap: GapMeasurement, drive: Drive) -> tuple[B
         IDENTIFICATION_GAIN,
         gaps,
         spring=drive.spring,
-        refine=drive is Drive.SPRING,
+        refine=refine and drive is Drive.SPRING,
     )
     return fit, residual
 
 
 def backlash_residual(recording: Recording, model: BacklashModel, centre: Vector, drive: Drive) -> Matrix:
     """Return the residual (12) (m, n) [Nm] of a recording; centre: offset of the encoders (n,) [rad]."""
-    observer = BacklashObserver(np.full(POSTURE.size, DETECTION_GAIN), model)
+    observer = BacklashObserver(np.full(model.gap.size, DETECTION_GAIN), model)
     residual = np.zeros_like(recording.position)
-    torque = recording.motor_torque * drive.motor
     for k in range(recording.time.size):
-        residual[k] = observer.update(
-            recording.mass_matrix[k],
-            recording.velocity[k],
-            torque[k],
-            recording.coriolis_transposed_velocity[k],
-            recording.gravity[k],
-            recording.time[k],
-            recording.position[k] - centre,
-            recording.motor_position[k],
-            recording.motor_velocity[k],
-        )
+        residual[k] = observe(observer, recording.sample(k), centre, drive)
     return residual
 
 
-def classical_residual(recording: Recording, model: BacklashModel) -> Matrix:
-    """Return the residual (2) (m, n) [Nm], at its best: motors' inertia and friction beyond the gap are known to it."""
-    n = POSTURE.size
+def observe(observer: BacklashObserver, sample: Sample, centre: Vector, drive: Drive) -> Vector:
+    """Return the residual (12) (n,) [Nm] after a sample, which the next call overwrites; centre as above."""
+    return observer.update(
+        sample.mass_matrix,
+        sample.velocity,
+        sample.motor_torque if drive.motor else np.zeros_like(centre),
+        sample.coriolis_transposed_velocity,
+        sample.gravity,
+        sample.time,
+        sample.position - centre,
+        sample.motor_position,
+        sample.motor_velocity,
+    )
+
+
+def classical_residual(recording: Recording, model: BacklashModel, motor_inertia: Vector = MOTOR_INERTIA) -> Matrix:
+    """Return the residual (2) (m, n) [Nm], at its best: motors' inertia and friction beyond the gap are known to it.
+
+    motor_inertia: (n,) [kg m^2].
+    """
     dry = model.motor_dry * np.tanh(recording.motor_velocity / model.slip_speed)
     torque = recording.motor_torque - model.motor_viscous * recording.motor_velocity - dry
-    observer = MomentumObserver(np.full(n, DETECTION_GAIN), np.zeros(n))
-    return _run(recording, torque, observer, recording.mass_matrix + np.diag(MOTOR_INERTIA))
+    observer = MomentumObserver(np.full(motor_inertia.size, DETECTION_GAIN), np.zeros(motor_inertia.size))
+    return _run(recording, torque, observer, recording.mass_matrix + np.diag(motor_inertia))
 
 
 def _run(recording: Recording, torque: Matrix, observer: MomentumObserver, mass_matrix: Matrix) -> Matrix:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impact_control.identification.backlash import BacklashFit, GapMeasurement
-from impact_control.studies.flacco.arm import JOINTS, HangingArm, Recording
+from impact_control.studies.flacco.arm import JOINTS, HangingArm
 from impact_control.studies.flacco.evaluation import (
     AFTER,
     START,
@@ -37,6 +37,22 @@ from impact_control.studies.flacco.experiments import (
     record_gaps,
     standing,
 )
+from impact_control.studies.flacco.guidance import GuidanceCase, record_guidance
+from impact_control.studies.flacco.guidance_measures import Guidance, Led, measure
+from impact_control.studies.flacco.nominal import Unexplained, unexplained
+from impact_control.studies.flacco.recording import Recording
+from impact_control.studies.flacco.single_joint import Swing, judge_swing, record_swing
+from impact_control.studies.flacco.streams import (
+    CONTACTS,
+    FIGURE_8,
+    GAPS,
+    IDENTIFICATION,
+    NOMINAL,
+    RECORDINGS,
+    REST,
+    SINGLE_JOINT,
+    random_of,
+)
 from impact_control.studies.study import Progress
 from impact_control.studies.trials import from_arrays, run_trials, trials_directory
 from impact_control.types import Matrix, Vector
@@ -45,7 +61,7 @@ from impact_control.types import Matrix, Vector
 @dataclass(frozen=True)
 class Durations:
     """[s] of the experiments: gap, identification, rest and validation without contact, Fig. 8, contacts at rest and in
-    motion; and how many contacts in each half."""
+    motion, the joint of Fig. 2, the sine before and after the person comes; and how many contacts in each half."""
 
     gap: float = 9.0
     identification: float = 60.0
@@ -53,10 +69,22 @@ class Durations:
     validation: float = 16.0
     figure_8: float = 10.0
     half: float = 20.0
+    single_joint: float = 9.0
+    swing: float = 7.0
     contacts: int = 12
 
 
-QUICK = Durations(gap=3.0, identification=8.0, rest=1.0, validation=2.0, figure_8=2.0, half=2.0, contacts=2)
+QUICK = Durations(
+    gap=3.0,
+    identification=8.0,
+    rest=1.0,
+    validation=4.0,
+    figure_8=2.0,
+    half=2.0,
+    single_joint=5.0,
+    swing=4.5,
+    contacts=2,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +108,13 @@ class Variant:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What came out; see the fields' names. `counts` are of the validation, `first_counts` of the motion of Fig. 8."""
+    """What came out; see the fields' names. `counts` are of the validation, `first_counts` of the motion of Fig. 8.
 
+    led: None when the arm was not led and left alone once, as it should; classical_sine_alarms: of the classical
+    residual in the third experiment before the person comes.
+    """
+
+    durations: Durations
     gap: GapMeasurement
     gap_recording: Recording
     identification: Recording
@@ -101,6 +134,11 @@ class Outcome:
     free_alarms: int
     classical_free_alarms: int
     variants: dict[Drive, Variant]
+    unexplained: Unexplained
+    single_joint: Swing
+    guidance: Guidance
+    led: Led | None
+    classical_sine_alarms: int
 
     @property
     def errors(self) -> Matrix:
@@ -119,20 +157,12 @@ class RecordingCase:
     seed: int
 
 
-GAPS, IDENTIFICATION, REST, VALIDATION, FIGURE_8, CONTACTS = RECORDINGS = (
-    "gaps",
-    "identification",
-    "rest",
-    "validation",
-    "figure 8",
-    "contacts",
-)
-"""What recordings are for."""
-
-
 def record(case: RecordingCase) -> Mapping[str, NDArray[Any]]:
     """Simulate a recording and return its arrays by name."""
-    arm, durations, random = HangingArm(), case.durations, _random(case)
+    durations, random = case.durations, random_of(case.seed, case.name)
+    if case.name == SINGLE_JOINT:
+        return vars(record_swing(durations.single_joint))
+    arm = HangingArm()
     if case.name == GAPS:
         return vars(record_gaps(arm, durations.gap, random))
     if case.name == CONTACTS:
@@ -147,11 +177,6 @@ def record(case: RecordingCase) -> Mapping[str, NDArray[Any]]:
     return vars(arm.run(excitation(random), no_load, duration, random))
 
 
-def _random(case: RecordingCase) -> np.random.Generator:
-    children = np.random.SeedSequence(case.seed).spawn(len(RECORDINGS))
-    return np.random.default_rng(children[RECORDINGS.index(case.name)])
-
-
 def _contacts(durations: Durations, random: np.random.Generator) -> tuple[Contact, ...]:
     """Return the contacts at rest and in motion."""
     half = durations.half
@@ -163,19 +188,23 @@ def compute(seed: int, durations: Durations, progress: Progress) -> Outcome:
     """Record all experiments and evaluate them."""
     cases = [RecordingCase(name, durations, seed) for name in RECORDINGS]
     recorded = run_trials(
-        record, cases, trials_directory("flacco_backlash"), lambda done, text: progress(0.6 * done, text)
+        record, cases, trials_directory("flacco_backlash"), lambda done, text: progress(0.5 * done, text)
     )
-    gap_recording, moved, rest, validation, first, touched = (from_arrays(Recording, arrays) for arrays in recorded)
-    pushed = _contacts(durations, _random(cases[RECORDINGS.index(CONTACTS)]))
+    gap_recording, moved, rest, validation, first, touched, swung = (
+        from_arrays(Recording, arrays) for arrays in recorded
+    )
+    pushed = _contacts(durations, random_of(seed, CONTACTS))
     gap = gap_of(gap_recording)
-    progress(0.6, "identification")
+    progress(0.5, "identification")
     fit, residual = identify(moved, gap, Drive.SPRING)
-    progress(0.75, "residuals")
+    corrected = GapMeasurement(fit.model.gap, gap.centre + fit.centre)
+    left = unexplained(moved, validation, corrected, random_of(seed, NOMINAL))
+    progress(0.65, "residuals")
 
     def run(recording: Recording) -> Run:
         return Run(
             recording,
-            backlash_residual(recording, fit.model, gap.centre + fit.centre, Drive.SPRING),
+            backlash_residual(recording, fit.model, corrected.centre, Drive.SPRING),
             classical_residual(recording, fit.model),
         )
 
@@ -187,15 +216,17 @@ def compute(seed: int, durations: Durations, progress: Progress) -> Outcome:
 
     threshold = calibrated(fit, Drive.SPRING)
     free, first_run, contact_run = run(validation), run(first), run(touched)
-    variants = {}
-    for drive in Drive:
-        other = fit if drive is Drive.SPRING else identify(moved, gap, drive)[0]
-        bound = calibrated(other, drive)
+
+    def variant(found: BacklashFit, bound: Vector, quiet: Matrix, loud: Matrix) -> Variant:
+        told = sum(delay(loud, touched.time, bound, contact) is not None for contact in pushed)
+        return Variant(found.explained, bound, alarm_count(quiet, validation.time, bound), told)
+
+    variants = {Drive.SPRING: variant(fit, threshold, free.backlash, contact_run.backlash)}
+    for drive in (Drive.BOTH, Drive.MOTOR):
+        other = identify(moved, gap, drive)[0]
         centre = gap.centre + other.centre
-        quiet = backlash_residual(validation, other.model, centre, drive)
-        loud = backlash_residual(touched, other.model, centre, drive)
-        found = sum(delay(loud, touched.time, bound, contact) is not None for contact in pushed)
-        variants[drive] = Variant(other.explained, bound, alarm_count(quiet, validation.time, bound), found)
+        quiet, loud = (backlash_residual(one, other.model, centre, drive) for one in (validation, touched))
+        variants[drive] = variant(other, calibrated(other, drive), quiet, loud)
 
     def counted(result: Run) -> list[CrossingCount]:
         time = result.recording.time
@@ -203,8 +234,22 @@ def compute(seed: int, durations: Durations, progress: Progress) -> Outcome:
             result.recording.deflection, JOINTS.gap, time, result.classical, result.backlash, threshold
         )
 
+    case = GuidanceCase.of(seed, durations.swing, fit.model, corrected.centre, threshold)
+    (guided,) = run_trials(
+        record_guidance,
+        [case],
+        trials_directory("flacco_backlash"),
+        lambda done, text: progress(0.8 + 0.2 * done, text),
+    )
+    guidance = from_arrays(
+        Guidance, guided, recording=from_arrays(Recording, guided), threshold=threshold, pushes=case.pushes
+    )
+    alone = guidance.recording.time < case.swing
+    by_classical = classical_residual(guidance.recording, fit.model)[alone]
+
     quiet_runs = (free, first_run)
     return Outcome(
+        durations=durations,
         gap=gap,
         gap_recording=gap_recording,
         identification=moved,
@@ -226,4 +271,9 @@ def compute(seed: int, durations: Durations, progress: Progress) -> Outcome:
             alarm_count(one.classical, one.recording.time, threshold) for one in (free, first_run)
         ),
         variants=variants,
+        unexplained=left,
+        single_joint=judge_swing(swung),
+        guidance=guidance,
+        led=measure(guidance),
+        classical_sine_alarms=alarm_count(by_classical, guidance.recording.time[alone], threshold),
     )

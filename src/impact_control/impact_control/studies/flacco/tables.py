@@ -9,14 +9,12 @@ import numpy as np
 
 from impact_control.observation import BacklashModel
 from impact_control.studies.flacco.arm import JOINTS
+from impact_control.studies.flacco.nominal import LEVER_ERROR, MASS_ERROR
 from impact_control.studies.flacco.outcome import Outcome
-from impact_control.studies.study import Cell, Column, Comparison, Mark, Table, columns
+from impact_control.studies.study import Cell, Column, Mark, Table, columns
 
 TOLERANCE = 0.05
 """Of the identified coefficients; a target of ours."""
-
-_PLACES = ("target of our own", *("Fig. 8",) * 3, *("Fig. 11",) * 3)
-"""Where the source shows what each target is about."""
 
 _UNITS = ("Nm/rad", "Nm s/rad", "Nm s/rad", "Nm", "Nm s/rad", "Nm", "Nm s/rad", "Nm")
 
@@ -61,27 +59,6 @@ def targets_table(outcome: Outcome) -> Table:
         tuple(rows),
         {(i, 2): Mark.of(one) for i, one in enumerate(good)},
     )
-
-
-def comparisons(outcome: Outcome) -> tuple[Comparison, ...]:
-    """What the source shows in its Figs 8 and 11 and the targets, then the gaps."""
-    targets = targets_table(outcome)
-    said = [
-        Comparison(where, str(what), str(target), str(measured), mark=targets.mark(i, 2))
-        for i, (where, (what, target, measured)) in enumerate(zip(_PLACES, targets.rows, strict=True))
-    ]
-    gaps = [
-        Comparison(
-            "III-B, Fig. 5",
-            f"half-width of the gap of joint {j + 1}, Romeo's, which is simulated",
-            1e3 * float(JOINTS.gap[j]),
-            1e3 * float(outcome.fit.model.gap[j]),
-            "mrad",
-            Mark.of(abs(float(outcome.fit.model.gap[j] / JOINTS.gap[j]) - 1.0) <= TOLERANCE),
-        )
-        for j in np.flatnonzero(JOINTS.gap)
-    ]
-    return (*said, *gaps)
 
 
 def gaps_table(outcome: Outcome) -> Table:
@@ -213,4 +190,55 @@ def variants_table(outcome: Outcome) -> Table:
         ),
         rows,
         note="Each identified from the same recording, with thresholds from the same recordings.",
+    )
+
+
+def unexplained_table(outcome: Outcome) -> Table:
+    """What the identified joints leave of the residual, by model of the links and motion."""
+    left, length = outcome.unexplained, outcome.validation.recording.time[-1]
+    found = (left.exact, left.exact_elsewhere, left.nominal, left.nominal_elsewhere)
+    rows = tuple((j + 1, *(100.0 * float(column[j]) for column in found)) for j in range(left.exact.size))
+    return Table(
+        "unexplained",
+        "Part of the residual (8) that is left unexplained, Fig. 7",
+        (
+            Column("joint"),
+            *columns(
+                (
+                    "exact model,\nmotion of Fig. 6",
+                    "exact model,\nanother motion",
+                    "nominal model,\nmotion of Fig. 6",
+                    "nominal model,\nanother motion",
+                ),
+                "%",
+                3,
+            ),
+        ),
+        rows,
+        note=f"Nominal: masses and inertias of the links within {100 * MASS_ERROR:g} %, centres of mass within "
+        f"{1e3 * LEVER_ERROR:g} mm. Identified from {length:g} s of each motion, with the same gaps.",
+    )
+
+
+def guidance_table(outcome: Outcome) -> Table:
+    """Where the person led the joints in the third experiment."""
+    led, first = outcome.led, outcome.guidance.pushes[0]
+    empty = np.full(JOINTS.gap.size, math.nan)
+    found = (empty,) * 3 if led is None else (led.way, led.law_way, led.offset)
+    rows = tuple(
+        (j + 1, float(first.torque[j]), *(float(column[j]) for column in found[:2]), 1e3 * float(found[2][j]))
+        for j in range(JOINTS.gap.size)
+    )
+    return Table(
+        "guidance",
+        "Led by hand, Fig. 13",
+        (
+            Column("joint"),
+            Column("first push,\npeak", "Nm", 1),
+            *columns(("way of\nthe motor", "by (15)"), "rad", 4),
+            Column("sine after, from where\nthe link was led", "mrad", 1),
+        ),
+        rows,
+        note="By (15): K_a times the residual beyond its threshold, and what is left of the speed of the sine. A link "
+        "at rest is at one side of its gap, and while it swings at both.",
     )

@@ -1,23 +1,22 @@
-"""Tables II and III of van Steen 2024 beside ours, number by number."""
+"""Tables II and III of van Steen 2024 beside ours, number by number, and what its text says of Figs 6 to 9."""
 
 from __future__ import annotations
 
 from impact_control.studies.net_feedback import published
-from impact_control.studies.net_feedback.outcome import Outcome
+from impact_control.studies.net_feedback.figure_comparisons import figure_comparisons
+from impact_control.studies.net_feedback.outcome import MODEL_NAMES, Outcome
 from impact_control.studies.net_feedback.plan import GRAB, PUSH
 from impact_control.studies.net_feedback.tables import PRINTED_TABLE, SCENE_NAMES, case_name
 from impact_control.studies.study import Comparison, Mark
 
-_MODELS = ("B_theta", "B_rho", "B = 0")
-
 
 def comparisons(outcome: Outcome) -> tuple[Comparison, ...]:
-    """Return means of the errors with their targets, then estimates and errors of each case."""
+    """Return means of the errors with their targets, the figures, then estimates and errors of each case."""
     means, rows = [], []
     for scene in (PUSH, GRAB):
         table, name = f"Table {PRINTED_TABLE[scene]}", SCENE_NAMES[scene]
         absolute, average = outcome.absolute(scene), outcome.errors(scene).mean(axis=0)
-        for i, model in enumerate(_MODELS):
+        for i, model in enumerate(MODEL_NAMES):
             mark = Mark.of(outcome.meets(scene)) if i == 0 else Mark.PLAIN
             printed = published.ABSOLUTE_ERROR[scene][i], published.MEAN_ERROR[scene][i]
             means.append(
@@ -29,13 +28,13 @@ def comparisons(outcome: Outcome) -> tuple[Comparison, ...]:
             rows.append(Comparison(table, f"estimate, {case}", row.estimate, result.estimate.velocity, "m/s"))
             rows += [
                 Comparison(table, f"error with {model}, {case}", printed, float(own), "%")
-                for model, printed, own in zip(_MODELS, row.errors, result.errors, strict=True)
+                for model, printed, own in zip(MODEL_NAMES, row.errors, result.errors, strict=True)
             ]
     best = Comparison(
         "Tables II and III",
         "smallest absolute error over all cases",
-        _MODELS[0],
-        _MODELS[int(outcome.absolute().argmin())],
+        MODEL_NAMES[0],
+        MODEL_NAMES[int(outcome.absolute().argmin())],
         mark=Mark.of(outcome.reduced_motors_are_best),
     )
-    return (*means, best, *rows)
+    return (*means, best, *figure_comparisons(outcome), *rows)

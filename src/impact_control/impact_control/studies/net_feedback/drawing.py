@@ -8,9 +8,8 @@ from matplotlib.figure import Figure
 from impact_control.recording.figures.panels import ROW, WIDTH
 from impact_control.recording.style import ANTE, INK, LIMIT, NEUTRAL, POST, SERIES, line
 from impact_control.studies.net_feedback import published
+from impact_control.studies.net_feedback.mean_course import mean_courses
 from impact_control.studies.net_feedback.outcome import CaseResult
-from impact_control.studies.net_feedback.trial import TrialSignals, direction
-from impact_control.types import Matrix, Vector
 
 _LEGEND = 0.5
 """[inch]"""
@@ -20,17 +19,13 @@ def draw_signals(result: CaseResult) -> Figure:
     """Velocity, feedback and its integral, means of the trials with each reference: Figs 6 and 8."""
     figure = Figure(figsize=(WIDTH, 3 * 1.3 * ROW + _LEGEND))
     panels = figure.subplots(3, 1, sharex=True)
-    scales = sorted({trial.scale for trial, _ in result.trials})
-    for scale, colour in zip(scales, SERIES, strict=False):
-        group = [signals for trial, signals in result.trials if trial.scale == scale]
-        time = group[0].time - result.nominal
-        velocity, wanted, feedback = (_mean(result, group, name) for name in ("velocity", "post_velocity", "feedback"))
-        panels[0].plot(time, velocity, color=colour)
-        after = time >= 0.0
-        panels[0].plot(time[after], wanted[after], color=colour, linestyle="--", linewidth=0.8)
-        panels[1].plot(time, feedback, color=colour)
-        steps = np.diff(time, append=time[-1])
-        panels[2].plot(time, np.cumsum(feedback * steps), color=colour)
+    courses = mean_courses(result)
+    for course, colour in zip(courses.values(), SERIES, strict=False):
+        panels[0].plot(course.time, course.velocity, color=colour)
+        after = course.time >= 0.0
+        panels[0].plot(course.time[after], course.reference[after], color=colour, linestyle="--", linewidth=0.8)
+        panels[1].plot(course.time, course.feedback, color=colour)
+        panels[2].plot(course.time, course.added, color=colour)
     for axes in panels:
         axes.axvline(0.0, color=NEUTRAL, linewidth=0.8)
         axes.axhline(0.0, color=NEUTRAL, linewidth=0.5)
@@ -39,7 +34,7 @@ def draw_signals(result: CaseResult) -> Figure:
     ):
         axes.set_ylabel(label)
     panels[-1].set_xlabel("time after the nominal impact [s]")
-    entries = [line(f"{scale:g} v_pred", colour) for scale, colour in zip(scales, SERIES, strict=False)]
+    entries = [line(f"{scale:g} v_pred", colour) for scale, colour in zip(courses, SERIES, strict=False)]
     entries.append(line("reference", INK, "--", 0.8))
     figure.legend(handles=entries, loc="upper center", ncols=len(entries), bbox_to_anchor=(0.5, 1.0))
     height = figure.get_size_inches()[1]
@@ -67,10 +62,3 @@ def draw_fit(result: CaseResult) -> Figure:
     axes.set(xlabel="velocity with which the reference begins [m/s]", ylabel="net feedback [m/s]")
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
-
-
-def _mean(result: CaseResult, group: list[TrialSignals], name: str) -> Vector:
-    """Return the mean over trials and arms of a signal (k,) along the direction of the case."""
-    values: list[Matrix] = [getattr(signals, name) @ direction(result.case) for signals in group]
-    mean: Vector = np.mean(np.concatenate(values), axis=0)
-    return mean

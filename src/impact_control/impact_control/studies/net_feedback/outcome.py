@@ -19,6 +19,9 @@ from impact_control.studies.net_feedback.published import ABSOLUTE_ERROR
 from impact_control.studies.net_feedback.trial import TrialSignals, direction
 from impact_control.types import Matrix, Vector
 
+MODEL_NAMES = ("B_theta", "B_rho", "B = 0")
+"""Short names of the inertia models, in the order of predictions and errors."""
+
 TARGET = {scene: errors[0] for scene, errors in ABSOLUTE_ERROR.items()}
 """[%] Mean absolute errors with B_theta that are asked for, those of the source."""
 
@@ -57,6 +60,22 @@ class CaseResult:
     def estimate(self) -> VelocityEstimate:
         """Return the post-impact velocity at which the net feedback would be 0."""
         return estimate_post_impact_velocity(self.references, self.nets)
+
+    @property
+    def scales(self) -> list[float]:
+        """Return the velocities with which the references begin, over the predicted one."""
+        return sorted({trial.scale for trial, _ in self.trials})
+
+    def time(self, scale: float) -> Vector:
+        """Return the time of the samples of the trials with a reference (k,) [s], from T_nom."""
+        return next(signals.time for trial, signals in self.trials if trial.scale == scale) - self.nominal
+
+    def mean(self, scale: float, name: str) -> Vector:
+        """Return the mean over trials with a reference and arms of a signal (k,) along the direction of the case."""
+        along_it = direction(self.case)
+        values = [getattr(signals, name) @ along_it for trial, signals in self.trials if trial.scale == scale]
+        mean: Vector = np.mean(np.concatenate(values), axis=0)
+        return mean
 
     def nets_between(self, begin: float, end: float) -> Vector:
         """Return the feedback of each trial from begin to end [s], from T_nom, integrated (k,) [m/s]."""

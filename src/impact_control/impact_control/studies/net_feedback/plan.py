@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pinocchio as pin
 
 from impact_control.identification.net_feedback import REFERENCE_SCALES
 from impact_control.robots import RobotDescription
 from impact_control.scenario import SceneScenario
+from impact_control.studies.model_errors import erring_links
 
 PUSH, GRAB = "push", "grab"
 SCENES = (PUSH, GRAB)
@@ -63,6 +63,10 @@ class SceneCase:
 
 
 ALL_CASES = tuple(SceneCase(scene, name, number) for scene in SCENES for name in OBJECTS for number in CASES)
+
+
+SHOWN = (SceneCase(PUSH, "catfood", 2), SceneCase(GRAB, "juice", 3))
+"""Cases of Figs 6 and 7, and of Figs 8 and 9."""
 
 
 @dataclass(frozen=True)
@@ -138,10 +142,7 @@ def real_robots(robots: Mapping[str, RobotDescription], trial: TrialCase) -> dic
 
 def erring_robot(robot: RobotDescription, random: np.random.Generator) -> RobotDescription:
     """Return an arm whose links, motors and joint friction differ from the known ones within the errors above."""
-    model = robot.pinocchio_model.copy()
-    for joint in range(1, model.njoints):
-        known, factor = model.inertias[joint], _about(random, LINK_ERROR)
-        model.inertias[joint] = pin.Inertia(known.mass * factor, known.lever, known.inertia * factor)
+    model = erring_links(robot.pinocchio_model, random, LINK_ERROR)
     joints = len(robot.joint_names)
     motors, friction = (1.0 + random.uniform(-width, width, joints) for width in (MOTOR_ERROR, FRICTION_ERROR))
     drive = robot.transmission

@@ -7,7 +7,7 @@ import numpy as np
 from impact_control.identification.net_feedback import AFTER, BEFORE
 from impact_control.studies.net_feedback import plan, published
 from impact_control.studies.net_feedback.experiments import DAMPED, SLIPPING, SMOOTH
-from impact_control.studies.net_feedback.outcome import SETTLED, TARGET, Outcome
+from impact_control.studies.net_feedback.outcome import MODEL_NAMES, SETTLED, TARGET, Outcome
 from impact_control.studies.net_feedback.plan import GRAB, PUSH
 from impact_control.studies.net_feedback.tables import SCENE_NAMES, case_name
 from impact_control.studies.study import Finding, Mark
@@ -78,11 +78,10 @@ def _best(outcome: Outcome) -> Finding:
 
 def _order(outcome: Outcome, scene: str) -> Finding:
     own, printed = (np.asarray(v) for v in (outcome.absolute(scene), published.ABSOLUTE_ERROR[scene]))
-    names = ("B_theta", "B_rho", "B = 0")
     same = int(np.argmin(own)) == int(np.argmin(printed))
     return Finding(
-        f"{SCENE_NAMES[scene].capitalize()}: best is {names[int(np.argmin(own))]} with {own.min():.2f} %; published "
-        f"{names[int(np.argmin(printed))]} with {printed.min():.2f} %.",
+        f"{SCENE_NAMES[scene].capitalize()}: best is {MODEL_NAMES[int(np.argmin(own))]} with {own.min():.2f} %; "
+        f"published {MODEL_NAMES[int(np.argmin(printed))]} with {printed.min():.2f} %.",
         Mark.GOOD if same else Mark.BAD,
     )
 
@@ -118,7 +117,7 @@ def _growth(outcome: Outcome, scene: str) -> Finding:
 
 def _early(outcome: Outcome) -> Finding:
     own = np.abs([result.errors_until(SETTLED) for result in outcome.results]).mean(axis=0)
-    best = ("B_theta", "B_rho", "B = 0")[int(np.argmin(own))]
+    best = MODEL_NAMES[int(np.argmin(own))]
     return Finding(
         f"With a window that ends {SETTLED:g} s after the nominal impact the mean absolute errors over all cases are "
         f"{own[0]:.2f} % with B_theta, {own[1]:.2f} % with B_rho and {own[2]:.2f} % without motors: {best} is best."

@@ -6,14 +6,14 @@ import numpy as np
 
 from impact_control.identification.net_feedback import AFTER
 from impact_control.studies.net_feedback import published
-from impact_control.studies.net_feedback.outcome import SETTLED, TARGET, WINDOW_ENDS, CaseResult, Outcome
+from impact_control.studies.net_feedback.outcome import MODEL_NAMES, SETTLED, TARGET, WINDOW_ENDS, CaseResult, Outcome
 from impact_control.studies.net_feedback.plan import GRAB, PUSH, SceneCase
 from impact_control.studies.study import Cell, Column, Mark, Table, columns
 
 OBJECT_NAMES = {"parcel": "Parcel", "catfood": "Cat food", "juice": "Juice"}
 SCENE_NAMES = {PUSH: "hit-and-push", GRAB: "grabbing"}
 PRINTED_TABLE = {PUSH: "II", GRAB: "III"}
-_MODELS = ("nominal\nprediction", "prediction\nwith B_rho", "prediction\nwith B = 0")
+_TITLES = ("nominal\nprediction", "prediction\nwith B_rho", "prediction\nwith B = 0")
 
 
 def case_name(case: SceneCase) -> str:
@@ -51,7 +51,7 @@ def errors_table(outcome: Outcome, scene: str) -> Table:
             Column("before", "m/s", 3),
             *columns(("estimate", "published"), "m/s", 3),
             Column("standard\nerror", "mm/s", 1),
-            *(Column(name, "%", 2) for model in _MODELS for name in (model, "published")),
+            *(Column(name, "%", 2) for model in _TITLES for name in (model, "published")),
         ),
         rows=tuple(rows),
         marks={(len(rows) - 1, 5): good},
@@ -72,9 +72,7 @@ def targets_table(outcome: Outcome) -> Table:
                      published.ABSOLUTE_ERROR[scene][0], float(outcome.absolute(scene)[0])))  # fmt: skip
     printed = np.mean([published.ABSOLUTE_ERROR[scene] for scene in (PUSH, GRAB)], axis=0)
     asked = ("the smallest", "", "")
-    for name, target, theirs, own in zip(
-        ("B_theta", "B_rho", "B = 0"), asked, printed, outcome.absolute(), strict=True
-    ):
+    for name, target, theirs, own in zip(MODEL_NAMES, asked, printed, outcome.absolute(), strict=True):
         if target:
             marks[len(rows), 3] = Mark.GOOD if outcome.reduced_motors_are_best else Mark.BAD
         rows.append((f"mean absolute error, all cases, {name}", target, float(theirs), float(own)))
@@ -146,8 +144,8 @@ def window_table(outcome: Outcome) -> Table:
         columns=(
             Column("scene"),
             Column("t_2 - T_nom", "s", 1),
-            *columns((f"average,\n{model}" for model in ("B_theta", "B_rho", "B = 0")), "%", 2),
-            *columns((f"absolute,\n{model}" for model in ("B_theta", "B_rho", "B = 0")), "%", 2),
+            *columns((f"average,\n{model}" for model in MODEL_NAMES), "%", 2),
+            *columns((f"absolute,\n{model}" for model in MODEL_NAMES), "%", 2),
         ),
         rows=tuple(rows),
         note="The window of the source ends at 0.6 s.",

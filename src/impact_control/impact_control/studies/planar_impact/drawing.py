@@ -1,4 +1,4 @@
-"""Pictures of planar impacts: responses of flexible and rigid arms, errors over a sweep, errors over stiffness."""
+"""Pictures of planar impacts: the motion, responses of flexible and rigid arms, errors over a sweep and stiffness."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
+from matplotlib.patches import Circle
 
 from impact_control.recording.figures.panels import ROW, WIDTH
-from impact_control.recording.style import IMPACT, INK, INTERIM, LIMIT, NEUTRAL, POST, line
-from impact_control.robots import InertiaModel
+from impact_control.recording.style import ANTE, IMPACT, INK, INTERIM, LIMIT, NEUTRAL, POST, line
+from impact_control.robots import Dynamics, InertiaModel
+from impact_control.robots.link_shapes import LinkFrames
 from impact_control.studies.planar_impact.jump import GrossJump
 from impact_control.studies.planar_impact.response import AfterImpact, FlexibleResponse
 from impact_control.types import Matrix, Vector
@@ -22,9 +24,60 @@ MODEL_SYMBOLS = {
     InertiaModel.MOTORS: r"$M + B_\rho$",
 }
 
+POSES = (-600.0, -300.0, -150.0, 0.0, 100.0)
+"""[ms] after the impact at which the arm is shown."""
+
+_POSE_COLOURS = ("#9ecae1", "#56b4e9", ANTE, IMPACT, POST)
+
+_BELOW = 1.0
+"""[m] of the ground that is drawn, more than is shown."""
+
+_PLANE = [0, 2]
+"""x and z of A, in which the arm moves."""
+
 _SHOWN = (-20.0, 100.0)
 _TOP = 0.75
 """[inch] for legend and titles."""
+
+
+def draw_poses(response: FlexibleResponse) -> Figure:
+    """Fig. 2: the arm before, at and after the impact, and a close-up of its end-effector."""
+    frames = LinkFrames(response.robot)
+    radius = response.robot.end_effector.radius
+    path = _path(response)
+    figure = Figure(figsize=(WIDTH, 3.4 * ROW))
+    whole, close = figure.subplots(1, 2, width_ratios=(1.0, 1.5))
+    entries = []
+    for moment, colour in zip(POSES, _POSE_COLOURS, strict=True):
+        sample = int(np.argmin(np.abs(1e3 * response.time - moment)))
+        frames.update(response.link_position[sample])
+        places = np.vstack([frames.position[:, _PLANE], path[sample]])
+        for axes in (whole, close):
+            axes.plot(*places.T, color=colour, linewidth=2.0, marker="o", markersize=4, markevery=slice(-1), zorder=3)
+            axes.add_patch(Circle(tuple(path[sample]), radius, facecolor="none", edgecolor=colour, zorder=3))
+        entries.append(line(f"{moment:+.0f} ms" if moment else "impact", colour, "-", 2.0))
+    close.plot(*path.T, color=INK, linewidth=1.0, linestyle=":", zorder=4)
+    impact, surface = float(response.approach.impact_position[0]), float(response.surface.point[2])
+    for axes in (whole, close):
+        axes.axhspan(surface - _BELOW, surface, color=NEUTRAL, alpha=0.35, linewidth=0)
+        axes.axvline(impact, color=IMPACT, linestyle="--", linewidth=0.9)
+        axes.set(aspect="equal", xlabel="x [m]", ylabel="z [m]")
+    lowest, first = surface - radius, path[0]
+    whole.set_ylim(lowest, None)
+    close.set(xlim=(impact - 3.0 * radius, first[0] + 2.0 * radius), ylim=(lowest, first[1] + 2.5 * radius))
+    _legend(figure, [*entries, line("path of the sphere", INK, ":")], top=0.4)
+    figure.subplots_adjust(wspace=0.25)
+    return figure
+
+
+def _path(response: FlexibleResponse) -> Matrix:
+    """Return x and z of the origin of E (m, 2) [m]."""
+    dynamics = Dynamics(response.robot)
+    path = []
+    for q in response.link_position:
+        dynamics.update(q, np.zeros_like(q))
+        path.append(dynamics.position[_PLANE].copy())
+    return np.array(path)
 
 
 def draw_responses(

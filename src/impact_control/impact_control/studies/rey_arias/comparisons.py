@@ -1,15 +1,18 @@
-"""Tables III and IV of Rey Arias 2024 in few numbers, and what its text says of them, beside ours."""
+"""Tables III and IV of Rey Arias 2024 in few numbers, and what its text says of them, beside ours; then in detail."""
 
 from __future__ import annotations
 
 from impact_control.studies.rey_arias import published
+from impact_control.studies.rey_arias.course import SIXTH
+from impact_control.studies.rey_arias.course_comparisons import course_comparisons
 from impact_control.studies.rey_arias.outcome import PUBLISHED, Outcome
-from impact_control.studies.rey_arias.statements import SIXTH, comes_back
+from impact_control.studies.rey_arias.statements import comes_back
+from impact_control.studies.rey_arias.type_comparisons import condition_comparisons, error_comparisons
 from impact_control.studies.study import Comparison, Mark
 
 
 def comparisons(outcome: Outcome) -> tuple[Comparison, ...]:
-    """Return means of the errors, claims on them, and friction coefficients."""
+    """Return means of the errors, claims on them, friction coefficients, then Figs 4 and 5, Table II, and each type."""
     ours, theirs = outcome.errors, PUBLISHED
     means = [
         Comparison(
@@ -63,4 +66,7 @@ def comparisons(outcome: Outcome) -> tuple[Comparison, ...]:
             mark=Mark.of(largest < published.LARGEST_ERROR),
         ),
         *coefficients,
+        *course_comparisons(outcome),
+        *condition_comparisons(outcome),
+        *error_comparisons(outcome),
     )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pinocchio as pin
 
 from impact_control.errors import ImpactControlError
 from impact_control.identification import (
@@ -18,7 +19,8 @@ from impact_control.identification import (
 )
 from impact_control.impacts import FrictionLaw, ImpactPrediction, predict_post_impact_velocity
 from impact_control.robots import Dynamics, InertiaModel, RobotDescription, contact_point_jacobian
-from impact_control.studies.rey_arias.experiments import UP, Trial
+from impact_control.studies.rey_arias.course import Course, course_of
+from impact_control.studies.rey_arias.experiments import TOOL_DOWN, UP, Trial
 from impact_control.studies.rey_arias.published import FRICTION_COEFFICIENT
 from impact_control.types import Matrix, Vector
 
@@ -34,6 +36,7 @@ class ObservedImpact:
         time: of the impact [s], found offline.
         delay: [s] from the contact to it, below 0 when it is found too early.
         contact_jacobian: of the contact point (3, 7), axes of A, at the last sample before the impact.
+        rotation: of the end-effector there, its axes as columns in A (3, 3).
         inertia: M, M + B_theta and M + B_rho (7, 7) [kg m^2] there.
         ante_velocity: last measured velocity before the impact (7,) [rad/s].
         gross_velocity: virtual rigid-body velocity after it (7,) [rad/s].
@@ -42,6 +45,7 @@ class ObservedImpact:
     time: float
     delay: float
     contact_jacobian: Matrix
+    rotation: Matrix
     inertia: dict[InertiaModel, Matrix]
     ante_velocity: Vector
     gross_velocity: Vector
@@ -54,7 +58,19 @@ class ObservedImpact:
     @property
     def approach(self) -> float:
         """Speed [m/s] at which the contact point came to the plate."""
-        return -float(UP @ self.contact_jacobian @ self.ante_velocity)
+        return -float(UP @ self.motion)
+
+    @property
+    def motion(self) -> Vector:
+        """Velocity of the contact point before the impact (3,) [m/s], axes of A."""
+        velocity: Vector = self.contact_jacobian @ self.ante_velocity
+        return velocity
+
+    @property
+    def tilt(self) -> Vector:
+        """Turn of the end-effector from pointing down, axis times angle (3,) [rad], axes of A."""
+        turn: Vector = pin.log3(self.rotation @ TOOL_DOWN.T)
+        return turn
 
     def predict(
         self,
@@ -86,6 +102,7 @@ def observe(robot: RobotDescription, trial: Trial, *, exact: bool = False) -> Ob
         time=found,
         delay=found - trial.contact_time,
         contact_jacobian=contact_point_jacobian(dynamics.jacobian, -robot.end_effector.radius * UP),
+        rotation=dynamics.rotation.copy(),
         inertia={model: dynamics.inertia(model) for model in InertiaModel},
         ante_velocity=ante,
         gross_velocity=gross_post_impact_velocity(trial.time, position, found),
@@ -132,6 +149,7 @@ class TypeEvaluation:
 
     Attributes:
         impacts: observed in the measured samples.
+        courses: of the trials, in the samples without noise.
         ante, gross: mean velocities before and after the impact (7,).
         restitution: observed, see `mean_restitution`.
         error_reduced_motors, error_motors: with B_theta and B_rho, with friction (7,), Table III.
@@ -144,6 +162,7 @@ class TypeEvaluation:
     """
 
     impacts: tuple[ObservedImpact, ...]
+    courses: tuple[Course, ...]
     ante: Vector
     gross: Vector
     restitution: float
@@ -156,6 +175,16 @@ class TypeEvaluation:
     friction_motors: FrictionEstimate
     friction_coulomb: FrictionEstimate
     friction_restitution: FrictionEstimate
+
+    @property
+    def motion(self) -> Vector:
+        """Velocity of the contact point before the impact (3,) [m/s], axes of A, mean."""
+        return np.asarray(np.mean([impact.motion for impact in self.impacts], axis=0))
+
+    @property
+    def tilt(self) -> Vector:
+        """Turn of the end-effector from pointing down at the impact (3,) [deg], axes of A, mean."""
+        return np.asarray(np.rad2deg(np.mean([impact.tilt for impact in self.impacts], axis=0)))
 
     @property
     def slip_left(self) -> float:
@@ -177,6 +206,7 @@ def evaluate_type(robot: RobotDescription, trials: Sequence[Trial]) -> TypeEvalu
     reduced, motors, mu = InertiaModel.REDUCED_MOTORS, InertiaModel.MOTORS, FRICTION_COEFFICIENT
     return TypeEvaluation(
         impacts=impacts,
+        courses=tuple(course_of(trial, impact.time) for trial, impact in zip(trials, exact, strict=True)),
         ante=np.rad2deg(np.mean([impact.ante_velocity for impact in impacts], axis=0)),
         gross=np.rad2deg(np.mean([impact.gross_velocity for impact in impacts], axis=0)),
         restitution=restitution,

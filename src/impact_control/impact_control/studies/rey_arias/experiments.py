@@ -47,7 +47,9 @@ MOTOR_INERTIA = "rey_arias_2024"
 """The set of B_theta, Table I of the source."""
 
 _HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
-_TOOL_DOWN = np.diag([1.0, -1.0, -1.0]) @ pin.exp3(np.array([0.0, 0.0, np.pi / 4.0]))
+TOOL_DOWN = np.diag([1.0, -1.0, -1.0]) @ pin.exp3(np.array([0.0, 0.0, np.pi / 4.0]))
+"""Axes of the end-effector as columns in A when it points down."""
+
 _SEARCH_STEPS = 4
 _WRENCH_STEP = 0.2
 
@@ -69,6 +71,11 @@ class ExperimentType:
     axis: int
     tilt: float
     place: tuple[float, float, float]
+
+    @property
+    def heading(self) -> tuple[int, int]:
+        """Axis of the world frame along which the end-effector moves, 0 for x, 1 for y, and in which direction."""
+        return {"forward": (0, 1), "backward": (0, -1), "lateral": (1, -1)}[self.motion]
 
     @property
     def ante_velocity(self) -> Vector:
@@ -141,7 +148,7 @@ class Trial:
 def impact_configuration(robot: RobotDescription, experiment: ExperimentType) -> Vector:
     """Return q (7,) [rad] with the sphere at the place of the impact and the tool tilted as in Table II."""
     tilt = pin.exp3(np.deg2rad(experiment.tilt) * np.eye(3)[experiment.axis])
-    return solve(robot, np.array(experiment.place), tilt @ _TOOL_DOWN, 0.0, _HOME)
+    return solve(robot, np.array(experiment.place), tilt @ TOOL_DOWN, 0.0, _HOME)
 
 
 def prepare(robot: RobotDescription, experiment: ExperimentType) -> Setting:

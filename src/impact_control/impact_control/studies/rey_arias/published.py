@@ -1,9 +1,10 @@
 """Tables III and IV of Rey Arias 2024 as printed, in deg/s: (10, 7), one row a type, one column a joint.
 
-Taken from the extracted text. What the extraction lost: the colours of the cells, which follow from the numbers and
-the printed rule (a difference of at least 1 deg/s), and the accents that tell the two velocities in (17) and in the
-head of Table III apart; the caption says which is which. No number is damaged: the columns for B_theta of Table III
-and for the friction 0.3 of Table IV, which are the same quantity, are equal in all 70 cells.
+Taken from the extracted text, lines 263 to 282 (Table III) and 288 to 297 (Table IV). What the extraction lost: the
+colours of the cells, which follow from the numbers and the printed rule (a difference of at least 1 deg/s), and the
+accents that tell the two velocities in (17) and in the head of Table III apart; the caption says which is which. No
+number is damaged: the columns for B_theta of Table III and for the friction 0.3 of Table IV, which are the same
+quantity, are equal in all 70 cells.
 """
 
 from __future__ import annotations

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from impact_control.studies.rey_arias import published
+from impact_control.studies.rey_arias.course import SIXTH
 from impact_control.studies.rey_arias.outcome import PUBLISHED, Outcome
 from impact_control.studies.study import Finding, Mark
 from impact_control.types import Matrix
 
-_FIFTH, SIXTH = 4, 5
+_FIFTH = 4
 
 TOLERANCE = 0.1
 """Relative difference within which the source's force gauge confirmed its coefficient, section IV-B."""

@@ -125,9 +125,7 @@ def observation(outcome: Outcome) -> Table:
     )
     rows: list[tuple[Cell, ...]] = []
     for i, evaluation in enumerate(outcome.evaluations):
-        before = 1e3 * np.mean(
-            [impact.contact_jacobian @ impact.ante_velocity for impact in evaluation.impacts], axis=0
-        )
+        before = 1e3 * evaluation.motion
         rebound = 1e3 * float(np.mean([impact.rebound for impact in evaluation.impacts]))
         difference = float(np.max(np.abs(evaluation.ante - published.ANTE_VELOCITY[i])))
         delays = outcome.delays[i]

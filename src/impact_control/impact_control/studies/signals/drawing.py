@@ -13,14 +13,17 @@ from impact_control.recording.figures.panels import ROW, WIDTH
 from impact_control.recording.style import ANTE, IMPACT, INK, LIMIT, NEUTRAL, POST, SERIES, line
 from impact_control.studies.signals import envelope
 from impact_control.studies.signals.observer import BOUND, Observed
-from impact_control.studies.signals.references import IMPACT as AT_IMPACT
-from impact_control.studies.signals.references import Reference
+from impact_control.studies.three_plants.references import IMPACT as AT_IMPACT
+from impact_control.studies.three_plants.references import Reference
 
 _BEFORE = -20.0
 """[ms] before the first touch that are shown."""
 
 _LARGEST_TORQUE, _HIGHEST_GAP = 40.0, 2.0
 """[Nm, mm] The true torque has peaks of some hundred; gaps before the impact are wide."""
+
+_PATH_X, _PATH_Z = (245.0, 415.0), (-95.0, 105.0)
+"""[mm] From the start of the approach to the ends of both references; the expected surface is at z = 0."""
 
 
 def draw_observer(shown: Mapping[str, Observed]) -> Figure:
@@ -75,28 +78,66 @@ def draw_gaps(observed: Observed) -> Figure:
 
 
 def draw_references(shown: Mapping[str, Reference]) -> Figure:
-    """Pose and rate, joint positions and velocities; a column an end-effector; both references beyond the impact."""
-    figure = Figure(figsize=(WIDTH, 5.0 * ROW + 0.8), layout="constrained")
-    grid = figure.subplots(5, len(shown), squeeze=False, sharex=True, sharey="row")
-    labels = ("position [m]", "velocity [m/s]", "acceleration [m/s²]", "joints [deg]", "joint velocity [deg/s]")
+    """Pose, rate, second derivative and force at each point, then the same of the joints; a column an end-effector.
+
+    Both references go beyond the impact.
+    """
+    labels = (
+        "pose [m, rad]",
+        "rate\n[m/s, rad/s]",
+        "second derivative\n[m/s², rad/s²]",
+        "force at\neach point [N]",
+        "joints [deg]",
+        "joint velocity\n[deg/s]",
+        "joint acceleration\n[deg/s²]",
+    )
+    figure = Figure(figsize=(WIDTH, len(labels) * ROW + 0.8), layout="constrained")
+    grid = figure.subplots(len(labels), len(shown), squeeze=False, sharex=True, sharey="row")
     for column, (name, one) in enumerate(shown.items()):
         grid[0, column].set_title(name)
         grid[-1, column].set_xlabel("time from the expected impact [s]")
-        task = [(one.ante[:, order, :2], one.post[:, order, :2]) for order in range(3)]
+        task = [(one.ante[:, order], one.post[:, order]) for order in range(3)]
         joints = [
             (np.degrees(one.joints_ante), np.degrees(one.joints_post)),
             (np.degrees(one.joint_rates_ante), np.degrees(one.joint_rates_post)),
+            (np.degrees(one.joint_accelerations_ante), np.degrees(one.joint_accelerations_post)),
         ]
-        for axes, label, (ante, post) in zip(grid[:, column], labels, (*task, *joints), strict=True):
-            for i, color in zip(range(ante.shape[1]), SERIES, strict=False):
-                before, after = slice(None, AT_IMPACT + 20), slice(AT_IMPACT - 20, None)
-                axes.plot(one.time[before], ante[before, i], color=color)
-                axes.plot(one.time[after], post[after, i], color=color, linestyle="--")
+        forces = [tuple(np.tile(force, (one.time.size, 1)) for force in one.forces)]
+        for axes, label, (ante, post) in zip(grid[:, column], labels, (*task, *forces, *joints), strict=True):
+            # All contact points have the same force.
+            colors = (INK,) * ante.shape[1] if label.startswith("force") else SERIES
+            for i, color in zip(range(ante.shape[1]), colors, strict=False):
+                axes.plot(one.time, ante[:, i], color=color)
+                axes.plot(one.time, post[:, i], color=color, linestyle="--")
             axes.axvline(0.0, color=IMPACT, linewidth=0.9)
             if column == 0:
                 axes.set_ylabel(label)
-    entries = [line(name, color) for name, color in zip(("x, joint 1", "z, joint 2", "joint 3"), SERIES, strict=False)]
+    names = ("x, joint 1", "z, joint 2", "turn, joint 3")
+    entries = [line(name, color) for name, color in zip(names, SERIES, strict=False)]
     _legend(figure, [*entries, line("ante", INK), line("post", INK, "--")])
+    return figure
+
+
+def draw_paths(shown: Mapping[str, Reference]) -> Figure:
+    """Paths of the end-effector's origin in the plane, a panel an impact: ante- and post-impact, both extended."""
+    figure = Figure(figsize=(WIDTH, 4.2), layout="constrained")
+    grid = figure.subplots(1, len(shown), squeeze=False, sharex=True, sharey=True)
+    for axes, (name, one) in zip(grid[0], shown.items(), strict=True):
+        for path, color, style in zip(one.paths, (ANTE, POST), ("-", "--"), strict=True):
+            x, z = 1e3 * path.T
+            axes.plot(x, z, color=color, linestyle=style)
+            axes.plot(x[0], z[0], "o", color=color, markersize=5)
+            axes.plot(x[-1], z[-1], "s", color=color, markersize=5)
+        axes.plot(*(1e3 * one.paths[0][AT_IMPACT]), "D", color=IMPACT, markersize=6)
+        axes.axhspan(-1e3, 0.0, color=NEUTRAL, alpha=0.18, linewidth=0.0)
+        axes.set(title=name, xlabel="x [mm]", xlim=_PATH_X, ylim=_PATH_Z, aspect="equal")
+    grid[0, 0].set_ylabel("z [mm]")
+    entries = [line("ante-impact", ANTE), line("post-impact", POST, "--")]
+    entries += [line(name, INK, "") for name in ("start", "end", "expected impact")]
+    for entry, marker in zip(entries[2:], "osD", strict=True):
+        entry.set(marker=marker, markersize=5)
+    entries[-1].set(color=IMPACT)
+    _legend(figure, entries)
     return figure
 
 

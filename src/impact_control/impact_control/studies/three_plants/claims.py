@@ -42,12 +42,17 @@ CONVERGED = 2.0
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of the source, ours in numbers, and whether they agree."""
+    """A statement of the source, ours in numbers, and whether they agree: None where ours is so by choice."""
 
     source: str
     published: str
     ours: str
-    agrees: bool
+    agrees: bool | None
+
+    @property
+    def mark(self) -> Mark:
+        """Verdict."""
+        return Mark.PLAIN if self.agrees is None else Mark.of(self.agrees)
 
 
 def claims(cases: Mapping[Scenario, Responses]) -> tuple[Claim, ...]:
@@ -149,7 +154,7 @@ def claims_table(by_gain: Mapping[float, tuple[Claim, ...]]) -> Table:
     marks = {}
     for i, same in enumerate(zip(*by_gain.values(), strict=True)):
         rows.append((same[0].source, same[0].published, *(claim.ours for claim in same)))
-        marks.update({(i, 2 + j): Mark.GOOD if claim.agrees else Mark.BAD for j, claim in enumerate(same)})
+        marks.update({(i, 2 + j): claim.mark for j, claim in enumerate(same)})
     return Table(
         "claims",
         "What sections 3.5.1 and 3.5.2 say, and what comes out",
@@ -163,16 +168,16 @@ def claims_table(by_gain: Mapping[float, tuple[Claim, ...]]) -> Table:
 def comparisons(by_gain: Mapping[float, tuple[Claim, ...]]) -> tuple[Comparison, ...]:
     """Return the claims with each gain [1/s^2]."""
     return tuple(
-        Comparison(claim.source, f"gain {gain:g} 1/s^2", claim.published, claim.ours, mark=Mark.of(claim.agrees))
+        Comparison(claim.source, f"gain {gain:g} 1/s^2", claim.published, claim.ours, mark=claim.mark)
         for gain, said in by_gain.items()
         for claim in said
     )
 
 
 def verdict(by_gain: Mapping[float, tuple[Claim, ...]]) -> tuple[bool, str]:
-    """Return whether all claims agree with one of the gains [1/s^2], and how many do with which."""
-    agree = {gain: sum(claim.agrees for claim in said) for gain, said in by_gain.items()}
-    count = len(next(iter(by_gain.values())))
+    """Return whether all claims that are judged agree with one of the gains [1/s^2], and how many do with which."""
+    agree = {gain: sum(claim.mark is Mark.GOOD for claim in said) for gain, said in by_gain.items()}
+    count = sum(claim.mark is not Mark.PLAIN for claim in next(iter(by_gain.values())))
     texts = [f"{number} of {count} with the gain {gain:g} 1/s^2" for gain, number in agree.items()]
     chosen = ", which is chosen by one of them" if MATCHING_GAIN in by_gain else ""
     return count in agree.values(), (

@@ -136,18 +136,20 @@ class Course:
         self._interim = TaskController(robot, self.approach, stiffness, 0.0)
         self._dynamics = Dynamics(robot)
 
-    def phase(self, time: float, touches: Vector) -> str:
+    def phase(self, time: float, touches: Vector, returned: float = math.inf) -> str:
         """Return "ante", "interim" or "post". touches (n_c,) [s]: first touch of each point, infinite before it.
 
-        Touches that are nearer to each other than the delay are detected as one; bounces are not detected, as
-        with the raised bounds of Proper 2021, Fig. 3.21.
+        Touches that are nearer to each other than the delay are detected as one. returned [s]: when the first point
+        was back on the surface and that is detected as another impact, Proper 2021, Fig. 3.20. By default no return
+        is detected, as with the raised bounds of Fig. 3.21.
         """
         since = time - float(touches.min()) - DETECTION_DELAY
         if since < 0.0:
             return "ante"
         second = float(touches.max())
         apart = second - float(touches.min()) > DETECTION_DELAY
-        complete = self.points == 1 or (apart and time >= second + DETECTION_DELAY)
+        last = min(second if apart else math.inf, returned)
+        complete = self.points == 1 or time >= last + DETECTION_DELAY
         return "post" if complete or since >= LONGEST_INTERIM else "interim"
 
     def torque(self, phase: str, time: float, q: Vector, dq: Vector) -> Vector:

@@ -10,14 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impact_control.robots import Dynamics, InertiaModel, contact_jacobians, lowest_points
-from impact_control.studies.three_plants.course import Course, rigid_map
+from impact_control.studies.three_plants.course import Course, expected_approach, rigid_map
 from impact_control.studies.three_plants.response import OBSERVED, PlantModel, Response
+from impact_control.studies.three_plants.returns import BOUNCE_HEIGHT
 from impact_control.types import Matrix, Vector
 
 Responses = Mapping[PlantModel, Response]
-
-BOUNCE_HEIGHT = 1e-6
-"""[m] A point that comes no higher than this stayed on the surface."""
 
 WINDOWS = ((0.0, 0.01), (0.01, 0.03), (0.03, 0.06), (0.06, 0.1), (0.2, OBSERVED))
 """[s] after first contact."""
@@ -124,12 +122,12 @@ def _at_first_contact(response: Response) -> tuple[Vector, Matrix]:
 
 def jump_size(rigid: Response) -> float:
     """Return the root mean square over the joints of the first jump of plant C [rad/s]: what distances are parts of."""
-    return _root_mean_square(right_after(rigid) - rigid.at_impact[1])
+    return root_mean_square(right_after(rigid) - rigid.at_impact[1])
 
 
 def distance(response: Response, other: Response, window: tuple[float, float]) -> float:
     """Return the root mean square difference of the joint velocities of two plants in a window [rad/s]."""
-    return _root_mean_square(_difference(response, other, window))
+    return root_mean_square(_difference(response, other, window))
 
 
 def percent_from_rigid(responses: Responses, model: PlantModel, window: tuple[float, float]) -> float:
@@ -140,7 +138,7 @@ def percent_from_rigid(responses: Responses, model: PlantModel, window: tuple[fl
 
 def offset(response: Response, other: Response, window: tuple[float, float]) -> float:
     """Return the same of the mean over the window [rad/s]: the distance without the ringing."""
-    return _root_mean_square(_difference(response, other, window).mean(axis=0))
+    return root_mean_square(_difference(response, other, window).mean(axis=0))
 
 
 def _difference(response: Response, other: Response, window: tuple[float, float]) -> Matrix:
@@ -157,7 +155,7 @@ def ringing(response: Response) -> float:
     x = (response.time[inside] - RINGING[0]) / (RINGING[1] - RINGING[0])
     powers = np.vander(x, 4)
     fit, *_ = np.linalg.lstsq(powers, response.velocity[inside], rcond=None)
-    return _root_mean_square(response.velocity[inside] - powers @ fit)
+    return root_mean_square(response.velocity[inside] - powers @ fit)
 
 
 def jump_time(compliant: Response, rigid_contact: Response) -> float:
@@ -168,12 +166,24 @@ def jump_time(compliant: Response, rigid_contact: Response) -> float:
     return float(compliant.time[np.flatnonzero((compliant.time >= 0.0) & (part >= 0.9))[0]])
 
 
+def expected_time(response: Response) -> Vector:
+    """Return the time of the samples (m,) [s] from the expected impact instead of the first contact."""
+    time: Vector = response.time + lateness(response)
+    return time
+
+
+def lateness(response: Response) -> float:
+    """Return how much later than expected the first contact is [s]."""
+    return response.start_time - expected_approach().impact_time
+
+
 def slide_error(response: Response, end: float) -> float:
     """Return the largest difference of the velocity of E from that of the slide until `end` [s] after contact [m/s]."""
     course, dynamics, largest = Course(response.robot), Dynamics(response.robot), 0.0
+    time = expected_time(response)
     for i in np.flatnonzero((response.time > 0.0) & (response.time <= end)):
         dynamics.update(response.position[i], response.velocity[i])
-        _, rate, _ = course.slide.at(response.time[i] + response.start_time - course.approach.impact_time)
+        _, rate, _ = course.slide.at(time[i])
         largest = max(largest, float(np.hypot(dynamics.twist[0] - rate[0], dynamics.twist[2] - rate[1])))
     return largest
 
@@ -186,5 +196,6 @@ def turn_difference(response: Response, rigid: Response) -> float:
     return float(np.abs(difference).max())
 
 
-def _root_mean_square(values: Matrix) -> float:
-    return float(np.sqrt(np.mean(np.square(values))))
+def root_mean_square(values: Matrix) -> float:
+    """Return the root of the mean of the squares; NaN of nothing."""
+    return float(np.sqrt(np.mean(np.square(values)))) if values.size else math.nan

@@ -22,6 +22,7 @@ from impact_control.simulation.rigid_contact import RigidSurface
 from impact_control.simulation.rigid_contact_plant import Impact
 from impact_control.simulation.rigid_joint_rigid_contact import RigidJointRigidContactPlant
 from impact_control.studies.three_plants.course import ELBOW_UP, STIFFNESS, Course, tilted_surface
+from impact_control.studies.three_plants.returns import ReturnWatch
 from impact_control.studies.trials import from_arrays
 from impact_control.types import Matrix, Vector
 
@@ -70,11 +71,12 @@ SCENARIOS = (
 
 @dataclass(frozen=True)
 class PlantCase:
-    """One response to be simulated; stiffness [1/s^2]: see `Course`."""
+    """One response to be simulated; stiffness [1/s^2]: see `Course`; returns: whether returns are detected, too."""
 
     scenario: Scenario
     model: PlantModel
     stiffness: float = STIFFNESS
+    returns: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,10 +118,11 @@ class Response:
 _Plant = FlexibleJointPlant | FlexibleJointRigidContactPlant | RigidJointRigidContactPlant
 
 
-def respond(scenario: Scenario, model: PlantModel, stiffness: float = STIFFNESS) -> Response:
+def respond(scenario: Scenario, model: PlantModel, stiffness: float = STIFFNESS, *, returns: bool = False) -> Response:
     """Simulate one plant from rest to OBSERVED after the first contact; stiffness [1/s^2]: see `Course`.
 
-    Raises ImpactControlError without contact.
+    returns: whether a point that comes back after a bounce is detected as another impact. Raises ImpactControlError
+    without contact.
     """
     robot = load_robot("planar_rrr", scenario.end_effector)
     course = Course(robot, stiffness)
@@ -129,18 +132,20 @@ def respond(scenario: Scenario, model: PlantModel, stiffness: float = STIFFNESS)
     rows: list[tuple[NDArray[Any], ...]] = []
     phases: list[str] = []
     torque, phase = np.zeros_like(start), "ante"
+    watch = ReturnWatch(course.points)
     while not plant.time > plant.first_contact_time + OBSERVED:
         if math.isnan(plant.first_contact_time) and plant.time > 2.0 * course.approach.impact_time:
             expected = course.approach.impact_time
             raise ImpactControlError(f"no contact until {plant.time:.3f} s, expected at {expected:.3f} s")
-        q, dq = plant.link_position.copy(), plant.link_velocity.copy()
+        q, dq, gaps, closed = plant.link_position.copy(), plant.link_velocity.copy(), plant.gaps.copy(), _closed(plant)
+        watch.update(plant.time, gaps, closed)
         if len(rows) % CONTROL_SAMPLES == 0:
-            phase = course.phase(plant.time, _touches(plant))
+            phase = course.phase(plant.time, _touches(plant), watch.first if returns else math.inf)
             torque = course.torque(phase, plant.time, q, dq)
-        rows.append((np.array([plant.time]), q, dq, plant.gaps.copy(), _closed(plant)))
+        rows.append((np.array([plant.time]), q, dq, gaps, closed))
         phases.append(phase)
         plant.step(torque)
-    time, position, velocity, gaps, closed = map(np.array, zip(*rows, strict=True))
+    time, position, velocity, all_gaps, all_closed = map(np.array, zip(*rows, strict=True))
     first = plant.first_contact_time
     impacts = () if isinstance(plant, FlexibleJointPlant) else tuple(plant.impacts)
     touches = _touches(plant) - first
@@ -151,8 +156,8 @@ def respond(scenario: Scenario, model: PlantModel, stiffness: float = STIFFNESS)
         time[:, 0] - first,
         position,
         velocity,
-        gaps,
-        closed,
+        all_gaps,
+        all_closed,
         np.array(phases),
         touches,
         impacts,
@@ -162,7 +167,7 @@ def respond(scenario: Scenario, model: PlantModel, stiffness: float = STIFFNESS)
 
 def run_case(case: PlantCase) -> Mapping[str, NDArray[Any]]:
     """Simulate a response; arrays by the name of the attribute of `Response`, and of `Impact` after "impact "."""
-    response = respond(case.scenario, case.model, case.stiffness)
+    response = respond(case.scenario, case.model, case.stiffness, returns=case.returns)
     samples = ("time", "position", "velocity", "gaps", "closed", "phases", "touches", "start_time")
     impacts = {
         f"impact {entry.name}": np.array([getattr(impact, entry.name) for impact in response.impacts])

@@ -27,6 +27,7 @@ from impact_control.studies.three_plants.measures import (
     settled,
 )
 from impact_control.studies.three_plants.response import OBSERVED, SCENARIOS, PlantModel, Response, Scenario
+from impact_control.studies.three_plants.returns import BOUNCE_HEIGHT
 from impact_control.studies.three_plants.tables import SAME, largest_difference
 
 A, B, C = PlantModel
@@ -41,7 +42,8 @@ ASSUMPTIONS = (
     "source gives no end time. The predicted twist is that of the expected surface.",
     "Impacts are detected from the true contact, with the delay of the source of 2 ms; touches within 2 ms are one, "
     "and bounces are not detected, which is the case of Fig. 3.21. Without a second detection, the torque switches "
-    "after t_switch = 0.15 s.",
+    "after t_switch = 0.15 s. For Fig. 3.20 the return to the surface of plant A is detected, with the same delay, "
+    f"after a bounce of {1e6 * BOUNCE_HEIGHT:g} um or more.",
     "Exponent of the contact law 1.5, joints without friction, no noise. Solid aluminium edge.",
     "In the source a contact of B and C cannot open again; here it can, and it never pulls.",
 )

@@ -9,7 +9,6 @@ import numpy as np
 from impact_control.robots import InertiaModel
 from impact_control.studies.study import Cell, Column, Mark, Table, columns
 from impact_control.studies.three_plants.measures import (
-    BOUNCE_HEIGHT,
     WINDOWS,
     Responses,
     bounces,
@@ -24,6 +23,7 @@ from impact_control.studies.three_plants.measures import (
     settled,
 )
 from impact_control.studies.three_plants.response import OBSERVED, PlantModel, Response, Scenario
+from impact_control.studies.three_plants.returns import BOUNCE_HEIGHT
 from impact_control.types import Vector
 
 SAME = 1.0

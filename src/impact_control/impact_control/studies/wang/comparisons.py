@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from impact_control.impacts.inverse_inertia import ContactVelocityTable
 from impact_control.studies.study import Comparison, Mark
@@ -14,7 +15,12 @@ from impact_control.studies.wang.measurement import end_of_push
 from impact_control.studies.wang.models import ModelCase
 from impact_control.studies.wang.options import OPTIONS_OF_WANG, InertiaOption
 from impact_control.studies.wang.outcome import Outcome
-from impact_control.studies.wang.trials import ControlMode
+from impact_control.studies.wang.trials import ControlMode, Trial
+from impact_control.types import Vector
+
+LEFT, NO_RISE = 0.01, 1e-3
+"""[-] Part of the deepest compression up to which it is back at zero, and of the speed before the impact up to which
+a rate does not turn back; our choice."""
 
 MATCHES, _EQUAL = 0.05, 1e-4
 """[-] Parts of the peak and of the initial energy up to which a law matches and energies are equal; our choice."""
@@ -137,3 +143,58 @@ def fit_comparisons(fitted: Sequence[FittedImpact]) -> tuple[Comparison, ...]:
             mark=Mark.of(imbalance <= _EQUAL),
         ),
     )
+
+
+def rate_comparisons(fitted: Sequence[FittedImpact], models: Sequence[ModelCase]) -> tuple[Comparison, ...]:
+    """Return how rate and compression go in an impact: by the fitted law, and at the simulated contact point.
+
+    A free mass that is only pushed back has a monotone rate whatever the law, so that this has no verdict. By (23) it
+    comes back to a compression of zero, as the speed k/c, at which the force would vanish before, is never reached:
+    see `vanishing_force_restitution`.
+    """
+    monotone = sum(_turned_back(one.impact.depth_rate) <= 0.0 for one in fitted)
+    left = [float(one.impact.depth[-1] / one.impact.depth.max()) for one in fitted]
+    turned: dict[str, list[float]] = {}
+    for case in models:
+        if not case.lossless:
+            turned.setdefault(case.name, []).extend(
+                _turned_back(trial.penetration_rate[_first_push(trial)]) / trial.speed for trial in case.trials
+            )
+    every = [turn for turns in turned.values() for turn in turns]
+    steady = sum(turn <= NO_RISE for turn in every)
+    largest = ", ".join(f"{name} {100.0 * max(turns):.1f}" for name, turns in turned.items())
+    return (
+        Comparison(
+            "Fig. 7",
+            "compression rate of the law (23)",
+            "rises monotonically from its negative initial value",
+            f"monotone in {monotone} of {len(fitted)}, as of any free mass that nothing pulls",
+        ),
+        Comparison(
+            "Fig. 7, V-B",
+            "compression of the law (23) when its force is zero again",
+            "does not systematically come back to zero",
+            f"at most {100.0 * max(left):.1f} % of the deepest one is left",
+            mark=Mark.of(max(left) > LEFT),
+        ),
+        Comparison(
+            "Appendix A (30)",
+            "compression rate of the contact point during the first push, exact",
+            "rises monotonically",
+            f"in {steady} of {len(every)}; turns back by up to {largest} % of the speed before",
+            mark=Mark.of(steady == len(every)),
+        ),
+    )
+
+
+def _turned_back(rate: Vector) -> float:
+    """Return by how much a rate into the wall (m,) [m/s], which is to fall, rises above what it was before, at most."""
+    return float(np.max(rate - np.minimum.accumulate(rate)))
+
+
+def _first_push(trial: Trial) -> NDArray[np.bool_]:
+    """Return which samples (m,) of a trial are in contact, from the touch to the end of the first push."""
+    inside: NDArray[np.bool_] = (trial.exact_force > 0.0) & (
+        trial.time <= trial.time[end_of_push(trial.time, trial.force)[0]]
+    )
+    return inside

@@ -110,7 +110,8 @@ def draw_fits(shown: Sequence[FittedImpact]) -> Figure:
         force.plot(1e3 * one.trial.time[inside], one.trial.force[inside], color=INK, linewidth=0.9)
         law, time = one.impact, 1e3 * (one.onset + one.impact.time)
         force.plot(time, law.force, color=LIMIT)
-        force.axvline(1e3 * (one.onset + law.compression_end), color=LIMIT, linewidth=0.9, linestyle=":")
+        for moment, style in ((law.compression_end, ":"), (law.restitution_end, "--")):
+            force.axvline(1e3 * (one.onset + moment), color=LIMIT, linewidth=0.9, linestyle=style)
         parts = (law.kinetic_energy, law.stored_energy, law.dissipated_energy)
         for values, color in zip((*parts, sum(parts)), _ENERGY_COLOURS, strict=True):
             energy.plot(time, values, color=color)
@@ -120,7 +121,8 @@ def draw_fits(shown: Sequence[FittedImpact]) -> Figure:
     panels[1, 0].set_ylabel("energy [J]")
     names = ("kinetic", "stored, (26)", "dissipated, (27)", "sum")
     energies = [line(name, color) for name, color in zip(names, _ENERGY_COLOURS, strict=True)]
-    finish(figure, [line("measured", INK), line("(23), fitted", LIMIT), line("its stop", LIMIT, ":"), *energies])
+    moments = [line("compression ends", LIMIT, ":"), line("restitution ends", LIMIT, "--")]
+    finish(figure, [line("measured", INK), line("(23), fitted", LIMIT), *moments, *energies])
     return figure
 
 

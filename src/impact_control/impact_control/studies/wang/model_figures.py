@@ -1,4 +1,4 @@
-"""Pictures of the contact models: Fig. 3(b), and Figs 4(b) and 5(b) in one."""
+"""Pictures of the measured forces, Fig. 6, and of the contact models: Fig. 3(b), and Figs 4(b) and 5(b) in one."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from matplotlib.patches import Patch
 from impact_control.identification import ContactModel
 from impact_control.recording.figures.panels import ROW, WIDTH
 from impact_control.recording.style import ANTE, INK, INTERIM, LIMIT, NEUTRAL, POST, line
+from impact_control.studies.wang import published
 from impact_control.studies.wang.figures import finish
 from impact_control.studies.wang.measurement import end_of_push, force_spline
 from impact_control.studies.wang.models import MassOf, ModelCase
@@ -28,7 +29,31 @@ _FULL, _PART = "#9ecae1", "#74c476"
 _SHIFT = 7e-4
 """[m/s] by which the configurations stand side by side."""
 
+_PROFILE_SHOWN = (-1.0, 16.0)
+"""[ms] of the forces of Fig. 6."""
+
 _TICKS = (0.2, 0.3, 0.5, 0.7, 1, 2, 3, 5)
+
+
+def draw_profiles(cases: Sequence[ModelCase]) -> Figure:
+    """Fig. 6: all forces of the first configuration on the damped wall, a panel for each speed of the source."""
+    shown = [
+        case
+        for case in cases
+        if case.name == cases[0].name and not case.lossless and case.speed in published.PROFILE_SPEEDS
+    ]
+    figure = Figure(figsize=(WIDTH, 2.2 * ROW + 1.0))
+    for axes, case in zip(figure.subplots(1, len(shown), squeeze=False, sharey=True)[0], shown, strict=True):
+        for trial in case.trials:
+            time = 1e3 * trial.time
+            inside = (time >= _PROFILE_SHOWN[0]) & (time <= _PROFILE_SHOWN[1])
+            axes.plot(time[inside], trial.force[inside], color=INK, linewidth=0.7, alpha=0.6)
+        speed = np.mean([trial.speed for trial in case.trials])
+        axes.set(title=f"{speed:.4f} m/s", xlabel="time after the touch [ms]", xlim=_PROFILE_SHOWN)
+        axes.text(0.97, 0.95, f"{len(case.trials)} impacts", transform=axes.transAxes, ha="right", va="top")
+    figure.axes[0].set_ylabel("normal force [N]")
+    finish(figure, [line("force sensor, noise included", INK)])
+    return figure
 
 
 def draw_areas(cases: Sequence[ModelCase]) -> Figure:

@@ -6,15 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from impact_control.identification import ContactModel
 from impact_control.studies.study import Cell, Column, Table, columns
-from impact_control.studies.wang.models import MassOf, ModelCase
+from impact_control.studies.wang.models import MODELS, MassOf, ModelCase
 
-_SPRING, _MAXWELL, _VISCOELASTIC = (
-    ContactModel.VIRTUAL_SPRING,
-    ContactModel.MAXWELL,
-    ContactModel.NONLINEAR_VISCOELASTIC,
-)
+_SPRING, _MAXWELL, _VISCOELASTIC = MODELS
 
 
 def area_table(cases: Sequence[ModelCase]) -> Table:
@@ -57,11 +52,11 @@ def model_table(cases: Sequence[ModelCase], mass: MassOf) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for case in cases:
         maxwell, printed = (case.estimated(model, mass) for model in (_MAXWELL, _VISCOELASTIC))
-        misfits = (100.0 * float(case.misfits(model, mass).mean()) for model in (_SPRING, _MAXWELL, _VISCOELASTIC))
+        misfits = (100.0 * float(case.misfits(model, mass).mean()) for model in MODELS)
         rows.append(
             (
                 *_head(case),
-                *(float(case.masses(model, mass).mean()) for model in (_SPRING, _MAXWELL, _VISCOELASTIC)),
+                *(float(case.masses(model, mass).mean()) for model in MODELS),
                 float(case.estimated(_SPRING, mass).mean()),
                 float(maxwell.mean()),
                 float(maxwell.std()),
