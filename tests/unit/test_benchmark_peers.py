@@ -8,7 +8,9 @@ import pytest
 
 from impact_control.benchmark.course import Course
 from impact_control.benchmark.figure import Figure, Peer, figure_beside, figure_of
+from impact_control.benchmark.loop import loop_figures
 from impact_control.benchmark.peers import NOT_SET_UP, Peers, write_course
+from impact_control.benchmark.yardstick import YARDSTICK
 from impact_control.errors import ImpactControlError
 from impact_control.references import build_reference
 from impact_control.robots import Dynamics, load_robot
@@ -92,3 +94,13 @@ def test_without_a_limit_nothing_is_met_or_missed() -> None:
     figure = Figure("step", {"median": 1.0})
     assert figure.met is None
     assert figure.target == ""
+
+
+def test_every_part_of_a_tick_has_a_peer() -> None:
+    with Peers(COURSE, Path("nothing")) as peers:
+        figures = {figure.name: figure for figure in loop_figures(COURSE, peers)}
+    for name in ("control step of two arms", "whole tick with detector, classifier", "observer and detector"):
+        (ruler,) = figures[name].peers
+        assert ruler.name == YARDSTICK
+        assert ruler.ratio is not None and ruler.ratio > 0.0
+    assert all(figure.peers for figure in figures.values())

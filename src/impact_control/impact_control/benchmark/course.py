@@ -33,9 +33,9 @@ class Course:
     samples: tuple[Sample, ...]
 
 
-def record_course(scenario_name: str = "tabletop") -> Course:
-    """Return the course of one simulated run of a scenario. Everything in the loop is compiled after it."""
-    scenario = load_scenario(scenario_name)
+def record_course() -> Course:
+    """Return the course of one simulated run of the tabletop task. Everything in the loop is compiled after it."""
+    scenario = load_scenario("tabletop")
     robot = load_robot(scenario.robot.model, scenario.robot.end_effector, scenario.robot.motor_inertia)
     reference = build_reference(scenario, robot)
     warm_up(scenario, robot)

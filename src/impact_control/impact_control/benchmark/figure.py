@@ -33,7 +33,8 @@ class Peer:
 class Figure:
     """One measured figure.
 
-    values: by name, in `unit`; limits: what some of them must not exceed; peers: what it is compared with.
+    values: by name, in `unit`; limits: what some of them must not exceed; peers: what it is compared with; floors: what
+    some of them must reach.
     """
 
     name: str
@@ -41,16 +42,24 @@ class Figure:
     unit: str = "us"
     limits: Mapping[str, float] = field(default_factory=dict)
     peers: tuple[Peer, ...] = ()
+    floors: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def target(self) -> str:
-        """The limits in words, empty without."""
-        return "at most " + ", ".join(f"{limit:g} {key}" for key, limit in self.limits.items()) if self.limits else ""
+        """Limits and floors in words, empty without."""
+        return "; ".join(
+            f"{how} {', '.join(f'{bound:g} {key}' for key, bound in bounds.items())}"
+            for how, bounds in (("at most", self.limits), ("at least", self.floors))
+            if bounds
+        )
 
     @property
     def met(self) -> bool | None:
-        """Whether all limits are kept; None without."""
-        return all(self.values[key] <= limit for key, limit in self.limits.items()) if self.limits else None
+        """Whether all limits and floors are kept, which what is no number does not; None without any."""
+        if not self.limits and not self.floors:
+            return None
+        below = all(self.values[key] <= limit for key, limit in self.limits.items())
+        return below and all(self.values[key] >= floor for key, floor in self.floors.items())
 
 
 def percentiles(durations: Sequence[float]) -> dict[str, float]:

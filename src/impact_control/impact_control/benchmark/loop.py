@@ -6,7 +6,7 @@ import time
 from functools import partial
 
 from impact_control.benchmark.course import Course
-from impact_control.benchmark.figure import Figure, figure_beside, figure_of
+from impact_control.benchmark.figure import Figure, figure_beside
 from impact_control.benchmark.peers import Peers
 from impact_control.benchmark.yardstick import YARDSTICK, yardstick_pass
 from impact_control.classification import SingleImpactClassifier
@@ -21,7 +21,7 @@ TWO_ARMS_TARGET = 150e-6
 JUDGING_TARGET = 30e-6
 
 PASSES = 10
-"""Runs through the samples by which a control step is measured: of one run, three samples decide the 99.9 %."""
+"""Runs through the samples by which a step or a tick is measured: of one run, three samples decide the 99.9 %."""
 
 
 def loop_figures(course: Course, peers: Peers) -> list[Figure]:
@@ -41,7 +41,7 @@ def loop_figures(course: Course, peers: Peers) -> list[Figure]:
         figure_beside(
             "control step of two arms", partial(_controller_durations, course, 2), ruler, PASSES, TWO_ARMS_TARGET
         ),
-        figure_of("whole tick with detector, classifier", _tick_durations(course)),
+        figure_beside("whole tick with detector, classifier", partial(_tick_durations, course), ruler, PASSES),
         figure_beside("observer and detector", observing, ruler, 2),
         figure_beside("classifier", classifying, ruler, 2),
         figure_beside("observer, detector and classifier", judging, ruler, 2, JUDGING_TARGET),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 from impact_control.benchmark.check import LIMIT, NAME_WIDTH, Check
 from impact_control.benchmark.figure import HIGH, HIGHEST, MEDIAN, Figure
 from impact_control.benchmark.growth import Curve
+from impact_control.benchmark.long_run import LongRun
 
 REPORT_FILE = "bench.json"
 PICTURE_FILE = "bench.png"
@@ -26,7 +28,7 @@ class Report:
 
     machine: see `describe_machine`, and the versions of the peers; sections: figures by heading, no two of one name;
     checks: of `run_check`; curves: of the growth; memory: by name, times [s] and resident memory [MB] of a process;
-    soak_memory: the same of the long run before this one.
+    soak_memory: the same of the long run before this one; long_runs: those that were done before, with their logs.
     """
 
     machine: Mapping[str, str]
@@ -35,6 +37,7 @@ class Report:
     curves: Sequence[Curve] = ()
     memory: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
     soak_memory: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
+    long_runs: Sequence[LongRun] = ()
 
     def ratios(self) -> dict[str, float]:
         """Return all ratios to work of the same run, by name: what may be compared with other runs."""
@@ -56,6 +59,7 @@ class Report:
             "curves": [asdict(curve) for curve in self.curves],
             "memory": {name: list(series) for name, series in self.memory.items()},
             "soak_memory": {name: list(series) for name, series in self.soak_memory.items()},
+            "long_runs": [run.as_dict() for run in self.long_runs],
             "ratios": self.ratios(),
             "changes": [asdict(change) | {"change": change.change, "worse": change.worse} for change in changes],
         }
@@ -94,7 +98,10 @@ def earlier_changes(report: Report, directory: Path) -> list[Change]:
                 found.append(content["ratios"])
         except (OSError, ValueError, KeyError, TypeError):
             continue
-    rows = {name: tuple(ratios[name] for ratios in found if name in ratios) for name in report.ratios()}
+    rows = {
+        name: tuple(ratios[name] for ratios in found if math.isfinite(ratios.get(name, math.nan)))
+        for name in report.ratios()
+    }
     return [Change(name, ratio, rows[name]) for name, ratio in report.ratios().items() if rows[name]]
 
 
@@ -123,6 +130,8 @@ def text_of(report: Report, changes: Sequence[Change]) -> str:
             mark = "   WORSE" if change.worse else ""
             numbers = f"{change.ratio:8.2f}{before:8.2f}{change.change - 1.0:+8.0%}{len(change.earlier):6d}"
             lines.append(f"  {change.name:78s}{numbers}{mark}")
+    for run in report.long_runs:
+        lines += ["", *run.lines]
     return "\n".join(lines)
 
 

@@ -5,11 +5,11 @@ All run at once and are asked in turn, half a second each, so that whatever else
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy as np
@@ -23,9 +23,9 @@ from std_msgs.msg import Float64MultiArray
 from impact_control.graph import Duty, NodeSpec
 from impact_control.nodes import qos, real_time, runtime, topics
 from impact_control.nodes.calls import Caller
-from impact_control.nodes.graph_errors import GraphError
 from impact_control.nodes.inbox import Inbox
 from impact_control.nodes.messages import to_stamp
+from impact_control.nodes.own_process import in_own_process
 from impact_control.nodes.processes import Processes, resident_memory
 from impact_control.nodes.standstill import Spans, StandstillWatch, overlap
 from impact_control.references import initial_configuration
@@ -52,16 +52,20 @@ WEIGHINGS = 200
 LOOK_BEFORE_END = 50_000
 """[ns] before the next sample, at which the answer to a sample has to be there."""
 
+GIVEN_UP = 100_000_000
+"""[ns] after which a late answer is not waited for any more: longer than the host takes cores; a sample may be lost."""
+
 LATE_START = 100_000
 """[ns] behind its time, from which a sample is not sent: the sender was held up, which says nothing of the answer."""
 
 
 @dataclass(frozen=True)
 class Latency:
-    """Answer times [us] over DDS and samples without answer, of `cycles` samples at 1 kHz.
+    """Answer times [us] over DDS and cycles without answer, of `cycles` at 1 kHz.
 
-    jitter is the standard deviation; `own_missed` of the missed ones were missed while all cores of the machine ran;
-    memory: times [s] from the first sample and resident memory [MB] of the process that answers.
+    Times: of what was answered in time, NaN where nothing was; jitter is the standard deviation. Of the missed ones
+    `own_missed` were missed while all cores of the machine ran. memory: times [s] from the first sample and resident
+    memory [MB] of the process that answers.
     """
 
     name: str
@@ -96,7 +100,7 @@ class _Peer:
         return bool(self.publisher.get_subscription_count() and self.commands.publishers)
 
     def result(self, standstills: Spans, period: int) -> Latency:
-        answers = 1e6 * np.array(self.answers)
+        answers = 1e6 * np.array(self.answers or [np.nan])
         median, high, highest, longest = np.percentile(answers, [50, 99, 99.9, 100]).tolist()
         own = sum(not overlap(standstills, sent, sent + period) for sent in self.missed)
         return Latency(
@@ -104,13 +108,23 @@ class _Peer:
             tuple(self.memory),
         )  # fmt: skip
 
+    def note(self, due: int, answer: float | None) -> None:
+        """Note a cycle: when it began [ns] of the monotonic clock, and after what [s] its answer came, if in time."""
+        if answer is None:
+            self.missed.append(due)
+        else:
+            self.answers.append(answer)
+        self.cycles += 1
+
     def weigh(self, begin: float) -> None:
         """Note the resident memory of the process; begin [s]: of the measurement, on the monotonic clock."""
         self.memory.append((time.monotonic() - begin, resident_memory(self.pid)))
 
 
-def cpp_ping_pong() -> NodeSpec | None:
-    """Return the ping-pong in C++, None where none was built."""
+def cpp_ping_pong(measures: str | None) -> NodeSpec | None:
+    """Return the ping-pong in C++, None where none was built or not all measures are to be taken: it takes them all."""
+    if real_time.chosen(measures) != frozenset(real_time.Measure):
+        return None
     for prefix in filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)):
         program = Path(prefix) / "lib" / "impact_ping_pong" / "impact_ping_pong"
         if program.is_file():
@@ -122,36 +136,28 @@ def measure_latency(seconds: float, measures: str | None = None) -> dict[str, La
     """Return what the ping-pongs, which answer with an empty command at once, and the loop node needed, by name.
 
     seconds: for each; the loop holds its pose meanwhile. measures: of real time that both take, see
-    `real_time.VARIABLE`; None: as the environment says. Raises GraphError when a process ends too early.
+    `real_time.VARIABLE`; None: as the environment says, which also says what the sender of the samples takes. Raises
+    GraphError when the process ends too early, NoAnswerError when one of them does not start, InvalidInputError for
+    measures that there are not.
     """
-    # A fresh process: rclpy of the sender must not be that of this one.
-    context = multiprocessing.get_context("spawn")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_measure, args=(seconds, measures, sender))
-    process.start()
-    sender.close()
-    try:
-        result: dict[str, Latency] = receiver.recv()
-    except EOFError as error:
-        raise GraphError("the measurement of the latency ended without a result, see above") from error
-    finally:
-        process.join()
-    return result
+    return in_own_process(_measure, seconds, measures)
 
 
-def _measure(seconds: float, measures: str | None, sender: Connection) -> None:
-    if real_time.prefer_real_time(runtime.ROBOT_PRIORITY):
-        real_time.keep_cores_awake()
+def _measure(seconds: float, measures: str | None) -> dict[str, Latency]:
+    own = real_time.chosen()
+    specs = [spec for spec in (PING_PONG, cpp_ping_pong(measures), LOOP) if spec is not None]
+    # That idle cores stay awake holds for the whole machine: who answers asks for it, if the measures say so.
+    above_others = real_time.Measure.FIFO in own and real_time.prefer_real_time(runtime.ROBOT_PRIORITY)
     rclpy.init()
     node = rclpy.create_node("bench")
     inbox = Inbox(node)
     processes: list[Processes] = []
     try:
-        specs = [spec for spec in (PING_PONG, cpp_ping_pong(), LOOP) if spec is not None]
         peers = [_start(spec, node, inbox, processes, measures) for spec in specs]
         watch = StandstillWatch()
-        real_time.keep_to_cores(real_time.ROBOT_CORES)
-        sender.send({latency.name: latency for latency in _ask_in_turn(peers, seconds, watch)})
+        if above_others and real_time.Measure.CORES in own:
+            real_time.keep_to_cores(real_time.ROBOT_CORES)
+        return {latency.name: latency for latency in _ask_in_turn(peers, seconds, watch)}
     finally:
         for one in processes:
             one.stop_all()
@@ -160,16 +166,27 @@ def _measure(seconds: float, measures: str | None, sender: Connection) -> None:
         rclpy.try_shutdown()
 
 
-def _start(
-    spec: NodeSpec, node: Node, inbox: Inbox, processes: list[Processes], measures: str | None
-) -> _Peer:
+@contextmanager
+def _without_priority() -> Iterator[None]:
+    """Give real-time priority back meanwhile: a process that is started inherits it, whatever it is to take."""
+    policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
+    if policy == os.SCHED_FIFO:
+        real_time.prefer_ordinary()
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, policy, parameters)
+
+
+def _start(spec: NodeSpec, node: Node, inbox: Inbox, processes: list[Processes], measures: str | None) -> _Peer:
     """Start one who answers and wait until it is there."""
     processes.append(Processes(Path(os.environ["ROS_LOG_DIR"]), spec.name, measures=measures))
     publisher = node.create_publisher(JointState, f"{spec.name}/{topics.JOINT_STATES}", qos.STREAM)
     executor = EventsExecutor()
     executor.add_node(node)
     caller = Caller(node, lambda limit: executor.spin_once(timeout_sec=limit))
-    processes[-1].start(spec)
+    with _without_priority():
+        processes[-1].start(spec)
     peer = _Peer(spec.name, processes[-1].pid(spec.path), publisher, inbox)
     if spec is LOOP:
         name = f"{spec.name}/{spec.name}"
@@ -204,30 +221,46 @@ def _ask_in_turn(peers: list[_Peer], seconds: float, watch: StandstillWatch) -> 
 
 
 def _ask(peer: _Peer, message: JointState, period: int, count: int) -> None:
-    """Send START samples and `count` more, `period` [ns] apart, and note when the answer to each of these came."""
+    """Send START samples and then others, `period` [ns] apart, until the answers to `count` cycles are noted.
+
+    Answers do not say which sample they belong to. So nothing is sent after a missed one until its answer came; cycles
+    that end meanwhile are missed, too.
+    """
     due = time.monotonic_ns() + 100_000_000
-    for sample in range(-START, count):
+    cycle = -START
+    while cycle < count:
         due += period
         _sleep_until(due)
         while time.monotonic_ns() - due > LATE_START:
             due = time.monotonic_ns() + period
             _sleep_until(due)
         for _ in peer.commands.drain():
-            pass  # too late for its own sample
+            pass  # given up
         sent = time.time_ns()
         to_stamp(sent, message.header.stamp)
         peer.publisher.publish(message)
-        # Looking for the answer meanwhile would take the core from who computes it; DDS notes when it came.
-        _sleep_until(due + period - LOOK_BEFORE_END)
-        arrived = [received for _, received, _ in peer.commands.drain()]
-        if sample < 0:
-            continue
-        if arrived:
-            # The last one: what came before it answers an earlier sample.
-            peer.answers.append((arrived[-1] - sent) * 1e-9)
-        else:
-            peer.missed.append(due)
-        peer.cycles += 1
+        given_up = due + GIVEN_UP
+        received = _received(peer, due + period - LOOK_BEFORE_END)
+        answer = None if received is None else (received - sent) * 1e-9
+        if cycle >= 0:
+            peer.note(due, answer)
+        cycle += 1
+        while received is None and due < given_up:
+            due += period
+            received = _received(peer, due + period - LOOK_BEFORE_END)
+            if received is None:
+                if 0 <= cycle < count:
+                    peer.note(due, None)
+                cycle += 1
+
+
+def _received(peer: _Peer, look: int) -> int | None:
+    """Return when an answer came [ns], looking for it at `look` [ns] of the monotonic clock; None without one.
+
+    Looking for it before would take the core from who computes it; DDS notes when it came.
+    """
+    _sleep_until(look)
+    return max((received for _, received, _ in peer.commands.drain()), default=None)
 
 
 def _sleep_until(due: int) -> None:

@@ -14,7 +14,7 @@ ROUNDS = 3
 EVERY = "all measures"
 
 
-def measure_figures(seconds: float, tell: Callable[[str], None], rounds: int = ROUNDS) -> list[Figure]:
+def measure_figures(seconds: float, tell: Callable[[str], None]) -> list[Figure]:
     """Measure the loop over DDS, `seconds` for each set of measures in each round.
 
     Without `fifo` neither cores are kept awake nor is the loop kept to one, see `real_time.ask_for`.
@@ -23,9 +23,9 @@ def measure_figures(seconds: float, tell: Callable[[str], None], rounds: int = R
     for left_out in Measure:
         sets[f"without {left_out.value}"] = ",".join(one.value for one in Measure if one is not left_out)
     found: dict[str, list[Latency]] = {name: [] for name in sets}
-    for number in range(1, rounds + 1):
+    for number in range(1, ROUNDS + 1):
         for name, measures in sets.items():
-            tell(f"measuring over DDS with {name}, {number} of {rounds} ...".replace("with without", "without"))
+            tell(f"measuring over DDS with {name}, {number} of {ROUNDS} ...".replace("with without", "without"))
             found[name].append(measure_latency(seconds, measures)[LOOP.name])
     return figures_of(found)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
@@ -21,8 +19,10 @@ from std_msgs.msg import Float64MultiArray
 from impact_control.benchmark.figure import Figure, Pass, figure_beside, timed
 from impact_control.nodes import qos
 from impact_control.nodes.commands import CommandWriter
+from impact_control.nodes.graph_errors import GraphError
 from impact_control.nodes.inbox import Inbox
 from impact_control.nodes.joint_states import JointStateReader
+from impact_control.nodes.own_process import in_own_process
 from impact_control.robots import load_robot
 from impact_control.types import Vector
 
@@ -33,25 +33,22 @@ COUNT = 400
 ON_ITS_WAY = 1e-3
 """[s] after which a message that was sent waits to be taken."""
 
+LOST = 0.1
+"""[s] after which one that did not come is sent again: best effort may lose it."""
+
+PATIENCE = 5.0
+"""[s] within which the two sides of a topic find each other, and within which a message has to come."""
+
 
 def message_figures(rounds: int = ROUNDS, count: int = COUNT) -> list[Figure]:
     """Measure in a process of its own, since rclpy is started for it: `count` messages in each of the rounds.
 
-    Raises EOFError when the process ends too early.
+    Raises GraphError when the process ends too early, or messages do not come.
     """
-    context = get_context("spawn")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_measure, args=(sender, rounds, count))
-    process.start()
-    sender.close()
-    try:
-        figures: list[Figure] = receiver.recv()
-    finally:
-        process.join()
-    return figures
+    return in_own_process(_measure, rounds, count)
 
 
-def _measure(sender: Connection, rounds: int, count: int) -> None:
+def _measure(rounds: int, count: int) -> list[Figure]:
     names = load_robot().joint_names
     numbers = np.linspace(-1.0, 1.0, len(names))
     state = JointState(name=list(names), position=numbers, velocity=numbers, effort=numbers)
@@ -60,7 +57,7 @@ def _measure(sender: Connection, rounds: int, count: int) -> None:
     node = rclpy.create_node("message_costs")
     inbox = Inbox(node)
     try:
-        figures = [
+        return [
             figure_beside(
                 "joint state: numbers read in place",
                 timed(lambda: reader.read(data), count),
@@ -83,7 +80,6 @@ def _measure(sender: Connection, rounds: int, count: int) -> None:
                 rounds,
             ),
         ]
-        sender.send(figures)
     finally:
         inbox.close()
         node.destroy_node()
@@ -115,22 +111,34 @@ def _served_by(node: Node, name: str, executor: Executor, count: int) -> Pass:
     return _one_by_one(node, name, serve, count)
 
 
-def _one_by_one(node: Node, topic: str, take: Callable[[], bool], count: int) -> Pass:
-    """Return a pass that sends a message, lets it arrive, and times until it is taken."""
+def _one_by_one(node: Node, topic: str, take: Callable[[], bool], count: int, patience: float = PATIENCE) -> Pass:
+    """Return a pass that sends a message, lets it arrive, and times until it is taken.
+
+    One that is lost is sent again, and its time does not count. Raises GraphError after `patience` [s] without any, and
+    without anybody who listens.
+    """
     publisher: Any = node.create_publisher(JointState, topic, qos.STREAM)
     message = JointState()
+    give_up = time.monotonic() + patience
     while publisher.get_subscription_count() == 0:
+        if time.monotonic() > give_up:
+            raise GraphError(f"nobody listens to topic {publisher.topic_name!r} within {patience:g} s")
         time.sleep(0.01)
 
     def one_pass() -> list[float]:
         durations: list[float] = []
+        give_up = time.monotonic() + patience
         while len(durations) < count:
             publisher.publish(message)
             time.sleep(ON_ITS_WAY)
             begin = time.perf_counter()
-            while not take():
+            while not (taken := take()) and time.perf_counter() - begin < LOST:
                 pass
-            durations.append(time.perf_counter() - begin)
+            if taken:
+                durations.append(time.perf_counter() - begin)
+                give_up = time.monotonic() + patience
+            elif time.monotonic() > give_up:
+                raise GraphError(f"no message came on topic {publisher.topic_name!r} within {patience:g} s")
         return durations
 
     return one_pass

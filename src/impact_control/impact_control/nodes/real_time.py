@@ -41,12 +41,12 @@ class Measure(Enum):
     HEAP = "heap"
 
 
-def chosen() -> frozenset[Measure]:
+def chosen(text: str | None = None) -> frozenset[Measure]:
     """Return the measures that the environment asks for: by `ALL`, `LEAVE_MACHINE`, or their words with commas between.
 
-    Raises InvalidInputError for other words.
+    text: instead of what the environment says. Raises InvalidInputError for other words.
     """
-    text = os.environ.get(VARIABLE, ALL)
+    text = os.environ.get(VARIABLE, ALL) if text is None else text
     if text == ALL:
         return frozenset(Measure)
     if text == LEAVE_MACHINE:
@@ -84,6 +84,11 @@ def prefer_real_time(priority: int) -> bool:
     except OSError as error:
         return _refused("no real-time scheduling", error)
     return True
+
+
+def prefer_ordinary(thread: int = 0) -> None:
+    """Give real-time priority back: of a thread by its id, 0: of this one. Raises OSError where the thread is gone."""
+    os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
 
 
 def keep_cores_awake() -> bool:

@@ -21,7 +21,8 @@ class Timing:
         late_cycles: periods of the simulated robot that started more than one period late.
         cycles: all its periods.
         held_commands: recorded periods in which the last command was applied again.
-        lost_commands: recorded periods in which the command was older than the limit.
+        lost_commands: recorded periods in which the command was older than the limit, from the first command on,
+            because a robot that starts before its controller has none until then; all where none came at all.
     """
 
     step_duration: tuple[float, float, float] | None
@@ -47,9 +48,11 @@ def loop_timing(recording: Recording, topics: Topics) -> Timing:
         duration = (float(np.median(steps)), float(np.percentile(steps, 99)), float(np.max(steps)))
     held = lost = None
     if truth is not None:
-        constants = recording.constants(topics.truth)
-        held = int(np.count_nonzero(truth["command_state"] == constants["COMMAND_HELD"]))
-        lost = int(np.count_nonzero(truth["command_state"] == constants["COMMAND_LOST"]))
+        constants, state = recording.constants(topics.truth), truth["command_state"]
+        held = int(np.count_nonzero(state == constants["COMMAND_HELD"]))
+        came = np.isin(state, (constants["COMMAND_FRESH"], constants["COMMAND_HELD"]))
+        counts = np.logical_or.accumulate(came) | ~came.any()
+        lost = int(np.count_nonzero(counts & (state == constants["COMMAND_LOST"])))
     return Timing(
         step_duration=duration,
         missed_samples=_increase(status, "missed_samples"),

@@ -1,0 +1,108 @@
+"""Runs of `impact-control endure`, with and without faults: which record counts, and what it says.
+
+The newest that is complete and an hour long, else the newest that is complete, else the newest. What it complains about
+plays no part in that, and what was passed over is told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from impact_control.benchmark.figure import Figure
+from impact_control.benchmark.long_run import LongRun, read_json, same_commit
+from impact_control.endurance import EnduranceReport
+from impact_control.endurance.records import MEMORY_TARGET, REPORT_FILE, STOPPED_AT_MOST, report_of
+from impact_control.endurance.summary import report_text
+
+LEAST_MINUTES = 60.0
+"""[min] that a run has to last."""
+
+LAST_TASKS = 10
+"""Tasks of its end that the report shows."""
+
+MINUTES, COMPLAINTS, STOPPED = "minutes", "with complaints", "stopped by the machine"
+BROKE_OFF, BROKE_OFF_SINCE = "runs broken off", "newer ones broken off"
+
+
+def endured(directory: Path, kind: str, commit: str) -> LongRun | None:
+    """Return the run of this kind whose record in the directories below `directory` counts; None without any.
+
+    commit: of the report it is for. Records that cannot be read are passed over.
+    """
+    reports: dict[Path, EnduranceReport] = {}
+    for file in sorted(directory.glob(f"*/{REPORT_FILE}")):
+        try:
+            report = report_of(read_json(file))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            continue
+        if report.kind == kind:
+            reports[file.parent] = report
+    if not reports:
+        return None
+    place = max(reports, key=lambda one: (*_standing(reports[one]), one.name))
+    report, machine = reports[place], reports[place].machine
+    newer = {one: its for one, its in reports.items() if one.name > place.name}
+    other = not same_commit(machine.get("commit", ""), commit)
+    return LongRun(
+        kind=kind,
+        directory=str(place),
+        commit=machine.get("commit", ""),
+        date=machine.get("date", ""),
+        machine=machine.get("kind", ""),
+        other_commit=other,
+        figures=_figures(report, other, sum(bool(its.broke_off) for its in newer.values())),
+        log=[*report_text(report).splitlines(), *(["last tasks:"] if report.tasks else []), *_last_tasks(report)],
+        record=_record(report),
+        memory=report.memory,
+        passed_over=[f"{one}: {_shortcoming(its)}" for one, its in newer.items()],
+    )
+
+
+def _standing(report: EnduranceReport) -> tuple[bool, bool]:
+    """Return whether the run is complete and long enough, and whether it is complete."""
+    complete = bool(report.tasks) and not report.broke_off
+    return complete and report.seconds >= 60.0 * LEAST_MINUTES, complete
+
+
+def _shortcoming(report: EnduranceReport) -> str:
+    length = f"{report.seconds / 60.0:.1f} min, {len(report.tasks)} tasks, {len(report.bad)} with complaints"
+    return f"broke off after {length}: {report.broke_off}" if report.broke_off else f"only {length}"
+
+
+def _figures(report: EnduranceReport, other_commit: bool, broken_off_since: int) -> list[Figure]:
+    name = f"{report.kind}{', another commit' if other_commit else ''}"
+    minutes, least = {MINUTES: report.seconds / 60.0}, {MINUTES: LEAST_MINUTES}
+    counts = {
+        **minutes,
+        "tasks": len(report.tasks),
+        "with a fault": sum(bool(task.fault) for task in report.tasks),
+        COMPLAINTS: len(report.bad),
+        STOPPED: len(report.stopped),
+        BROKE_OFF: int(bool(report.broke_off) or not report.tasks),
+        BROKE_OFF_SINCE: broken_off_since,
+    }
+    limits = {COMPLAINTS: 0, STOPPED: int(STOPPED_AT_MOST * len(report.tasks)), BROKE_OFF: 0}
+    figures = [Figure(name, counts, "tasks, min", limits, floors=least)]
+    if growth := report.growth():
+        most = dict.fromkeys(growth, MEMORY_TARGET)
+        figures.append(Figure(f"{name}: growth of memory", growth | minutes, "MB, min", most, floors=least))
+    return figures
+
+
+def _last_tasks(report: EnduranceReport) -> list[str]:
+    lines = []
+    for task in report.tasks[-LAST_TASKS:]:
+        fault = f" [{task.fault}]" if task.fault else ""
+        words = "; ".join(filter(None, (task.outcome, task.recovery, *task.complaints)))
+        lines.append(f"{task.time:8.0f} s {task.number:5d}  {task.scenario}{fault}: {words}")
+    return lines
+
+
+def _record(report: EnduranceReport) -> dict[str, Any]:
+    """Return the record without its memory, which the report holds, and with the last of its tasks only."""
+    content = asdict(report) | {"passed": report.passed, "growth": report.growth()}
+    tasks = content.pop("tasks")
+    del content["memory"]
+    return content | {"last_tasks": tasks[-LAST_TASKS:]}
