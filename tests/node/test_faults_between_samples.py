@@ -16,7 +16,8 @@ from impact_control.nodes.writers import ClassificationWriter
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "fuzz"))
 
-from surfaces.graph import EPOCH, CommandWatch, Graph, JointStates, renew
+from surfaces.command_watch import CommandWatch
+from surfaces.graph import EPOCH, Graph, JointStates, renew
 
 TASK = assigned("tabletop")
 
@@ -42,16 +43,16 @@ def fall_silent(loop):
 def test_the_torque_rate_is_kept(loop, cause):
     plan = TASK.plan()
     start = plan.reference.initial_configuration
-    watch = CommandWatch(loop, TASK.robot, TASK.scenario.control.period)
+    watch = CommandWatch(TASK.robot, TASK.scenario.control.period)
     loop._supervision.take(SupervisorStatus(state=SupervisorStatus.WATCHING))
     renew(loop)
     at_start, away = JointStates(TASK.robot.joint_names, start), JointStates(TASK.robot.joint_names, start + 0.03)
     loop._on_state(at_start.good(EPOCH))
-    watch.look()
+    watch.look(loop._pipeline.torque)
     assert not loop.start_task(PreparedTask(plan, ClassificationWriter(TASK.scenario, 7), 0))
     for k in range(1, 31):
         loop._on_state(away.good(EPOCH + k * 1_000_000))
-        watch.look()
+        watch.look(loop._pipeline.torque)
     pipeline = loop._pipeline
     pulling = np.abs(pipeline.torque).max()
     assert pulling > 5.0
@@ -60,5 +61,5 @@ def test_the_torque_rate_is_kept(loop, cause):
     assert (pipeline.controller.mode, pipeline.controller.fault) == (Mode.FAULT, fault)
     for k in range(31, 70):
         loop._on_state(away.good(EPOCH + k * 1_000_000))
-        watch.look()
+        watch.look(loop._pipeline.torque)
     assert np.abs(pipeline.torque).max() < 0.1 * pulling

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
 
 import pytest
 import yaml
 
 from impact_control.endurance import FAULTS, Fault, read_reports
-from impact_control.nodes.endurance import endure
+from impact_control.nodes.endurance import STOPPED_BY_USER, endure
 from impact_control.recording.series import read_bag
 from impact_control.scenario.loading import config_directory
 
@@ -17,6 +21,7 @@ pytestmark = [pytest.mark.wall_clock, pytest.mark.timeout(600)]
 
 ENOUGH = 5.0
 """[min] in which no machine is too slow for the tasks that a test waits for; it ends the run when it has them."""
+
 
 def test_tasks_back_to_back_are_as_they_should_be(tmp_path):
     told = []
@@ -29,7 +34,9 @@ def test_tasks_back_to_back_are_as_they_should_be(tmp_path):
         stop_requested=lambda: len(told) >= 3,
     )
     assert not [task.complaints for task in report.bad]
-    outcomes = {task.outcome for task in report.tasks if not task.stopped_by_machine}
+    undisturbed = [task for task in report.tasks if not task.stopped_by_machine]
+    assert len(undisturbed) >= 2, "a run that the machine stops shows nothing"
+    outcomes = {task.outcome for task in undisturbed}
     assert outcomes <= {"succeeded", "impact unexpected"}
     assert len(outcomes) == 2 or report.stopped
     assert len(told) == len(report.tasks) == 3
@@ -58,6 +65,7 @@ def test_whatever_happens_the_arm_is_safe_the_reason_is_said_and_the_next_task_i
     [
         ("stop", "impact_loop", 1.0, "started again"),  # by then the session has given its processes up
         ("not a number", "states", 500.0, "loop activated again"),  # more of them than the task still lasts
+        ("clock back", "states", 3.0, "loop activated again"),  # 0.1 s later it is right again
     ],
 )
 def test_a_fault_that_outlives_its_task_leaves_nothing_to_the_next(name, target, size, recovery, tmp_path, monkeypatch):
@@ -70,7 +78,20 @@ def test_a_fault_that_outlives_its_task_leaves_nothing_to_the_next(name, target,
     assert not [task.complaints for task in report.bad], f"see {directory}"
     assert [bool(task.fault) for task in report.tasks] == [False, True, False]
     assert report.tasks[1].recovery == recovery
-    assert not report.broke_off
+    assert report.broke_off == STOPPED_BY_USER and not report.passed
+
+
+def test_a_ctrl_c_ends_the_run_in_order_and_says_so(tmp_path):
+    """As in a terminal, which sends it to all processes of the command."""
+    command = [f"{sys.prefix}/bin/impact-control", "endure", "-o", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as run:
+        first = run.stdout.readline()
+        os.killpg(run.pid, signal.SIGINT)
+        rest = run.stdout.read()
+    assert "tabletop" in first
+    assert f"BROKE OFF: {STOPPED_BY_USER}" in rest and rest.startswith("\nFAILED: 1 tasks")
+    assert run.returncode == 1
+    assert read_reports(tmp_path)["soak"].broke_off == STOPPED_BY_USER
 
 
 def test_a_task_that_ends_otherwise_is_a_complaint_and_its_bag_is_kept(tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from impact_control.benchmark.long_runs import long_run_figures, soak_memory
 from impact_control.endurance import (
     COMMANDS,
     FAULTS,
@@ -28,7 +26,6 @@ from impact_control.endurance import (
     draw_fault,
     read_reports,
 )
-from impact_control.endurance.faults import JUMP_COUNT
 from impact_control.endurance.summary import report_text
 from impact_control.errors import InvalidInputError
 from impact_control.nodes.faulty_simulator import LineFault
@@ -151,8 +148,10 @@ def test_the_robot_side_understands_every_fault_of_its_lines():
     for fault in drawn:
         told = LineFault.from_text(fault.disturbance)
         assert told.line == fault.target
-        way = {"clock forward": 1.0, "clock back": -1.0}.get(fault.kind.name, 0.0)
-        assert told.order.count == (JUMP_COUNT if way else max(1, round(fault.size)))
+        ways = {"clock forward": (1, 100), "clock back": (-1, 100)}
+        ways |= {"clock set forward": (1, 1_000_000), "clock set back": (-1, 1_000_000)}
+        way, count = ways.get(fault.kind.name, (0, max(1, round(fault.size))))
+        assert told.order.count == count
         if told.alter is not None:
             message = JointState(velocity=[0.0] * 7) if told.line == STATES else Float64MultiArray(data=[0.0] * 7)
             if told.line == STATES:
@@ -177,10 +176,10 @@ def test_a_fault_explains_only_what_names_it():
 class TestArmWatch:
     limits = load_robot("panda").limits
 
-    def see(self, watch, **changed):
+    def see(self, watch, cycles=(1, 2, 3), **changed):
         middle = 0.5 * (self.limits.position_lower + self.limits.position_upper)
         values = {"position": middle, "velocity": np.zeros(7), "torque": np.zeros(7)} | changed
-        watch.see(**{name: np.stack([middle if name == "position" else np.zeros(7), row, row])
+        watch.see(np.array(cycles), **{name: np.stack([middle if name == "position" else np.zeros(7), row, row])
                      for name, row in values.items()})  # fmt: skip
 
     def test_inside_all_limits_there_is_no_violation(self):
@@ -211,6 +210,25 @@ class TestArmWatch:
         row[3] = getattr(self.limits, side)[3] + beyond
         self.see(watch, position=row)
         assert watch.violations() == ["position 0.0100 rad beyond its limit"]
+
+    def test_samples_that_were_not_seen_are_counted(self):
+        watch = ArmWatch(self.limits)
+        self.see(watch, cycles=(498, 499, 500))
+        self.see(watch, cycles=(501, 503, 504))
+        assert watch.unseen == 1
+        self.see(watch, cycles=(1, 2, 3))  # put back to its start
+        self.see(watch, cycles=(4, 5, 6))
+        assert watch.unseen == 1 and watch.samples == 12
+        assert watch.violations() == ["1 samples were not seen, beside 12 that were"]
+        for cycle in range(7, 307, 3):
+            self.see(watch, cycles=(cycle, cycle + 1, cycle + 2))
+        assert watch.violations() == []
+        watch.clear()
+        self.see(watch, cycles=(900, 901, 902))
+        assert watch.unseen == 0
+        self.see(watch, cycles=(3, 4, 5))
+        self.see(watch, cycles=(0, 1, 2))
+        assert watch.unseen == 2
 
     def test_an_arm_without_numbers_is_an_error(self):
         with pytest.raises(InvalidInputError, match="true velocity"):
@@ -243,9 +261,11 @@ def test_a_report_passes_without_complaints_and_with_flat_memory(tmp_path):
     grown = report([record(1)], growth=5.0)
     assert grown.growth()["loop"] == pytest.approx(5.0 * 0.8, rel=0.02)
     assert not grown.passed
-    for place, kept in (("1-soak", grown), ("2-soak", good)):
+    for place, kept in (("1-soak", grown), ("2-soak", good), ("3-soak", grown)):
         (tmp_path / place).mkdir()
         kept.write(tmp_path / place)
+    newest = tmp_path / "3-soak" / "endurance.json"
+    newest.write_text(newest.read_text()[:-100])  # cut off
     assert read_reports(tmp_path) == {"soak": good}
 
 
@@ -260,55 +280,27 @@ def test_the_report_is_told_in_a_few_lines():
     assert "faults: kill recorder 1" in text
     assert "steps after them: started again 1" in text
     assert "detection after contact: median 0.10 ms" in text
-    assert "cores stood still for up to 0 ms, which ended 0 of the tasks\n" in text
+    assert "whether cores stood still could not be watched" in text
+    assert "not seen" not in text and "not judged" not in text
     assert "memory of loop: 100.0 MB at the end, grown by 0.00 MB" in text
     assert "MORE THAN 2" in report_text(report([record(1)], growth=5.0))
+    text = report_text(replace(report([replace(record(1), unseen=3)]), memory={"loop": [(1.0, 100.0)] * 9}))
+    assert "were not seen: 3\n" in text and "memory: not judged, fewer than ten tasks" in text
     text = report_text(report([stopped(1), record(2)]))
     assert "FAILED" in text and "still for up to 48 ms, which ended 1 of the tasks, MORE THAN 5 %" in text
 
 
-def test_the_benchmark_takes_the_newest_long_runs(tmp_path):
-    (tmp_path / "1-soak").mkdir()
-    report([record(1), record(2, "still moving")], growth=5.0).write(tmp_path / "1-soak")
-    tasks, memory = long_run_figures(tmp_path)
-    assert tasks.name == "soak, 13 min"
-    counts = {"with a fault": 0, "with complaints": 1, "stopped by the machine": 0, "runs broken off": 0}
-    assert tasks.values == {"tasks": 2, **counts}
-    assert tasks.met is False
-    assert memory.values["loop"] == pytest.approx(4.0, rel=0.02)
-    assert len(soak_memory(tmp_path)["loop"]) == 100 and soak_memory(tmp_path / "1-soak") == {}
-    assert memory.met is False
-    assert long_run_figures(tmp_path / "1-soak") == []
-    for number, bad in enumerate(
-        (report([]), report([stopped(1)]), replace(report([record(1)]), broke_off="no graph")), start=2
-    ):
-        (tmp_path / f"{number}-soak").mkdir()
-        bad.write(tmp_path / f"{number}-soak")
-        assert long_run_figures(tmp_path)[0].met is False
-
-
-def test_the_benchmark_takes_the_newest_fuzzing(tmp_path):
-    for run, failures in (("1-fuzz", 3), ("2-fuzz", 0)):
-        (tmp_path / run).mkdir()
-        surface = {"name": "scenario_files", "inputs": 100_000, "failures": failures, "slowest": 0.02}
-        (tmp_path / run / "fuzz.json").write_text(json.dumps({"surfaces": [surface]}))
-    (figure,) = long_run_figures(tmp_path)
-    assert figure.name == "fuzzing, scenario files"
-    assert figure.values == {"inputs": 100_000, "examples": 0, "failures": 0, "slowest": 0.02}
-    assert figure.met is True
-    surfaces = [
-        {"name": "actions", "inputs": 0, "failures": 1, "ended": "exit code 72"},
-        surface | {"failures": 0, "hypothesis": {"inputs": 10, "failures": 1}},
-    ]
-    (tmp_path / "2-fuzz" / "fuzz.json").write_text(json.dumps({"surfaces": surfaces}))
-    assert [figure.met for figure in long_run_figures(tmp_path)] == [False, False]
+def fault_of(name, target, size=10.0):
+    """The fault of that name at that target."""
+    return Fault(next(kind for kind in FAULTS if kind.name == name and target in kind.targets), target, 0.7, size)
 
 
 class TestJudgement:
     plan = load_scenario("tabletop")
     limits = load_robot().limits
-    kill = Fault(FAULTS[0], "recorder", 0.7, 0.0)
-    stop_recorder = Fault(FAULTS[2], "recorder", 0.7, 0.3)
+    kill = fault_of("kill", "recorder")
+    stop_recorder = fault_of("stop", "recorder", 0.3)
+    drop = fault_of("drop", STATES, 200.0)
 
     def result(self, outcome, summary=""):
         return TaskResult(outcome, summary, None, 1, 2.5, 0.001, 100.0)
@@ -325,54 +317,147 @@ class TestJudgement:
     def test_the_file_says_how_a_task_may_end(self, scenario, outcomes):
         assert set(outcomes_of(load_scenario(scenario))) == outcomes
 
+    def stale(self, gap=25.0, **changed):
+        end = TaskEnd(self.result(Outcome.FAULT, f"STATE_STALE: {gap:.1f} ms between the stamps of two samples"))
+        return replace(end, time=10_000_000_000, looked=10_400_000_000, **changed)
+
+    def stood_still(self, milliseconds, before=0.1):
+        """One standstill that began `before` [s] the end of `stale`."""
+        begin = 10_000_000_000 - round(1e9 * before)
+        return np.array([[begin, begin + round(1e6 * milliseconds)]])
+
     @pytest.mark.parametrize(
-        ("outcome", "said", "standstill", "excused"),
+        ("gap", "standstill", "before", "excused"),
         [
-            (Outcome.FAULT, "STATE_STALE: 25.0 ms between the stamps of two samples", 0.025, True),
-            (Outcome.FAULT, "STATE_STALE: 25.0 ms between the stamps of two samples", 0.009, False),
-            (Outcome.FAULT, "STATE_NOT_FINITE: a velocity is no number", 0.025, False),
-            (Outcome.IMPACT_UNEXPECTED, "impact unexpected", 0.025, False),
+            (25.0, 25.0, 0.1, True),
+            (25.0, 13.0, 0.1, True),
+            (25.0, 12.0, 0.1, False),
+            (25.0, 25.0, 0.3, False),  # that was long before
+            (3000.0, 25.0, 0.1, False),  # no machine stood still for that long
+            (-25.0, 25.0, 0.1, False),
         ],
     )
-    def test_a_machine_that_stood_still_excuses_only_a_sample_that_did_not_come(
-        self, outcome, said, standstill, excused
-    ):
-        end = TaskEnd(self.result(outcome, said), recovery="loop activated again")
-        assert stopped_by_machine(end, self.plan, standstill) is excused
-        assert not stopped_by_machine(replace(end, error="the bag was not closed"), self.plan, standstill)
+    def test_a_machine_that_stood_still_excuses_only_a_gap_of_its_length(self, gap, standstill, before, excused):
+        assert stopped_by_machine(self.stale(gap), self.stood_still(standstill, before)) is excused
+
+    @pytest.mark.parametrize(
+        ("robot_stopped", "standstill", "excused"),
+        [
+            ("no command for 95 ms (limit 90 ms)", 48.0, True),
+            ("no joint state for 95 ms (limit 90 ms)", 48.0, True),
+            ("no command for 95 ms (limit 90 ms)", 25.0, False),
+            ("2 publishers of commands", 48.0, False),
+        ],
+    )
+    def test_a_robot_that_was_stopped_needs_a_standstill_of_that_length(self, robot_stopped, standstill, excused):
+        end = self.stale(robot_stopped=robot_stopped)
+        assert stopped_by_machine(end, self.stood_still(standstill)) is excused
+        assert stopped_by_machine(end, self.stood_still(standstill, before=-0.2)) is False, "the gap came before"
+
+    @pytest.mark.parametrize(
+        "changed",
+        [
+            {"result": None},
+            {"result": TaskResult(Outcome.FAULT, "STATE_NOT_FINITE: a velocity is no number", None, 1, 2.5, 0.0, 0.0)},
+            {"result": TaskResult(Outcome.IMPACT_UNEXPECTED, "impact unexpected", None, 1, 2.5, 0.0, 0.0)},
+            {"error": "the bag was not closed"},
+            {"death": "node 'recorder' was killed by SIGSEGV"},
+            {"cut_off": "the recording was cut off"},
+            {"refusal": "still wrong"},
+        ],
+    )
+    def test_a_machine_that_stood_still_excuses_nothing_else(self, changed):
+        assert not stopped_by_machine(replace(self.stale(), **changed), self.stood_still(40.0))
+
+    def test_a_machine_that_stood_still_does_not_excuse_a_fault_that_must_be_felt(self):
+        end = self.stale(robot_stopped="no command for 95 ms")
+        assert complaints_of_fault(end, self.plan, self.kill, excused=True) == []
+        assert complaints_of_fault(replace(end, injected=True), self.plan, self.stop_recorder, excused=True) == []
+        for fault in (self.kill, fault_of("not a number", STATES), fault_of("not a number", COMMANDS)):
+            (complaint,) = complaints_of_fault(replace(end, injected=True), self.plan, fault, excused=True)
+            assert complaint.startswith("nothing says that it was the fault: fault: STATE_STALE")
+        cut = replace(end, injected=True, cut_off="the recording was cut off")
+        (complaint,) = complaints_of_fault(cut, self.plan, self.stop_recorder, excused=True)
+        assert complaint.endswith("the recording was cut off")
 
     def test_a_task_that_a_fault_does_not_reach_is_well(self):
         end = TaskEnd(self.result(Outcome.SUCCEEDED), injected=True)
         assert complaints_of_fault(end, self.plan, self.stop_recorder) == []
 
     def test_an_end_that_the_fault_explains_is_well(self):
-        end = TaskEnd(None, "node 'recorder' was killed by SIGKILL; all others were stopped", injected=True)
+        end = TaskEnd(death="node 'recorder' was killed by SIGKILL", injected=True)
         assert complaints_of_fault(end, self.plan, self.kill) == []
 
-    def test_an_end_that_nothing_explains_is_not(self):
-        end = TaskEnd(None, "node 'simulator' was killed by SIGKILL", injected=True)
-        (complaint,) = complaints_of_fault(end, self.plan, self.kill)
-        assert complaint.startswith("nothing says that it was the fault: session ended: node 'simulator'")
+    @pytest.mark.parametrize(
+        ("name", "target", "death"),
+        [
+            ("kill", "recorder", "node 'simulator' was killed by SIGKILL"),
+            ("kill", "recorder", "node 'recorder' was killed by SIGSEGV"),
+            ("stop", "impact_loop", "node 'impact_loop' ended by itself with exit code 1"),
+        ],
+    )
+    def test_a_node_that_dies_otherwise_than_it_was_made_to_is_told(self, name, target, death):
+        end = TaskEnd(death=death, injected=True, logged=("[ERROR] fault STATE_STALE: 25.0 ms",))
+        (complaint,) = complaints_of_fault(end, self.plan, fault_of(name, target, 0.1))
+        assert complaint == f"nothing says that it was the fault: session ended: {death}"
+
+    @pytest.mark.parametrize("fault", [fault_of("drop", STATES, 200.0), fault_of("stop", "supervisor", 1.0)])
+    def test_a_session_that_ended_where_it_need_not_is_told(self, fault):
+        end = TaskEnd(robot_stopped="no joint state for 95 ms", injected=True)
+        (complaint,) = complaints_of_fault(end, self.plan, fault)
+        assert complaint == "all had to be started again: no joint state for 95 ms"
+
+    def test_an_end_that_nothing_explains_is_told(self):
         end = TaskEnd(self.result(Outcome.FAULT, "STATE_STALE"), injected=True)
         assert complaints_of_fault(end, self.plan, self.stop_recorder)
+        assert complaints_of_fault(end, self.plan, self.drop) == []
+
+    @pytest.mark.parametrize("outcome", [Outcome.NO_IMPACT, Outcome.IMPACT_UNEXPECTED])
+    def test_only_what_disturbs_may_change_the_verdict(self, outcome):
+        end = TaskEnd(self.result(outcome, "unexpected"), injected=True, logged=("[ERROR] command refused: nan",))
+        for name, target in (("drop", STATES), ("not a number", COMMANDS), ("clock back", STATES)):
+            assert complaints_of_fault(end, self.plan, fault_of(name, target)) == []
+        for name, target in (("duplicate", STATES), ("duplicate", COMMANDS), ("stop", "predictor")):
+            assert complaints_of_fault(end, self.plan, fault_of(name, target))
+
+    def test_commands_that_are_no_numbers_have_to_be_told_of(self):
+        end = TaskEnd(self.result(Outcome.SUCCEEDED, "all well"), injected=True)
+        fault = fault_of("not a number", COMMANDS)
+        (complaint,) = complaints_of_fault(end, self.plan, fault)
+        assert complaint == "nothing says that it was the fault: succeeded: all well"
+        told = replace(end, logged=("[ERROR] [1.0] [simulator]: command refused: nan for panda_joint4, need 7",))
+        assert complaints_of_fault(told, self.plan, fault) == []
 
     def test_a_robot_that_was_stopped_needs_a_reason_though_all_went_well(self):
         end = TaskEnd(self.result(Outcome.SUCCEEDED), injected=True, robot_stopped="no joint state for 95 ms")
-        drop = Fault(next(kind for kind in FAULTS if kind.name == "drop"), STATES, 0.7, 200.0)
-        assert complaints_of_fault(end, self.plan, drop) == []
+        assert complaints_of_fault(end, self.plan, self.drop) == []
         (complaint,) = complaints_of_fault(end, self.plan, self.stop_recorder)
         assert complaint.endswith("no joint state for 95 ms")
 
     def test_what_explains_the_end_does_not_excuse_the_rest(self):
-        drop = Fault(next(kind for kind in FAULTS if kind.name == "drop"), STATES, 0.7, 200.0)
-        end = TaskEnd(self.result(Outcome.FAULT, "STATE_STALE: too old"), "the recording was cut off", injected=True)
-        (complaint,) = complaints_of_fault(end, self.plan, drop)
+        end = TaskEnd(self.result(Outcome.FAULT, "STATE_STALE: too old"), injected=True)
+        (complaint,) = complaints_of_fault(replace(end, cut_off="the recording was cut off"), self.plan, self.drop)
         assert complaint.endswith("the recording was cut off")
+        stale = replace(end, error="node recorder could not be deactivated: STATE_STALE")
+        assert complaints_of_fault(stale, self.plan, self.drop) == [stale.error]
+
+    def test_a_full_disk_needs_no_new_session(self):
+        end = TaskEnd(self.result(Outcome.SUCCEEDED), cut_off="the recording in bag-2 was cut off", injected=True)
+        full = fault_of("disk full", "recorder", 1e4)
+        assert complaints_of_fault(end, self.plan, full) == []
+        assert not end.session_over and end.recovery == ""
+        assert complaints_of_fault(replace(end, cut_off=""), self.plan, full)
 
     def test_a_robot_that_was_stopped_after_a_good_task_is_told(self, tmp_path):
         stopped = {"robot_stopped": "no command for 95 ms", "refusal": "the robot side did not obey the reset"}
         _, complaints = evaluated(TaskEnd(self.result(Outcome.SUCCEEDED), **stopped), self.plan, tmp_path / "nothing")
         assert complaints[:2] == list(stopped.values())
+
+    def test_a_node_that_logs_an_error_in_a_good_task_is_told(self, tmp_path):
+        logged = ("[WARN] [1.0] [simulator]: late", "[ERROR] [1.0] [recorder]: cannot write")
+        end = TaskEnd(self.result(Outcome.SUCCEEDED), logged=logged)
+        _, complaints = evaluated(end, self.plan, tmp_path / "nothing")
+        assert complaints[0] == f"a node says {logged[1]}" and len(complaints) == 2
 
     def test_a_refused_reset_is_told_first(self):
         end = TaskEnd(self.result(Outcome.FAULT, "STATE_STALE"), injected=True, refusal="the supervisor refused: still")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,8 +28,9 @@ class TaskRecord:
     time [s] since the start of the run, when it ended. fault: in words, empty without. outcome: in lower case, or how
     the session ended. said: why. complaints: what should not be so; none where all is well. recovery: the step that
     followed. duration [s] with its preparation. detection_delay [s]: None without an impact. late: part of the periods
-    that started late; missed: samples that did not reach the controller. standstill [s]: the longest that a core of the
-    machine stood still; stopped_by_machine: whether the task ended for that.
+    that started late; missed: samples that did not reach the controller; unseen: of the true motion, that did not reach
+    the watch. standstill [s]: the longest that a core of the machine stood still, None where that could not be watched;
+    stopped_by_machine: whether the task ended for that.
     """
 
     number: int
@@ -43,7 +46,8 @@ class TaskRecord:
     detection_delay: float | None
     late: float | None
     missed: int | None
-    standstill: float = 0.0
+    unseen: int = 0
+    standstill: float | None = None
     stopped_by_machine: bool = False
 
     @property
@@ -79,7 +83,7 @@ class EnduranceReport:
 
     def growth(self) -> dict[str, float]:
         """Return by how much [MB] each process grew from the second tenth of the run to the last."""
-        return {name: _growth(series) for name, series in self.memory.items() if len(series) >= 10}
+        return {name: memory_growth(series) for name, series in self.memory.items() if len(series) >= 10}
 
     @property
     def flat(self) -> bool:
@@ -101,18 +105,29 @@ class EnduranceReport:
 
 
 def read_reports(directory: Path) -> dict[str, EnduranceReport]:
-    """Return the newest report of each kind in the directories below `directory`."""
+    """Return the newest report of each kind in the directories below `directory`; unreadable ones are passed over."""
     found = {}
     for file in sorted(directory.glob(f"*/{REPORT_FILE}")):
-        content = json.loads(file.read_text())
-        tasks = [TaskRecord(**{**task, "complaints": tuple(task["complaints"])}) for task in content["tasks"]]
-        memory = {name: [(time, size) for time, size in series] for name, series in content["memory"].items()}
-        known = {name: content[name] for name in ("kind", "seed", "seconds", "machine", "broke_off") if name in content}
-        found[content["kind"]] = EnduranceReport(**known, tasks=tasks, memory=memory)
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            report = report_of(json.loads(file.read_text()))
+            found[report.kind] = report
     return found
 
 
-def _growth(series: Sequence[tuple[float, float]]) -> float:
+def report_of(content: Mapping[str, Any]) -> EnduranceReport:
+    """Return the report that `EnduranceReport.write` wrote. Raises KeyError or TypeError for anything else."""
+    tasks = [TaskRecord(**{**task, "complaints": tuple(task["complaints"])}) for task in content["tasks"]]
+    memory = {name: [(time, size) for time, size in series] for name, series in content["memory"].items()}
+    known = {name: content[name] for name in ("kind", "seed", "seconds", "machine", "broke_off")}
+    return EnduranceReport(**known, tasks=tasks, memory=memory)
+
+
+def memory_growth(series: Sequence[tuple[float, float]]) -> float:
+    """Return by how much the sizes [MB] of times and sizes grew from the second tenth of them to the last.
+
+    The first tenth is left out: what runs for the first time takes what it then keeps.
+    """
     sizes = np.array([size for _, size in series])
     tenth = max(1, sizes.size // 10)
-    return float(sizes[-tenth:].mean() - sizes[tenth : 2 * tenth].mean())
+    begin = sizes[tenth : 2 * tenth] if sizes.size > tenth else sizes
+    return float(sizes[-tenth:].mean() - begin.mean())

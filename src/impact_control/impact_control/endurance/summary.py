@@ -30,11 +30,18 @@ def report_text(report: EnduranceReport) -> str:
         lines.append(f"detection after contact: median {median:.2f} ms, {longest:.2f} ms at most")
     if late:
         lines.append(f"late periods: {100 * np.mean(late):.2f} %, {100 * max(late):.2f} % in the worst task")
-    if tasks:
-        standstill = 1e3 * max(task.standstill for task in tasks)
+    if unseen := sum(task.unseen for task in tasks):
+        lines.append(f"samples of the true motion that were not seen: {unseen}")
+    standstills = [task.standstill for task in tasks if task.standstill is not None]
+    if standstills:
         stopped = len(report.stopped)
         mark = "" if stopped <= STOPPED_AT_MOST * len(tasks) else f", MORE THAN {100 * STOPPED_AT_MOST:g} %"
-        lines.append(f"cores stood still for up to {standstill:.0f} ms, which ended {stopped} of the tasks{mark}")
+        longest = 1e3 * max(standstills)
+        lines.append(f"cores stood still for up to {longest:.0f} ms, which ended {stopped} of the tasks{mark}")
+    elif tasks:
+        lines.append("whether cores stood still could not be watched: that needs real-time priority")
+    if report.memory and not report.growth():
+        lines.append("memory: not judged, fewer than ten tasks")
     for name, growth in sorted(report.growth().items()):
         mark = "" if growth <= MEMORY_TARGET else f", MORE THAN {MEMORY_TARGET:g}"
         last = report.memory[name][-1][1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from impact_control.errors import InvalidInputError
 from impact_control.robots import JointLimits
@@ -11,13 +12,16 @@ from impact_control.types import Matrix, Vector
 REST_SPEED = 0.05
 """[rad/s] joint speed below which the arm is called at rest."""
 
+UNSEEN_AT_MOST = 0.01
+"""Part of the samples that may be lost on their way here."""
+
 
 class ArmWatch:
     """Looks at the true motion of an arm and keeps the worst of it.
 
-    Attributes: samples, how many were seen; torque, velocity (n,) [-], the largest magnitudes as parts of their limits;
-    position (n,) [rad], the smallest distance to a limit, negative beyond it; speed [rad/s], the largest of the last
-    sample.
+    Attributes: samples, how many were seen; unseen, how many between them were not; torque, velocity (n,) [-], the
+    largest magnitudes as parts of their limits; position (n,) [rad], the smallest distance to a limit, negative beyond
+    it; speed [rad/s], the largest of the last sample.
     """
 
     def __init__(self, limits: JointLimits) -> None:
@@ -27,20 +31,26 @@ class ArmWatch:
     def clear(self) -> None:
         """Forget what was seen."""
         n = self._limits.torque.size
-        self.samples = 0
+        self.samples = self.unseen = 0
+        self._cycle = -1
         self.torque, self.velocity, self.position = np.zeros(n), np.zeros(n), np.full(n, np.inf)
         self.speed = np.nan
 
-    def see(self, position: Matrix, velocity: Matrix, torque: Matrix) -> None:
+    def see(self, cycles: NDArray[np.int64], position: Matrix, velocity: Matrix, torque: Matrix) -> None:
         """Take samples (k, n) of position [rad], velocity [rad/s] and applied torque [Nm], k at least 1.
 
-        Raises InvalidInputError where one is not finite: no arm moves like that.
+        cycles: number of each sample (k,), from 0 or 1 when the arm is put back to its start. Raises InvalidInputError
+        where a sample is not finite: no arm moves like that.
         """
         for name, values in (("position", position), ("velocity", velocity), ("torque", torque)):
             if not np.all(np.isfinite(values)):
                 raise InvalidInputError(f"true {name}", values[~np.isfinite(values).all(axis=1)][0], "finite numbers")
         limits = self._limits
         self.samples += len(position)
+        for cycle in cycles.tolist():
+            if self._cycle >= 0:
+                self.unseen += max(0, cycle - 1 - (self._cycle if cycle > self._cycle else 0))
+            self._cycle = cycle
         np.maximum(self.torque, np.abs(torque).max(axis=0) / limits.torque, out=self.torque)
         np.maximum(self.velocity, np.abs(velocity).max(axis=0) / limits.velocity, out=self.velocity)
         for distance in (position - limits.position_lower, limits.position_upper - position):
@@ -53,11 +63,15 @@ class ArmWatch:
         return self.speed < REST_SPEED
 
     def violations(self) -> list[str]:
-        """Return which limits were not kept, in words."""
+        """Return which limits were not kept, in words, and whether too little was seen to say so."""
         exceeded = [("torque", self.torque), ("velocity", self.velocity)]
         found = [f"{name} at {100 * used.max():.1f} % of its limit" for name, used in exceeded if _above(used)]
         beyond = -float(self.position.min())
-        return found + ([f"position {beyond:.4f} rad beyond its limit"] if beyond > 0.0 else [])
+        if beyond > 0.0:
+            found.append(f"position {beyond:.4f} rad beyond its limit")
+        if self.unseen > UNSEEN_AT_MOST * (self.samples + self.unseen):
+            found.append(f"{self.unseen} samples were not seen, beside {self.samples} that were")
+        return found
 
 
 def _above(used: Vector) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
 import os
@@ -17,11 +16,12 @@ import numpy as np
 from impact_control.benchmark.machine import describe_machine
 from impact_control.endurance import ArmWatch, EnduranceReport, Fault, TaskRecord, draw_fault
 from impact_control.endurance.records import TASKS_FILE
-from impact_control.errors import ImpactControlError, InterruptedByUserError
+from impact_control.errors import ImpactControlError, InterruptedByUserError, InvalidInputError
 from impact_control.graph import Duty, NodeSpec, describe_graph
+from impact_control.nodes.calls import NoAnswerError
 from impact_control.nodes.client import ImpactClient
 from impact_control.nodes.environment import isolate
-from impact_control.nodes.graph_errors import GraphError
+from impact_control.nodes.graph_errors import GraphError, NodeDiedError, RecordingCutOffError, RobotStoppedError
 from impact_control.nodes.injection import Injection
 from impact_control.nodes.judged_task import (
     TaskEnd,
@@ -30,6 +30,7 @@ from impact_control.nodes.judged_task import (
     evaluated,
     stopped_by_machine,
 )
+from impact_control.nodes.log_tail import LogTail
 from impact_control.nodes.processes import resident_memory
 from impact_control.nodes.runs import new_run_directory
 from impact_control.nodes.session import Session
@@ -44,6 +45,9 @@ SCENARIOS = ("tabletop", "tabletop_tilted", "tabletop_raised", "tabletop_absent"
 
 REST_TIME = 0.4
 """[s] of the wall clock in which an arm that is damped comes to rest."""
+
+STOPPED_BY_USER = "stopped by the user"
+"""What is said of a run that was not let to its end."""
 
 RESET_PATIENCE = 5.0
 """[s] in which the supervisor lets commands through again after a fault."""
@@ -78,12 +82,14 @@ def endure(
     ):
         broke_off = "by an error that is none of ours"
         try:
-            with (directory / TASKS_FILE).open("a") as lines, contextlib.suppress(InterruptedByUserError):
+            with (directory / TASKS_FILE).open("a") as lines:
                 for record in endurance.run(60.0 * minutes):
                     lines.write(json.dumps(asdict(record)) + "\n")
                     lines.flush()
                     tell(line_of(record))
             broke_off = ""
+        except InterruptedByUserError:
+            broke_off = STOPPED_BY_USER
         except ImpactControlError as error:
             broke_off = str(error)
             raise
@@ -97,7 +103,7 @@ def line_of(record: TaskRecord) -> str:
     """Say a task in a line, and what is to be complained about in others."""
     fault = f" [{record.fault}]" if record.fault else ""
     step = f", {record.recovery}" if record.recovery else ""
-    if record.stopped_by_machine:
+    if record.stopped_by_machine and record.standstill is not None:
         step = f", a core stood still for {1e3 * record.standstill:.0f} ms{step}"
     line = f"{record.time:6.0f} s  {record.number:4d}  {record.scenario}{fault}: {record.outcome}{step}"
     return "\n".join([line, *(f"         NOT AS IT SHOULD BE: {complaint}" for complaint in record.complaints)])
@@ -164,21 +170,22 @@ class Endurance:
         seed, plan = self._seed + number, self._plans[name]
         bag = self._directory / f"bag-{number}"
         session = self._session or self._begin_session()
+        self._motion.forget()
         self._watch.clear()
         begun = time.monotonic_ns()
         end = self._run(session, name, seed, bag, fault)
-        standstill = longest(self._machine.take(), begun, time.monotonic_ns()) if self._machine.above_all else 0.0
+        spans = self._machine.take()
         complaints = self._complaints_of_motion(fault)
         evaluation = None
-        stopped = stopped_by_machine(end, plan, standstill)
-        if stopped:
-            complaints += complaints_of_bag(bag, self._limits)
-        elif fault is None:
+        stopped = stopped_by_machine(end, spans)
+        if fault is not None:
+            complaints += complaints_of_fault(end, plan, fault, excused=stopped)
+        if fault is None and not stopped:
             evaluation, more = evaluated(end, plan, bag)
             complaints += more
         else:
-            complaints += [*complaints_of_fault(end, plan, fault), *complaints_of_bag(bag, self._limits)]
-        if end.result is None or end.refusal or end.error:
+            complaints += complaints_of_bag(bag, self._limits)
+        if end.session_over:
             self._end_session()
         self._note_memory()
         if not complaints:
@@ -198,14 +205,16 @@ class Endurance:
             detection_delay=None if analysis is None else analysis.detection_delay,
             late=None if analysis is None else analysis.timing.late_fraction,
             missed=None if analysis is None else analysis.timing.missed_samples,
-            standstill=standstill,
+            unseen=self._watch.unseen,
+            standstill=longest(spans, begun, time.monotonic_ns()) if self._machine.above_all else None,
             stopped_by_machine=stopped,
         )
 
     def _run(self, session: Session, name: str, seed: int, bag: Path, fault: Fault | None) -> TaskEnd:
         """Run a task to its end, with its fault, and take the step after it that docs/safety.md names."""
         injection = None if fault is None else Injection(session, fault)
-        result, error, robot_stopped, recovery, refusal = None, "", "", "", ""
+        log = LogTail(session.processes.log_directory)
+        end = TaskEnd()
 
         def look(progress: Progress) -> None:
             self._motion.show(self._watch)
@@ -215,31 +224,44 @@ class Endurance:
         try:
             session.restart_arm(name, seed)
             session.record(bag, self._plans[name].with_overrides({"simulation.seed": seed}).to_yaml())
-            result = session.run_task(name, on_progress=look)
+            end.result = session.run_task(name, on_progress=look)
+            end.time = time.monotonic_ns()
             if injection is not None:
                 injection.end()
             self._wait_for_rest(session)
-            if session.robot_stopped:
-                robot_stopped = session.stop_reason
-                recovery, refusal = _reset(session)
-            elif result.outcome is Outcome.FAULT:
-                recovery = "loop activated again"
+            self._let_go_on(session, end)
             session.pause(True)
             session.record(None)
         except InterruptedByUserError:
             raise
+        except NodeDiedError as died:
+            end.death = str(died.death)
+        except RobotStoppedError as stopped:
+            end.robot_stopped = stopped.reason
+        except RecordingCutOffError as cut:
+            end.cut_off = str(cut)
         except ImpactControlError as ended:
-            error = str(ended)
-        if injection is not None:
-            injection.end()
-        if result is None:
-            recovery = "started again"
+            end.error = str(ended)
+        finally:
+            if injection is not None:
+                injection.let_go()
         try:
             self._motion.show(self._watch)
-        except ImpactControlError as seen:
-            error = error or str(seen)
-        injected = injection is not None and injection.begun
-        return TaskEnd(result, error, injected, robot_stopped, recovery, refusal)
+        except InvalidInputError as seen:
+            end.error = end.error or str(seen)
+        end.injected = injection is not None and injection.begun
+        end.logged = log.lines()
+        return end
+
+    def _let_go_on(self, session: Session, end: TaskEnd) -> None:
+        """Let commands through again where the supervisor keeps them from the robot."""
+        end.looked = time.monotonic_ns()
+        if session.robot_stopped:
+            end.robot_stopped = session.stop_reason
+            end.refusal = _reset(session)
+            end.step = "reset"
+        elif end.result is not None and end.result.outcome is Outcome.FAULT:
+            end.step = "loop activated again"
 
     def _wait_for_rest(self, session: Session) -> None:
         end = time.monotonic() + REST_TIME
@@ -285,21 +307,22 @@ class Endurance:
             self._memory.setdefault(name, []).append((now, size))
 
 
-def _reset(session: Session) -> tuple[str, str]:
-    """Let commands through again; the step that was taken, and why it was refused."""
+def _reset(session: Session) -> str:
+    """Have the supervisor let commands through again; return why it does not, "" where it does."""
     with ImpactClient() as client:
         give_up = time.monotonic() + RESET_PATIENCE
         while True:
             refusal = "the robot side did not obey the reset"
             try:
                 client.reset()
-                session.watch_until(lambda: not session.robot_stopped, RESET_PATIENCE)
-            except GraphError as refused:
+            except (GraphError, NoAnswerError) as refused:
                 refusal = str(refused)
+            else:
+                session.watch_until(lambda: not session.robot_stopped, RESET_PATIENCE)
             if not session.robot_stopped:
-                return "reset", ""
+                return ""
             if time.monotonic() > give_up:
-                return "started again", refusal
+                return refusal
             session.watch(0.2)
 
 

@@ -1,4 +1,4 @@
-"""What ends a session: the graph did not start, a node died, the supervisor stopped the robot."""
+"""What goes wrong with a graph: it did not start, a node died, the supervisor stopped the robot, a bag was cut off."""
 
 from __future__ import annotations
 
@@ -20,8 +20,13 @@ class NodeDiedError(GraphError):
 
 
 class RobotStoppedError(GraphError):
-    """The supervisor keeps commands from the robot. `cause` says why."""
+    """The supervisor keeps commands from the robot. `cause` and `reason` say why."""
 
     def __init__(self, cause: Cause, reason: str) -> None:
         super().__init__(f"the supervisor stopped the robot: {reason}; all nodes were stopped")
         self.cause = cause
+        self.reason = reason
+
+
+class RecordingCutOffError(GraphError):
+    """A recording ended before it was asked to, on a full disk for example. What was written is readable."""

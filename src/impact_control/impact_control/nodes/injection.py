@@ -10,7 +10,6 @@ from threading import Timer
 
 from impact_control.endurance import Fault
 from impact_control.endurance.faults import NODES
-from impact_control.nodes.graph_errors import GraphError
 from impact_control.nodes.session import Session
 from impact_control.nodes.task_messages import Progress
 
@@ -49,20 +48,26 @@ class Injection:
                 self._session.set_parameters(SIMULATOR, disturb=self._fault.disturbance)
 
     def end(self) -> None:
-        """Let a stopped process go on, make room on the disk, mend the lines; what is dead stays so. Idempotent."""
+        """Let a stopped process go on, make room on the disk, mend the lines; what is dead stays so.
+
+        Raises ImpactControlError where the robot side does not say that its lines are mended.
+        """
+        self.let_go()
         if not self.begun:
             return
         match self._fault.kind.name:
-            case "kill":
+            case "kill" | "stop":
                 pass
-            case "stop" if self._timer is not None:
-                self._timer.cancel()
-                self._signal(signal.SIGCONT)
             case "disk full":
                 self._limit_file(resource.RLIM_INFINITY)
-            case _ if self._session.processes.running(SIMULATOR):
-                with contextlib.suppress(GraphError):
-                    self._session.set_parameters(SIMULATOR, disturb="")
+            case _:
+                self._session.set_parameters(SIMULATOR, disturb="")
+
+    def let_go(self) -> None:
+        """Let a stopped process go on, whatever has become of the session. Idempotent."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._signal(signal.SIGCONT)
 
     @property
     def _process(self) -> str:

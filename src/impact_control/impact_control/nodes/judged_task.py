@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from impact_control.endurance import Fault
 from impact_control.errors import ImpactControlError
 from impact_control.evaluation import Evaluation, evaluate
 from impact_control.nodes import topics
+from impact_control.nodes.log_tail import is_error
+from impact_control.nodes.standstill import Spans, longest
 from impact_control.nodes.task_messages import TaskResult
 from impact_control.pipeline import Outcome
 from impact_control.recording.commands import commanded_peaks
@@ -20,24 +23,41 @@ from impact_control.recording.topics import Topics
 from impact_control.robots import JointLimits
 from impact_control.scenario import Scenario
 
-STALE = ControlFault.STATE_STALE.name
+DISTURBED = (Outcome.IMPACT_UNEXPECTED, Outcome.POST_IMPACT_UNEXPECTED, Outcome.NO_IMPACT)
+"""How a task may end that went on under a disturbance."""
+
+GAP = re.compile(rf"{ControlFault.STATE_STALE.name}: (\d+\.\d) ms between the stamps")
+"""What the loop says of samples that did not come."""
+
+SILENCE = re.compile(r"no (?:command|joint state) for (\d+) ms")
+"""What the supervisor says of a loop or a robot side that did not run."""
+
+LAST = 0.2
+"""[s] before the end of a task in which what ended it has happened: the loop tells a fault within 0.05 s."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class TaskEnd:
     """How a task ended.
 
-    result: None where the session ended with it. error: what the session complained about. injected: whether the fault
-    happened. robot_stopped: why the supervisor kept commands from the robot, "" where it did not. recovery: the step
-    that was taken after it, and refusal: why it was not possible.
+    result: None where the session ended with it. time [ns]: when, on the monotonic clock. injected: whether the fault
+    happened. death: which node died. robot_stopped: why the supervisor kept commands from the robot, and looked [ns]
+    when that was asked. step: what was done to let it go on, and refusal: why that was not possible. cut_off: what was
+    said of a recording that ended too early. error: anything else that went wrong. logged: what the nodes have written
+    as warnings and errors. All "" or empty where there was nothing.
     """
 
-    result: TaskResult | None
-    error: str = ""
+    result: TaskResult | None = None
+    time: int = 0
     injected: bool = False
+    death: str = ""
     robot_stopped: str = ""
-    recovery: str = ""
+    looked: int = 0
+    step: str = ""
     refusal: str = ""
+    cut_off: str = ""
+    error: str = ""
+    logged: tuple[str, ...] = ()
 
     @property
     def outcome(self) -> str:
@@ -45,10 +65,24 @@ class TaskEnd:
         return "session ended" if self.result is None else self.result.outcome.name.lower().replace("_", " ")
 
     @property
+    def summary(self) -> str:
+        """What the loop said of it."""
+        return "" if self.result is None else self.result.summary
+
+    @property
     def said(self) -> str:
         """Everything that was said of it."""
-        summary = "" if self.result is None else self.result.summary
-        return "; ".join(filter(None, [summary, self.robot_stopped, self.error]))
+        return "; ".join(filter(None, [self.summary, self.robot_stopped, self.death, self.cut_off, self.error]))
+
+    @property
+    def session_over(self) -> bool:
+        """Whether the graph cannot be used for another task."""
+        return self.result is None or bool(self.death or self.refusal or self.error)
+
+    @property
+    def recovery(self) -> str:
+        """The step after it."""
+        return "started again" if self.session_over else self.step
 
 
 def outcomes_of(scenario: Scenario) -> tuple[Outcome, ...]:
@@ -63,30 +97,52 @@ def outcomes_of(scenario: Scenario) -> tuple[Outcome, ...]:
     return (Outcome.IMPACT_UNEXPECTED, Outcome.POST_IMPACT_UNEXPECTED)
 
 
-def complaints_of_fault(end: TaskEnd, plan: Scenario, fault: Fault) -> list[str]:
-    """Return what is wrong with how a task with a fault ended: it must not go wrong without saying why."""
-    if end.refusal:
-        return [end.refusal]
+def complaints_of_fault(end: TaskEnd, plan: Scenario, fault: Fault, *, excused: bool = False) -> list[str]:
+    """Return what is wrong with how a task with a fault ended: it must not go wrong without saying why.
+
+    excused: see `stopped_by_machine`.
+    """
+    wrong = [words for words in (end.refusal, end.error) if words]
+    if wrong:
+        return wrong
     if not end.injected:
-        return [f"ended before its fault: {end.said}"]
-    result = end.result
-    summary = "" if result is None or result.outcome in outcomes_of(plan) else result.summary
+        return [] if excused else [f"ended before its fault: {end.said}"]
+    if end.session_over and not fault.kind.ends_session:
+        return [f"all had to be started again: {end.said}"]
     # Each by itself: what explains one does not excuse another.
-    odd = [words for words in (summary, end.robot_stopped, end.error) if words and not fault.explains(words)]
-    if not odd and fault.kind.certain and not fault.explains(end.said):
+    said = [end.death, end.cut_off] if excused else [end.death, end.cut_off, end.robot_stopped]
+    odd = [words for words in said if words and not fault.explains(words)]
+    if not excused and not _allowed(end, plan, fault):
+        odd.append(end.summary)
+    if not odd and not any(fault.trace in words for words in (end.said, *end.logged)):
         odd = [end.said]
     return [f"nothing says that it was the fault: {end.outcome}: {words}" for words in odd]
 
 
-def stopped_by_machine(end: TaskEnd, plan: Scenario, standstill: float) -> bool:
+def _allowed(end: TaskEnd, plan: Scenario, fault: Fault) -> bool:
+    """Whether a task with a fault may have this outcome, by what it says of it."""
+    if end.result is None:
+        return True  # what ended the session is judged by itself
+    outcome = end.result.outcome
+    if outcome is Outcome.FAULT:
+        return fault.explains(end.summary)
+    return outcome in outcomes_of(plan) or (fault.kind.disturbs and outcome in DISTURBED)
+
+
+def stopped_by_machine(end: TaskEnd, spans: Spans) -> bool:
     """Return whether a task ended as it has to when the machine stands still for longer than it may without a sample.
 
-    standstill [s]: the longest of a core during the task. Half of the time is enough: what runs on a core that stood
-    still has to catch up.
+    spans: when a core stood still. One in the last `LAST` of the task has to be at least half as long as the time in
+    which no sample came: what runs on a core that stood still has to catch up. The same holds for the time without a
+    sign of life for which the supervisor stopped the robot. Stamps that go back are no standstill.
     """
-    result = end.result
-    stale = result is not None and result.outcome is Outcome.FAULT and result.summary.startswith(STALE)
-    return stale and not end.error and not end.refusal and standstill > 0.5 * plan.control.state_timeout
+    if end.result is None or end.result.outcome is not Outcome.FAULT or end.session_over or end.cut_off:
+        return False
+    waits = [(GAP.match(end.summary), end.time)]
+    if end.robot_stopped:
+        waits.append((SILENCE.match(end.robot_stopped), end.looked))
+    begin = end.time - round(1e9 * LAST)
+    return all(wait is not None and longest(spans, begin, until) >= 0.5e-3 * float(wait[1]) for wait, until in waits)
 
 
 def complaints_of_bag(bag: Path, limits: JointLimits) -> list[str]:
@@ -101,6 +157,8 @@ def complaints_of_bag(bag: Path, limits: JointLimits) -> list[str]:
     except ImpactControlError as error:
         return [f"the bag cannot be read: {error}"]
     complaints = [] if samples > 0 else ["the bag has no joint states"]
+    if torque is None and samples > 0:
+        complaints.append("the bag has joint states and no commands")
     for name, peak, limit in (("torque", torque, limits.torque), ("torque rate", rate, limits.torque_rate)):
         if peak is not None and not np.all(peak <= limit * (1.0 + 1e-6)):
             complaints.append(f"{name} of the commands at {100.0 * np.max(peak / limit):.1f} % of its limit")
@@ -113,7 +171,8 @@ def evaluated(end: TaskEnd, plan: Scenario, bag: Path) -> tuple[Evaluation | Non
     if end.result is None or end.result.outcome not in allowed:
         wanted = " or ".join(outcome.name.lower() for outcome in allowed)
         return None, [f"{end.outcome}, not {wanted}: {end.said}"]
-    complaints = [words for words in (end.error, end.robot_stopped, end.refusal) if words]
+    complaints = [words for words in (end.death, end.robot_stopped, end.cut_off, end.error, end.refusal) if words]
+    complaints += [f"a node says {line}" for line in end.logged if is_error(line)]
     try:
         evaluation = evaluate(bag)
     except ImpactControlError as error:

@@ -40,7 +40,7 @@ class Processes:
     """
 
     def __init__(self, log_directory: Path, namespace: str = "", *, measures: str | None = None) -> None:
-        self._log_directory = log_directory
+        self.log_directory = log_directory
         self._environment = {
             **NODE_ENVIRONMENT,
             **dds_environment(),
@@ -58,7 +58,7 @@ class Processes:
             arguments += ["-r", f"__ns:=/{namespace}"]
         for key, value in spec.parameters.items():
             arguments += ["-p", f"{key}:={_parameter_text(value)}"]
-        self._log_directory.mkdir(parents=True, exist_ok=True)
+        self.log_directory.mkdir(parents=True, exist_ok=True)
         with self.log_file(spec.path).open("ab") as log:
             self._children[spec.path] = subprocess.Popen(
                 [*_program(spec.executable), *arguments],
@@ -76,7 +76,7 @@ class Processes:
 
     def log_file(self, name: str) -> Path:
         """Where the output of a node goes."""
-        return self._log_directory / f"{name.replace('/', '_')}.log"
+        return self.log_directory / f"{name.replace('/', '_')}.log"
 
     def last_words(self, name: str) -> str:
         """The last error line a node wrote, and where the rest is, as the end of a sentence.

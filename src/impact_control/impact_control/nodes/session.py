@@ -28,7 +28,7 @@ from impact_control.errors import InterruptedByUserError
 from impact_control.graph import LARGEST_FACTOR, OPERATOR, Duty, NodeSpec, full_name
 from impact_control.nodes import qos, topics
 from impact_control.nodes.calls import CALL_PATIENCE, START_PATIENCE, Caller
-from impact_control.nodes.graph_errors import GraphError, NodeDiedError, RobotStoppedError
+from impact_control.nodes.graph_errors import GraphError, NodeDiedError, RecordingCutOffError, RobotStoppedError
 from impact_control.nodes.messages import to_stamp
 from impact_control.nodes.processes import Death, Processes
 from impact_control.nodes.real_time import LEAVE_MACHINE
@@ -191,14 +191,14 @@ class Session:
     def record(self, bag: Path | None, scenario_yaml: str = "") -> None:
         """Begin a bag in a new or empty directory; ends the one before. None: only end it.
 
-        Raises GraphError when the one before was cut off, by a full disk for example; what was written is readable.
+        Raises RecordingCutOffError when the one before was cut off; the session goes on.
         """
         for name in self._names(Duty.RECORDER):
             if self._bag is not None:
                 self._change(name, Transition.TRANSITION_DEACTIVATE)
                 ended, self._bag = self._bag, None
                 if recover(ended):
-                    raise GraphError(f"the recording in {ended} was cut off{self.processes.last_words(name)}")
+                    raise RecordingCutOffError(f"the recording in {ended} was cut off{self.processes.last_words(name)}")
             if bag is not None:
                 self.set_parameters(name, directory=str(bag), scenario_yaml=scenario_yaml)
                 self._change(name, Transition.TRANSITION_ACTIVATE)

@@ -5,17 +5,20 @@ On a virtual machine the host takes cores away for milliseconds, which no progra
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import time
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from impact_control.nodes import real_time
+from impact_control.nodes.graph_errors import GraphError
 
 Spans = NDArray[np.int64]
 """(N, 2) [ns] of the monotonic clock: begin and end of each standstill."""
@@ -34,7 +37,7 @@ class StandstillWatch:
     """Watches the cores that the process could use when this was made, from entering to leaving the context.
 
     `spans` then holds those of any core, without those that were taken before. `above_all`: whether the watchers have
-    their priority; without it, what runs on a core counts as a standstill, too.
+    their priority; without it, what runs on a core would count as a standstill, too, and nothing is told.
     """
 
     def __init__(self) -> None:
@@ -44,6 +47,8 @@ class StandstillWatch:
         self._watchers: list[tuple[SpawnProcess, Connection]] = []
 
     def __enter__(self) -> StandstillWatch:
+        """Start the watchers. Raises InvalidInputError as `real_time.chosen` does, GraphError when a watcher ended."""
+        real_time.chosen()
         context = multiprocessing.get_context("spawn")
         for core in self._cores:
             here, there = context.Pipe()
@@ -51,8 +56,7 @@ class StandstillWatch:
             process.start()
             there.close()
             self._watchers.append((process, here))
-        answers = [connection.recv() for _, connection in self._watchers]
-        self.above_all = all(answers)
+        self.above_all = all(self._answers())
         return self
 
     def __exit__(
@@ -64,14 +68,27 @@ class StandstillWatch:
         self._watchers.clear()
 
     def take(self) -> Spans:
-        """Return those since the last time that this was asked."""
+        """Return those since the last time that this was asked. Raises GraphError when a watcher ended."""
         return self._collect(go_on=True)
 
     def _collect(self, *, go_on: bool) -> Spans:
         for _, connection in self._watchers:
-            connection.send(go_on)
-        found = [span for _, connection in self._watchers for span in connection.recv()]
-        return np.array(found, dtype=np.int64).reshape(-1, 2)
+            # Of one that has ended the answer tells.
+            with contextlib.suppress(BrokenPipeError):
+                connection.send(go_on)
+        found = [span for spans in self._answers() for span in spans]
+        return np.array(found if self.above_all else [], dtype=np.int64).reshape(-1, 2)
+
+    def _answers(self) -> list[Any]:
+        """Return what each watcher says. Where one has ended all of them are, and GraphError is raised."""
+        try:
+            return [connection.recv() for _, connection in self._watchers]
+        except (EOFError, ConnectionResetError) as error:
+            for process, _ in self._watchers:
+                process.kill()
+                process.join()
+            self._watchers.clear()
+            raise GraphError("a watch over the cores ended by itself, see above") from error
 
 
 def longest(spans: Spans, begin: int, end: int) -> float:
@@ -87,6 +104,8 @@ def overlap(spans: Spans, begin: int, end: int) -> bool:
 
 def _watch(core: int, asked: Connection) -> None:
     """Sleep on a core; tell what was noted whenever asked, until that is all that is wanted."""
+    # A Ctrl-C in the terminal is for who asks, not for this.
+    os.setsid()
     os.sched_setaffinity(0, {core})
     above_all = real_time.prefer_real_time(PRIORITY)
     real_time.still_heap()

@@ -1,0 +1,187 @@
+"""What a long run does after a task, with stand-ins for the graph: nothing that goes wrong ends it or gets lost."""
+
+from __future__ import annotations
+
+import signal
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from impact_control.control import Mode
+from impact_control.endurance import COMMANDS, FAULTS, Fault
+from impact_control.errors import InterruptedByUserError
+from impact_control.nodes.calls import NoAnswerError
+from impact_control.nodes.endurance import Endurance
+from impact_control.nodes.graph_errors import GraphError, NodeDiedError, RecordingCutOffError, RobotStoppedError
+from impact_control.nodes.processes import Death
+from impact_control.nodes.task_messages import Progress, TaskResult
+from impact_control.pipeline import Outcome
+from impact_control.scenario import load_scenario
+from impact_control.supervision import Cause
+
+DROP = Fault(next(kind for kind in FAULTS if kind.name == "drop"), COMMANDS, 0.7, 200.0)
+DEATH = NodeDiedError(Death("recorder", -signal.SIGSEGV), ": last words")
+
+
+class StandInSession:
+    """A session whose steps succeed, but for those that are given an error; notes what was asked of it."""
+
+    def __init__(self, log_directory, outcome=Outcome.SUCCEEDED, **errors):
+        self.processes = SimpleNamespace(log_directory=log_directory, pid=lambda name: 0)
+        self.asked = []
+        self._outcome, self._errors = outcome, errors
+        self.robot_stopped, self.stop_reason = False, ""
+
+    def _step(self, name, *arguments):
+        self.asked.append((name, *arguments))
+        if name in self._errors:
+            raise self._errors[name]
+
+    def restart_arm(self, name, seed):
+        self._step("restart_arm")
+
+    def record(self, bag, scenario_yaml=""):
+        self._step("begin_bag" if bag else "end_bag")
+
+    def run_task(self, name, *, on_progress):
+        on_progress(Progress(Mode.ANTE, 1.0, 2.5, 0.0, 0))
+        self._step("run_task")
+        return TaskResult(self._outcome, "so", None, 1, 2.5, 0.0, 0.0)
+
+    def set_parameters(self, node, *, disturb):
+        self._step("mend" if not disturb else "disturb")
+
+    def watch(self, seconds):
+        self._step("watch")
+
+    def pause(self, paused):
+        self._step("pause")
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Runs one task with a fault on a stand-in; how it ended."""
+    monkeypatch.setattr("impact_control.nodes.endurance.REST_TIME", 0.0)
+    motion = SimpleNamespace(show=lambda watch: None, forget=lambda: None)
+    machine = SimpleNamespace(take=lambda: np.empty((0, 2)), above_all=True)
+    endurance = Endurance({"tabletop": load_scenario("tabletop")}, 0, True, tmp_path, motion, machine, lambda: False)
+    return lambda session, fault=DROP: endurance._run(session, "tabletop", 1, tmp_path / "bag", fault)
+
+
+@pytest.mark.parametrize("step", ["restart_arm", "begin_bag", "run_task", "mend", "pause", "end_bag"])
+@pytest.mark.parametrize(
+    "error",
+    [
+        NoAnswerError("service x did not answer within 10 s"),
+        GraphError("simulator refused disturb"),
+        DEATH,
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_whatever_goes_wrong_is_kept_and_needs_a_new_session(step, error, run, tmp_path):
+    session = StandInSession(tmp_path, **{step: error})
+    end = run(session)
+    assert (end.death, end.error) == (str(error.death), "") if error is DEATH else ("", str(error))
+    assert session.asked[-1][0] == step, "nothing more is asked of it"
+    assert end.session_over and end.recovery == "started again"
+
+
+def test_a_session_that_gave_up_a_stopped_robot_says_why(run, tmp_path):
+    gave_up = RobotStoppedError(Cause.CONTROLLER_SILENT, "no command for 95 ms")
+    end = run(StandInSession(tmp_path, run_task=gave_up))
+    assert end.robot_stopped == "no command for 95 ms" and not end.error
+    assert end.session_over and end.recovery == "started again"
+
+
+def test_a_task_that_went_on_needs_nothing(run, tmp_path):
+    session = StandInSession(tmp_path)
+    end = run(session)
+    assert [name for name, *_ in session.asked] == [
+        "restart_arm", "begin_bag", "disturb", "run_task", "mend", "pause", "end_bag",
+    ]  # fmt: skip
+    assert end.injected and end.result.outcome is Outcome.SUCCEEDED
+    assert not end.session_over and end.recovery == "" and end.said == "so"
+
+
+def test_a_loop_in_fault_is_activated_again(run, tmp_path):
+    end = run(StandInSession(tmp_path, Outcome.FAULT))
+    assert not end.session_over and end.recovery == "loop activated again"
+
+
+def test_a_recording_that_was_cut_off_needs_no_new_session(run, tmp_path):
+    end = run(StandInSession(tmp_path, end_bag=RecordingCutOffError("the recording in bag was cut off")))
+    assert end.cut_off == "the recording in bag was cut off"
+    assert not end.session_over and end.recovery == ""
+
+
+def test_only_what_comes_into_the_logs_meanwhile_is_noted(run, tmp_path):
+    log = tmp_path / "impact_loop.log"
+    log.write_text("[ERROR] [1.0] [impact_loop]: fault STATE_STALE, long ago\n")
+    session = StandInSession(tmp_path)
+
+    def write(*_):
+        with log.open("a") as file:
+            file.write("[INFO] [2.0] [impact_loop]: mode ante\n[ERROR] [2.1] [impact_loop]: now\n")
+        (tmp_path / "recorder.log").write_text("[WARN] [2.2] [recorder]: new\n")
+
+    session.pause = write
+    assert run(session).logged == ("[ERROR] [2.1] [impact_loop]: now", "[WARN] [2.2] [recorder]: new")
+
+
+def test_a_user_who_stops_is_no_fault(run, tmp_path):
+    with pytest.raises(InterruptedByUserError):
+        run(StandInSession(tmp_path, run_task=InterruptedByUserError("stopped by the user")))
+
+
+class Supervisor:
+    """Answers resets in turn: refusals as errors, None where it obeys."""
+
+    def __init__(self, session, answers):
+        self._session, self._answers = session, answers
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def reset(self):
+        answer = self._answers.pop(0)
+        if answer is not None:
+            raise answer
+        self._session.robot_stopped = False
+
+
+@pytest.mark.parametrize("first", [NoAnswerError("no answer"), GraphError("the supervisor refused: still silent")])
+def test_a_reset_is_asked_for_until_it_is_obeyed(first, run, tmp_path, monkeypatch):
+    session = StandInSession(tmp_path, Outcome.FAULT)
+    session.robot_stopped, session.stop_reason = True, "no command for 95 ms"
+    session.watch_until = lambda condition, patience: condition()
+    monkeypatch.setattr("impact_control.nodes.endurance.ImpactClient", lambda: Supervisor(session, [first, None]))
+    end = run(session)
+    assert end.robot_stopped == "no command for 95 ms" and end.recovery == "reset" and not end.refusal
+
+
+def test_a_reset_that_is_never_obeyed_is_a_refusal(run, tmp_path, monkeypatch):
+    session = StandInSession(tmp_path, Outcome.FAULT)
+    session.robot_stopped, session.stop_reason = True, "no command for 95 ms"
+    monkeypatch.setattr("impact_control.nodes.endurance.RESET_PATIENCE", 0.0)
+    refused = GraphError("the supervisor refused: still silent")
+    monkeypatch.setattr("impact_control.nodes.endurance.ImpactClient", lambda: Supervisor(session, [refused]))
+    end = run(session)
+    assert end.refusal == "the supervisor refused: still silent"
+    assert end.session_over and end.recovery == "started again"
+
+
+def test_a_node_that_dies_while_the_robot_is_reset_is_told(run, tmp_path, monkeypatch):
+    session = StandInSession(tmp_path, Outcome.FAULT)
+    session.robot_stopped, session.stop_reason = True, "no command for 95 ms"
+
+    def die(*_):
+        raise DEATH
+
+    session.watch_until = die
+    monkeypatch.setattr("impact_control.nodes.endurance.ImpactClient", lambda: Supervisor(session, [None]))
+    end = run(session)
+    assert end.death == "node 'recorder' was killed by SIGSEGV" and end.session_over
