@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -28,3 +29,22 @@ def test_every_input_is_accepted_or_refused(surface, tmp_path):
     told = json.loads(record.read_text())
     assert told["failures"] == 0, ended.stdout
     assert told["inputs"] >= inputs
+
+
+WELL = {"inputs": 1000, "failures": 0, "hypothesis": {"inputs": 100, "failures": 0}}
+
+
+@pytest.mark.parametrize(
+    ("record", "well"),
+    [
+        (WELL, True),
+        (WELL | {"inputs": 999}, False),
+        (WELL | {"failures": 1}, False),
+        (WELL | {"hypothesis": {"inputs": 99, "failures": 0}}, False),
+        (WELL | {"hypothesis": {"inputs": 100, "failures": 1}}, False),
+        ({"inputs": 0, "failures": 1}, False),  # a process that died writes no more
+    ],
+)
+def test_a_surface_passed_when_both_drivers_put_in_all_inputs(record, well):
+    passed = runpy.run_path(str(FUZZ / "__main__.py"), run_name="fuzz")["passed"]
+    assert passed(record, 1000, 100) is well

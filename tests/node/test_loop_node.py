@@ -181,6 +181,16 @@ def test_a_defect_of_the_state_is_a_fault_with_a_safe_command(feeder, sample, fa
     assert (command < 0.0).all()
 
 
+def test_a_task_ends_when_its_joint_states_stay_unusable(task):
+    for _ in range(20):
+        command = task.send(START[:6], names=JOINTS[:6])
+    assert np.isfinite(command).all()
+    task.peer.until(task.result.done, what="the end of the task")
+    result = task.result.result().result
+    assert result.outcome == Outcome.FAULT
+    assert "STATE_JOINT_NAMES" in result.summary
+
+
 @pytest.mark.parametrize("after", [0, -500_000, -5_000_000], ids=["repeated", "late", "reordered"])
 def test_what_comes_again_or_late_in_a_task_changes_nothing(task, after):
     command = task.send(START)

@@ -116,14 +116,19 @@ def test_a_command_moves_the_arm_and_its_loss_stops_it(peer):
     assert "joints damped" in peer.log("simulator")
 
 
-@pytest.mark.parametrize("data", [[0.0] * 6, [0.0] * 6 + [float("nan")], []])
-def test_a_wrong_command_is_refused_and_named(peer, data):
+@pytest.mark.parametrize(
+    ("data", "named"),
+    [([0.0] * 6, "6 values"), ([0.0] * 6 + [float("nan")], "nan for panda_joint7"), ([], "0 values")],
+)
+def test_a_wrong_command_is_refused_and_named(peer, data, named):
     reset(peer)
-    for _ in range(5):
+    told = f"command refused: {named}, need 7 finite torques"
+    give_up = time.monotonic() + 5.0
+    while told not in peer.log("simulator") and time.monotonic() < give_up:  # once a second
         peer.commands.publish(Float64MultiArray(data=data))
         peer.spin(0.01)
     assert all(t.command_state == GroundTruth.COMMAND_LOST for t in fresh(peer))
-    assert "command refused" in peer.log("simulator")
+    assert told in peer.log("simulator")
 
 
 def test_pause_stops_the_clock(peer):

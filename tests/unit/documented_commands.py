@@ -1,7 +1,7 @@
 """What stands in the `sh` blocks of the documentation: everything a line names has to exist.
 
-Commands that need ROS 2, Docker, an arm or minutes are read word by word and not run; where they run is in
-`tests/node`, `tests/scenario` and the targets of the Makefile.
+Here they are read word by word, and run when they are quick. `tests/node/test_documented_lines.py` runs all that can be
+run without an installation of ROS 2, Docker and an arm.
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ ALLOWED = {
         "identification",
         "impacts",
         "observation",
+        "reaction",
         "recording",
         "references",
         "robots",

@@ -312,6 +312,19 @@ def test_torque_rate_is_limited_from_the_first_command_on():
     assert bench.controller.peak_torque_rate <= 1000.0 * (1.0 + 1e-9)
 
 
+def test_the_torque_rate_of_damped_samples_is_counted_too():
+    bench = Bench()
+    c = bench.controller
+    c.start(REFERENCE, FORCE, 0.0)
+    bench.update(0.0, REFERENCE.initial_configuration, np.zeros(7))
+    before, counted = c.torque.copy(), c.peak_torque_rate
+    c.fail(Fault.STATE_NOT_FINITE)
+    c.damp(np.full(7, 0.5))
+    change = np.abs(c.torque - before).max() / PARAMETERS.period
+    assert change > counted
+    assert c.peak_torque_rate == pytest.approx(change)
+
+
 @pytest.mark.parametrize("impact", [None, 0.55, 0.1])
 def test_a_sample_of_the_loop_keeps_nothing(impact):
     """In ante, interim and post mode: not a byte a sample stays allocated."""

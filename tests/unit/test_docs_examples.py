@@ -3,8 +3,9 @@
 python: run, in one namespace for the page, in a directory of its own in the place of the clone. A block whose first
 line is a comment with the name of a file is that file, for the blocks below it. output: what the block above printed.
 yaml: loaded as what it is, a scenario or a part of one, a robot, an end-effector, the columns of a log. sh: see
-`documented_commands`. math: set where the site is built, `test_docs_site.py`. text: output that was shortened,
-drawings, files of the system; the only one that is not held to anything.
+`documented_commands`. math: set where the site is built, `test_docs_site.py`. text: nothing here; the output of
+the demo in the README is held to what is printed in `test_recording_report.py`, the layout of the clone in
+`test_docs.py`; drawings, files of the system and the layout of trial data are held to nothing.
 """
 
 from __future__ import annotations

@@ -321,6 +321,18 @@ def test_without_a_task_a_jump_of_the_clock_does_not_end_the_holding():
     assert pipeline.judge.impacts == 0
 
 
+def test_a_refused_sample_tells_of_no_impact_and_ends_the_task():
+    pipeline, q = started()
+    pipeline.tick(0.001, q, np.zeros(7), np.zeros(7))
+    pipeline.tick(0.002, q, np.zeros(7), np.full(7, 60.0))
+    assert pipeline.impact_now and pipeline.judge.changed
+    pipeline.refuse(Fault.STATE_JOINT_NAMES, np.full(7, np.nan))
+    assert not pipeline.impact_now and not pipeline.judge.changed
+    assert pipeline.controller.fault is Fault.STATE_JOINT_NAMES
+    assert pipeline.finished and pipeline.outcome is Outcome.FAULT
+    assert pipeline.judge.impacts == 1
+
+
 def test_cancel_stops_and_is_the_outcome():
     pipeline, q = started()
     pipeline.cancel()

@@ -27,6 +27,8 @@ from impact_control.recording.analysis import RunAnalysis, analyse
 from impact_control.recording.bag import BagWriter
 from impact_control.recording.commands import CommandLimits
 from impact_control.recording.series import Recording, read_bag
+from impact_control.recording.timing import loop_timing
+from impact_control.recording.topics import Topics
 
 LIMITS = CommandLimits(np.array([87.0] * 4 + [12.0] * 3), np.full(7, 1000.0))
 
@@ -125,6 +127,29 @@ def test_forces_speeds_and_counts(analysis: RunAnalysis, recording: Recording) -
     assert analysis.timing.held_commands == 6
     assert analysis.timing.lost_commands == 0
     assert analysis.final_position_error == pytest.approx(0.0005, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("states", "lost"),
+    [
+        ("222000100", 0),
+        ("220201222", 4),
+        ("000", 0),
+        ("223220", 0),  # refused is none, either
+        ("222", 3),  # as with a controller that sends them to another topic
+        ("322", 2),
+    ],
+)
+def test_commands_are_lost_from_the_first_one_on_or_all(states: str, lost: int, prefix: Path, tmp_path: Path) -> None:
+    given = iter(states)
+
+    def told(content: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {**content, "command_state": int(next(given))}
+
+    topic = "/arm/simulation/truth"
+    run = SampleRun(duration=len(states) / SampleRun.rate)
+    timing = loop_timing(write_some(tmp_path / "bag", prefix, run, {topic: told}), Topics())
+    assert (timing.lost_commands, timing.held_commands) == (lost, states.count("1"))
 
 
 def test_peaks_of_the_command(analysis: RunAnalysis, recording: Recording) -> None:

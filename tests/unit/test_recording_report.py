@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
+from documentation import ROOT, blocks
 from matplotlib.image import imread
 from recording_samples import SampleRun, install_messages, write_run
 
@@ -16,7 +18,7 @@ from impact_control.errors import InvalidInputError
 from impact_control.recording.analysis import RunAnalysis, analyse
 from impact_control.recording.commands import CommandLimits
 from impact_control.recording.comparison import PostImpactComparison
-from impact_control.recording.decisions import Verdict
+from impact_control.recording.decisions import ModeInterval, Verdict
 from impact_control.recording.figures import FIGURES
 from impact_control.recording.figures.run_data import Envelope, RunData
 from impact_control.recording.figures.velocity_error import velocity_error
@@ -146,6 +148,26 @@ def test_table_fits_the_terminal_and_ends_with_the_verdict(report: tuple[Path, R
         assert value in text
     assert "\x1b" not in text
     assert "\x1b[" in summary_text(report[1], color=True)
+
+
+def numbers_hidden(text: str) -> list[str]:
+    """Return the lines, with digits of numbers as `0` before the point and one `0` each behind it."""
+    hidden = re.sub(r"\d+(\.\d+)?", lambda number: "0" + re.sub(r"\d", "0", number[1] or ""), text)
+    return [line.rstrip() for line in hidden.splitlines()]
+
+
+def test_the_readme_shows_what_the_demo_prints(analysis: RunAnalysis) -> None:
+    """Rows, words, decimals and line breaks between the dots; the numbers are those of another run."""
+    (shown,) = (block.text for block in blocks(ROOT / "README.md") if block.language == "text")
+    modes = tuple(ModeInterval(mode, 0.0, 1.0) for mode in ("idle", "ante", "interim", "post", "stopped"))
+    printed = numbers_hidden(summary_text(summarise(replace(analysis, scenario="tabletop", modes=modes))))
+    parts = re.split(r"^ *\.\.\.\n", shown, flags=re.MULTILINE)
+    assert len(parts) == 4 and parts.pop() == ""
+    for part in map(numbers_hidden, parts):
+        found = [i for i in range(len(printed)) if printed[i : i + len(part)] == part]
+        assert len(found) == 1, (part, printed)
+        printed = printed[found[0] + len(part) :]
+    assert not [line for line in printed if line]
 
 
 def test_reasons_are_text_and_not_markup(recording: Recording, analysis: RunAnalysis) -> None:

@@ -350,6 +350,8 @@ def test_names_are_not_inherited(tmp_path: Path) -> None:
         ("", "a mapping of sections"),
         ("&a\nb: *a\n", "a finite tree"),
         ("1: 2\n", "keys that are words"),
+        ("[a]: b\n", "a key that is no word"),
+        (40 * "? ", "a key that is no word"),  # 2^40 times as long as one without
         ("a: {b: c\n", "YAML 1.2"),
         ("robot: !!python/object:os.system x\n", "section"),
         ("a: !!bool x\n", "YAML 1.2"),

@@ -9,8 +9,10 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+import typer
 
 import impact_control
+from impact_control.cli import app
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = ("cut", "date", "env", "grep", "mkdir", "rm", "sed", "sh", "uname")
@@ -86,6 +88,20 @@ def test_added_locks_do_not_change_the_run_environment(name: str) -> None:
     assert not pins(f"{name}.txt").keys() & pins("run.txt").keys()
 
 
+@pytest.mark.parametrize("name", ADDED[1:])
+def test_added_locks_do_not_change_the_test_tools(name: str) -> None:
+    tools, added = pins("test.txt"), pins(f"{name}.txt")
+    assert {package: version for package, version in added.items() if tools.get(package, version) != version} == {}
+
+
+def test_make_test_runs_the_studies_on_a_cluster_and_installs_what_they_need() -> None:
+    command = ["make", "-n", "ENVIRONMENT=.venv-new", "test"]
+    asked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    (suite,) = (line for line in asked.splitlines() if "pytest" in line and "tests/unit " in line)
+    assert suite.endswith(" tests/cluster")
+    assert re.findall(r"touch \S+/(cluster|test)$", asked, re.MULTILINE) == ["cluster", "test"]
+
+
 @pytest.mark.parametrize("package", ["impact_msgs", "impact_control"])
 def test_versions_agree(package: str) -> None:
     manifest = ElementTree.parse(ROOT / "src" / package / "package.xml")
@@ -149,3 +165,18 @@ def test_missing_network_is_told_in_one_line(clone: Path, packages: str) -> None
     assert "package index cannot be reached" in reason
     assert ".venv-here/log/python.log" in reason
     assert not (clone / ".venv").exists()
+
+
+@pytest.mark.parametrize(("chosen", "minutes"), [((), 10.0), (("MINUTES=1",), 1.0)])
+def test_the_benchmark_runs_for_ten_minutes_idle_and_loaded(
+    monkeypatch: pytest.MonkeyPatch, chosen: tuple[str, ...], minutes: float
+) -> None:
+    """What `make bench` would run, given to the command line, measures so long, with load and growth."""
+    asking = subprocess.run(["make", "-n", "bench", *chosen], cwd=ROOT, capture_output=True, text=True, check=True)
+    (line,) = (line for line in asking.stdout.splitlines() if "bin/impact-control bench" in line)
+    arguments = line.split("bin/impact-control ")[1].split()
+    asked = []
+    monkeypatch.setattr("impact_control.nodes.bench.run_bench", lambda *given: asked.append(given))
+    typer.main.get_command(app).main(arguments, standalone_mode=False)
+    ((seconds, loaded, growth, *_),) = asked
+    assert (seconds, loaded, growth) == (60.0 * minutes, True, True)

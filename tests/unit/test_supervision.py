@@ -21,6 +21,7 @@ class Observed:
     def __init__(self):
         self.watch = Watch(LIMITS, INTERVAL)
         self.now = 100.0
+        self.jumped = 0.0
         self.watch.start(self.now)
 
     def look(self, *, command=True, state=True, answer=True, behind=0.0, commanders=1, after=INTERVAL):
@@ -29,9 +30,9 @@ class Observed:
         if command:
             self.watch.see_command()
         if state:
-            self.watch.see_state(self.now)
+            self.watch.see_state(self.now + self.jumped)
         if answer:
-            self.watch.see_answer(self.now - behind)
+            self.watch.see_answer(self.now + self.jumped - behind)
         return self.watch.finding(commanders)
 
     def until_found(self, seconds=1.0, **missing):
@@ -69,6 +70,67 @@ def test_commands_from_old_states_are_found_by_their_stamps():
     observed = Observed()
     assert observed.look(behind=0.099) is None
     assert observed.look(behind=0.101).cause is Cause.CONTROLLER_STALE
+
+
+@pytest.mark.parametrize("jump", [-2.0, 0.05, 0.15, 2.0])
+def test_an_answer_to_a_state_from_before_a_jump_of_the_clock_is_not_late(jump):
+    observed = Observed()
+    observed.look()
+    observed.jumped = jump
+    # Within the limit: the answer that was under way, then answers to what came after it.
+    assert observed.until_found(0.04, behind=jump)[0] is None
+    assert observed.until_found(0.5)[0] is None
+    observed.jumped = 0.0
+    assert observed.until_found(0.04, behind=-jump)[0] is None
+    assert observed.until_found(0.5)[0] is None
+
+
+@pytest.mark.parametrize("jump", [2.0, -10.0])
+def test_a_controller_that_stays_behind_a_jump_of_the_clock_is_found(jump):
+    observed = Observed()
+    observed.look()
+    observed.jumped = jump
+    finding, passed = observed.until_found(behind=jump)
+    assert finding.cause is Cause.CONTROLLER_STALE
+    assert passed <= LIMITS.lag_limit + 2.001 * INTERVAL
+
+
+def answered_late(jumps, delay):
+    """What is found, None if nothing is, when a controller answers the state of `delay` looks ago.
+
+    jumps: by how much [s] the clock of the states is off at each look.
+    """
+    observed, stamps = Observed(), []
+    for observed.jumped in jumps:
+        stamps.append(observed.now + INTERVAL + observed.jumped)
+        answered = stamps[max(0, len(stamps) - 1 - delay)]
+        if (finding := observed.look(behind=stamps[-1] - answered)) is not None:
+            return finding
+    return None
+
+
+IN_TIME, LATE = 24, 27
+"""Looks within and above the limit of the lag, 25 looks."""
+
+
+@pytest.mark.parametrize("looks", [1, 2, 5, 24, 25, 26, 27, 60])
+@pytest.mark.parametrize("jump", [2.0, -2.0, 10.0])
+def test_a_clock_that_jumps_to_and_fro_hides_no_controller_that_is_behind(looks, jump):
+    jumps = [jump * (k // looks % 2) for k in range(250)]
+    assert answered_late(jumps, LATE).cause is Cause.CONTROLLER_STALE
+    assert answered_late(jumps, IN_TIME) is None
+
+
+@given(jumps=st.lists(st.sampled_from([0.0, 2.0, -3.0, 10.0]), min_size=40, max_size=120))
+def test_whatever_the_clock_does_answers_count_by_the_age_of_their_states(jumps):
+    assert answered_late(jumps, LATE).cause is Cause.CONTROLLER_STALE
+    assert answered_late(jumps, IN_TIME) is None
+
+
+def test_after_its_own_sleep_old_answers_are_still_old():
+    observed = Observed()
+    observed.look()
+    assert observed.look(after=1.0, behind=0.5).cause is Cause.CONTROLLER_STALE
 
 
 def test_a_second_commander_is_found_at_once():

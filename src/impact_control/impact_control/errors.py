@@ -79,6 +79,10 @@ class MissingDependencyError(ImpactControlError, ImportError):
     """An optional package is needed for what was asked. The message says how to install it."""
 
 
+class MissingExtraError(MissingDependencyError):
+    """It is one that a single study needs, and that no other target than `make extras` installs."""
+
+
 def words_of(error: BaseException) -> str:
     """Return what an error says, with the notes that were added on its way."""
     return "\n".join([str(error), *getattr(error, "__notes__", [])])

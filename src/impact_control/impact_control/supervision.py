@@ -79,6 +79,18 @@ class Finding:
     since: float
 
 
+@dataclass(frozen=True)
+class Clock:
+    """A clock of joint states that jumped: the stamp that was due when the jump was seen [s], and when that was [s]."""
+
+    due: float
+    left: float
+
+    def at(self, now: float) -> float:
+        """Stamp [s] it would show at `now` [s], had it not jumped."""
+        return self.due + now - self.left
+
+
 @dataclass
 class Watch:
     """Signs of life of one arm and its controller.
@@ -91,7 +103,9 @@ class Watch:
     interval: float
     _command: float = field(default=math.nan, init=False)
     _state: float = field(default=math.nan, init=False)
-    _stamp: float = field(default=0.0, init=False)
+    _stamp: float = field(default=math.nan, init=False)
+    _stamped: float = field(default=math.nan, init=False)
+    _clocks_before: list[Clock] = field(default_factory=list, init=False)
     _answered_stamp: float = field(default=math.nan, init=False)
     _answered: float = field(default=math.nan, init=False)
     _mode: RobotMode | None = field(default=None, init=False)
@@ -100,7 +114,8 @@ class Watch:
     def start(self, now: float) -> None:
         """Take it that everything is right at `now`."""
         self._command = self._state = self._answered = self._looked = now
-        self._answered_stamp = math.nan
+        self._stamp = self._stamped = self._answered_stamp = math.nan
+        self._clocks_before.clear()
 
     def look(self, now: float) -> None:
         """Begin a look; before what it sees is said."""
@@ -110,6 +125,7 @@ class Watch:
             self._state += asleep
             self._answered += asleep
         self._looked = now
+        self._clocks_before = [clock for clock in self._clocks_before if now - clock.left <= self.limits.lag_limit]
 
     def see_command(self) -> None:
         """A command came since the last look."""
@@ -117,7 +133,11 @@ class Watch:
 
     def see_state(self, stamp: float) -> None:
         """A joint state came since the last look, with this stamp [s] of its own clock."""
-        self._state = self._looked
+        now = self._looked
+        due = self._stamp + now - self._stamped
+        if abs(stamp - due) > self.limits.lag_limit:
+            self._clocks_before.append(Clock(due, now))
+        self._state = self._stamped = now
         self._stamp = stamp
 
     def see_answer(self, stamp: float) -> None:
@@ -143,10 +163,17 @@ class Watch:
     def lag(self) -> float:
         """Seconds by which the controller's last answer is behind, at the last look.
 
-        By the stamps, which tell an answer to an old state, or by the time since that answer, whichever is more.
+        By the stamps, which tell an answer to an old state, or by the time since that answer, whichever is more. An
+        answer from before a jump of the joint states' clock is not late by as much: until `lag_limit` after a jump the
+        clock from before it counts as well, and an answer is as late as by the one of them that fits it best.
         """
-        behind = 0.0 if math.isnan(self._answered_stamp) else self._stamp - self._answered_stamp
-        return max(behind, self._looked - self._answered)
+        now, answered = self._looked, self._answered_stamp
+        silent = now - self._answered
+        if math.isnan(answered):
+            return silent
+        # An answer may be to a state that was not seen here, but to none from later than now.
+        late = max(self._stamp - answered, answered - (self._stamp + now - self._stamped))
+        return max(silent, min([late, *(abs(clock.at(now) - answered) for clock in self._clocks_before)]))
 
     def finding(self, commanders: int) -> Finding | None:
         """Return what is wrong at the last look, None if nothing is. commanders: publishers of commands."""

@@ -192,11 +192,15 @@ class ReferenceSpreadingController:
             self._entering = False
             if self._law.failures >= self._parameters.qp_failures:
                 self.fail(Fault.QP_FAILED)
-        self.peak_torque_rate = max(self.peak_torque_rate, self.qp.change / self._parameters.period)
+        self._note_torque_rate()
 
     def damp(self, velocity: Vector) -> None:
         """Command damping for a sample whose dynamics cannot be computed; velocity may be not finite."""
         self.qp.damp(velocity)
+        self._note_torque_rate()
+
+    def _note_torque_rate(self) -> None:
+        self.peak_torque_rate = max(self.peak_torque_rate, self.qp.change / self._parameters.period)
 
     def _obey(self, dynamics: Dynamics, time: float, position: Vector, velocity: Vector, torque: Vector | None) -> None:
         reference = self._reference

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,11 +17,12 @@ from impact_msgs.srv import PredictPostImpact
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
+from rclpy.task import Future
 
 from impact_control.assignment import Assignment, assigned
 from impact_control.control import Mode, ReferenceSpreadingController
 from impact_control.errors import ImpactControlError
-from impact_control.nodes import topics
+from impact_control.nodes import real_time, topics
 from impact_control.nodes.messages import nanoseconds, set_xyz
 from impact_control.nodes.writers import ClassificationWriter
 from impact_control.pipeline import Outcome, Pipeline
@@ -30,6 +33,9 @@ from impact_control.types import Vector
 
 PREDICTION_PATIENCE = 5.0
 """[s] an impact task waits for the predictor service."""
+
+PREDICTION_REPEAT = 1.0
+"""[s] after which it asks again."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +202,7 @@ class ImpactTaskServer:
 
     def _build(self, request: ExecuteImpactTask.Goal) -> None:
         """Prepare a task, without the loop's real-time priority: the loop goes on holding meanwhile."""
-        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        real_time.prefer_ordinary()
         try:
             assignment = assigned(request.scenario or self._source, self._name)
             self._require_what_is_built_in(assignment)
@@ -225,8 +231,6 @@ class ImpactTaskServer:
 
     def _predict(self, q: Vector, dq: Vector, offset: Vector, normal: Vector, friction: float) -> PredictedByService:
         """Ask the predictor service."""
-        if not self._predictor.wait_for_service(timeout_sec=PREDICTION_PATIENCE):
-            raise ImpactControlError(f"service {topics.PREDICT} did not answer within {PREDICTION_PATIENCE:g} s")
         request = PredictPostImpact.Request(
             joint_position=q.tolist(),
             joint_velocity=dq.tolist(),
@@ -235,15 +239,28 @@ class ImpactTaskServer:
         )
         set_xyz(request.contact_offset, offset)
         set_xyz(request.normal, normal)
-        arrived = threading.Event()
-        future = self._predictor.call_async(request)
-        future.add_done_callback(lambda _: arrived.set())
-        if not arrived.wait(PREDICTION_PATIENCE):
-            raise ImpactControlError(f"service {topics.PREDICT} did not answer within {PREDICTION_PATIENCE:g} s")
-        response = future.result()
+        response = self._ask_predictor(request)
         if response is None or not response.success:
             raise ImpactControlError(f"{topics.PREDICT} refused: {response.reason if response else 'no answer'}")
         return PredictedByService(np.asarray(response.joint_velocity, dtype=float), response.normal_impulse)
+
+    def _ask_predictor(self, request: PredictPostImpact.Request) -> PredictPostImpact.Response | None:
+        """Return the answer to a request, which is sent again as long as none comes: either may get lost."""
+        give_up = time.monotonic() + PREDICTION_PATIENCE
+        answers: SimpleQueue[Future] = SimpleQueue()
+        asked: list[Future] = []
+        try:
+            while self._predictor.wait_for_service(timeout_sec=max(0.0, give_up - time.monotonic())):
+                asked.append(self._predictor.call_async(request))
+                asked[-1].add_done_callback(answers.put)
+                with suppress(Empty):
+                    return answers.get(timeout=PREDICTION_REPEAT).result()
+                if time.monotonic() > give_up:
+                    break
+        finally:
+            for future in asked:
+                self._predictor.remove_pending_request(future)
+        raise ImpactControlError(f"service {topics.PREDICT} did not answer within {PREDICTION_PATIENCE:g} s")
 
     # ------------------------------------------------------------------ begin and end
 

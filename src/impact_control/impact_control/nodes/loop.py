@@ -210,7 +210,7 @@ class LoopNode(LifecycleNode):
         if usable:
             pipeline.tick((stamp - self._base) * 1e-9, reader.position, reader.velocity, reader.effort)
         else:
-            pipeline.fail(reader.fault, reader.velocity)
+            pipeline.refuse(reader.fault, reader.velocity)
         control = self._control_output
         if control is not None:
             control.command(pipeline.torque)
@@ -220,10 +220,13 @@ class LoopNode(LifecycleNode):
             self._detection_output.publish(pipeline, reader, self._base)
         if control is not None and pipeline.controller is not None:
             control.publish(pipeline.controller, reader, elapsed, self._samples, self._missed)
-        if pipeline.judge.changed and self._classifies:
-            self._classification_publisher.publish(self.classification())
+        self._tell_verdicts(pipeline)
         qp_status = QPStatus.NOT_USED if pipeline.controller is None else pipeline.controller.qp.status
         self._diagnostics.sample(stamp, elapsed, passed_over, qp_status)
+
+    def _tell_verdicts(self, pipeline: Pipeline) -> None:
+        if pipeline.judge.changed and self._classifies:
+            self._classification_publisher.publish(self.classification())
 
     def _count(self, stamp: int) -> int:
         """Count a sample; return how many were missed just before it, by the stamps."""
@@ -244,6 +247,8 @@ class LoopNode(LifecycleNode):
             # Events of before the activation are kept by the publisher for late joiners; others are of another arm.
             if seconds >= 0.0 and len(event.joint_position) == len(self._robot.joint_names):
                 self._pipeline.impact_detected(seconds, np.asarray(event.joint_position))
+                # Here: the next sample asks only whether it has changed them itself.
+                self._tell_verdicts(self._pipeline)
 
     def _on_classification(self, message: ImpactClassification) -> None:
         pipeline = self._pipeline

@@ -42,6 +42,14 @@ RECORD = QoSProfile(
 )
 """The recorder's side of a stream: best effort, deep enough to ride over a write to disk."""
 
+WATCH = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST,
+    depth=20_000,
+    reliability=ReliabilityPolicy.BEST_EFFORT,
+    durability=DurabilityPolicy.VOLATILE,
+)
+"""The side of who looks at every sample of a stream, but not while it does something else."""
+
 LOOK = QoSProfile(
     history=HistoryPolicy.KEEP_LAST,
     depth=200,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from queue import SimpleQueue
 
 from rclpy.impl.rcutils_logger import RcutilsLogger
+
+from impact_control.nodes import real_time
 
 
 class QueuedLog:
@@ -36,7 +37,7 @@ class QueuedLog:
 
     def _write(self) -> None:
         # Not with the loop's real-time priority, which this thread inherits.
-        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        real_time.prefer_ordinary()
         while True:
             severity, text = self._lines.get()
             # rclpy wants a place in the code to have one severity only.

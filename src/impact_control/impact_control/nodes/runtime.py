@@ -106,7 +106,7 @@ def tame_senders() -> None:
         time.sleep(0.005)
     for sender in senders:
         with contextlib.suppress(OSError):
-            os.sched_setscheduler(sender, os.SCHED_OTHER, os.sched_param(0))
+            real_time.prefer_ordinary(sender)
 
 
 def _senders() -> list[int]:

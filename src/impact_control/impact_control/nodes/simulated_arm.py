@@ -74,7 +74,6 @@ class ArmSide:
         self.held = 0
         self._told_lost = False
         self._told_rivals = False
-        self._told_refused = 0
         self._command: Float64MultiArray | JointState | None = None
         self._observed = True
         self.forget_commands()
@@ -157,16 +156,20 @@ class ArmSide:
         self._tell_rivals(rivals)
         torques = None if command is None else commanded_torque(command, self._state.name)
         if torques is not None and not self.gate.closed and not self.gate.offer(torques):
-            self._tell_refused(len(torques))
+            self._tell_refused(torques)
         torque = self.gate.select(self._arm.link_velocity, period)
         self._tell_command_state()
         return torque
 
-    def _tell_refused(self, size: int) -> None:
-        # The first, then ever more seldom: a sender that is wrong is wrong a thousand times a second.
-        if self.gate.refused > self._told_refused:
-            self._log.error(f"{self._who}command refused: {size} values, need {self._joints} finite torques")
-            self._told_refused = self.gate.refused * 10
+    def _tell_refused(self, torques: Vector) -> None:
+        found = f"{torques.size} values"
+        if torques.size == self._joints:
+            joint = int(np.flatnonzero(~np.isfinite(torques))[0])
+            found = f"{torques[joint]} for {self._state.name[joint]}"
+        # A sender that is wrong is wrong a thousand times a second.
+        self._log.error(
+            f"{self._who}command refused: {found}, need {self._joints} finite torques", throttle_duration_sec=1.0
+        )
 
     def _tell_rivals(self, rivals: bool) -> None:
         if rivals and not self._told_rivals:

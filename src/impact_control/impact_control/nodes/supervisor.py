@@ -186,6 +186,8 @@ class SupervisorNode(LifecycleNode):
             self.destroy_service(service)
         for publisher in (*self._statuses, self._diagnostics):
             self.destroy_publisher(publisher)
+        for switch in self._switches:
+            self.destroy_client(switch.client)
         self._arms = []
         self._inbox.close()
         return TransitionCallbackReturn.SUCCESS
@@ -203,12 +205,13 @@ class SupervisorNode(LifecycleNode):
 
     def look(self) -> None:
         """Look at every arm once, and act on what is wrong."""
-        if self._state is Supervision.INACTIVE:
+        if self._state is Supervision.INACTIVE or not self._arms:
             return
         self._now = time.monotonic()
         findings = [finding for arm in self._arms if (finding := arm.look(self._now)) is not None]
         self._present = findings[0] if findings else None
-        if self._present is not None and self._state is Supervision.WATCHING:
+        # A reset that is not obeyed yet is taken back, too.
+        if self._present is not None and self._allow and self._active:
             self._stop(self._present)
         self._see_to_switches()
 
@@ -251,7 +254,7 @@ class SupervisorNode(LifecycleNode):
 
     def _on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         response.success = True
-        if self._state in (Supervision.STOPPING, Supervision.STOPPED):
+        if not self._allow:
             response.message = f"was stopped before: {self._finding.reason}"
             return response
         self._stop(Finding(Cause.OPERATOR, "stopped by the operator", time.monotonic()))

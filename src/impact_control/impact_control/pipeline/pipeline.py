@@ -39,9 +39,9 @@ class Pipeline:
 
     A part that is left out runs elsewhere: then its results come in by `impact_detected` and `verdict`.
 
-    After `tick`: `impact_now` (an impact was detected on this sample), `judge` (impacts, verdicts, whether they
-    changed), `torque` (n,) [Nm], `finished` (the task has ended), and the parts' own attributes. Times are seconds on
-    the clock of the samples; task time counts from the first tick after `start`.
+    After `tick` or `refuse`: `impact_now` (an impact was detected on this sample), `judge` (impacts, verdicts, whether
+    they changed), `torque` (n,) [Nm], `finished` (the task has ended), and the parts' own attributes. Times are seconds
+    on the clock of the samples; task time counts from the first tick after `start`.
     """
 
     def __init__(
@@ -324,6 +324,16 @@ class Pipeline:
             self.controller.fail(fault)
             if velocity is not None:
                 self.controller.damp(velocity)
+
+    def refuse(self, fault: Fault, velocity: Vector) -> None:
+        """Answer a sample that cannot be used, in place of `tick`: it tells of no impact, and a task ends with it.
+
+        velocity (n,) [rad/s] to damp, which may be not finite.
+        """
+        self.impact_now = False
+        self.judge.changed = False
+        self.fail(fault, velocity)
+        self.end_after_fault()
 
     def end_after_fault(self) -> None:
         """End the task of a controller that is in FAULT, when no sample comes that would do it."""

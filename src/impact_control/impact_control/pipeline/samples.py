@@ -22,9 +22,7 @@ NOT_FINITE, OUTSIDE = 1, 2
 
 
 @compiled
-def _defect(
-    position: Vector, velocity: Vector, torque: Vector, lower: Vector, upper: Vector, fastest: Vector
-) -> int:
+def _defect(position: Vector, velocity: Vector, torque: Vector, lower: Vector, upper: Vector, fastest: Vector) -> int:
     """Return NOT_FINITE, OUTSIDE for a position or velocity out of bounds, else 0."""
     outside = False
     for i in range(position.shape[0]):

@@ -1,0 +1,116 @@
+"""The lines in the `sh` blocks of the documentation, run as they stand, page by page, in a directory of their own.
+
+Left out is what cannot be here, or runs elsewhere, see `ELSEWHERE`; `tests/unit/documented_commands.py` reads those.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from impact_control.scenario.loading import config_directory
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests" / "unit"))
+
+from documentation import PAGES, blocks  # noqa: E402
+
+pytestmark = [pytest.mark.wall_clock, pytest.mark.timeout(600)]
+
+ELSEWHERE = {
+    r"make test\b": "this is run by it",
+    r"make demo VIEW=1": "tests/view/test_live_view.py",
+    r"(\.venv/bin/)?python -m pip": "tests/unit/test_docs_examples.py",
+    r"(\.venv/bin/)?impact-control study all .*--scheduler": "tests/cluster/test_study_command.py",
+    r"(\.venv/bin/)?impact-control study all": "tests/unit/test_study_all.py",  # 11 minutes
+    r"impact-control security": "tests/node/test_security.py",  # a Fast DDS with security
+    r"ros2 launch": "tests/node/test_real_launch.py",  # an installation of ROS 2
+    r"ros2 (topic|action)": "tests/node/test_client.py",  # the same, by rclpy
+    r"(ROBOT_IP=\S+ )?docker": "tests/unit/test_docker.py",  # Docker
+}
+"""Beginnings of lines that are not run here, and what runs or reads them."""
+
+SECOND_TERMINAL = re.compile(r"\S*impact-control verdicts")
+"""What listens while something else runs, and ends by Ctrl-C."""
+
+ADVICE = re.compile(r"\S*impact-control doctor")
+"""What may find that something is missing, and says it with exit code 1."""
+
+
+def lines(page):
+    """The commands of a page that are run here, without comments, and those that listen."""
+    text = "\n".join(block.text for block in blocks(page) if block.language == "sh").replace("\\\n", " ")
+    said = [line for line in (re.sub(r"(^|\s+)#.*", "", line) for line in text.splitlines()) if line]
+    own = [line for line in said if not any(re.match(other, line) for other in ELSEWHERE)]
+    own = [line for line in own if not line.startswith("export ")]
+    return [line for line in own if not SECOND_TERMINAL.match(line)], [one for one in own if SECOND_TERMINAL.match(one)]
+
+
+def as_called(line):
+    """What is to be run for a line, in another directory than the clone: for `make` what the Makefile does."""
+    if not line.startswith("make "):
+        return line
+    asked = subprocess.run(["make", "-n", *line.split()[1:]], cwd=ROOT, capture_output=True, text=True, check=True)
+    recipe = [one for one in asked.stdout.splitlines() if "impact-control" in one]
+    assert len(recipe) == 1, asked.stdout
+    return recipe[0]
+
+
+@pytest.fixture
+def clone(tmp_path, monkeypatch):
+    """A directory with what the lines of a page take for there: environment, configuration, the page's own files."""
+    (tmp_path / ".venv").symlink_to(sys.prefix)
+    (tmp_path / "config").symlink_to(ROOT / "config")
+    monkeypatch.setenv("PATH", f"{sys.prefix}/bin", prepend=":")
+    (tmp_path / "my").mkdir()
+    tabletop = config_directory() / "scenarios" / "tabletop.yaml"
+    (tmp_path / "my" / "file.yaml").write_text(f"extends: {tabletop}\nname: file\n")
+    return tmp_path
+
+
+RUN = {page: found for page in PAGES if any(found := lines(page))}
+
+ALWAYS = ("README", "own_scenario", "franka")
+"""Pages whose lines are run by `make test`; those of the others, which are alike, by `make verify`."""
+
+
+def test_every_line_is_run_here_or_where_it_is_said():
+    assert sum(len(called) + len(listening) for called, listening in RUN.values()) > 8
+    for place in ELSEWHERE.values():
+        assert place == "this is run by it" or (ROOT / place).is_file()
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, id=page.stem, marks=[] if page.stem in ALWAYS else pytest.mark.long) for page in RUN]
+)
+def test_the_lines_of_a_page_do_what_it_says(page, clone):
+    for block in blocks(page):
+        if block.file:
+            (clone / block.file).parent.mkdir(exist_ok=True)
+            (clone / block.file).write_text(block.text)
+    called, listening = RUN[page]
+    # Somebody has to say what a page only listens to.
+    demo = "make demo"
+    listeners = [
+        subprocess.Popen(["bash", "-c", f"exec {line}"], cwd=clone, stdout=subprocess.PIPE, text=True)
+        for line in listening
+    ]
+    try:
+        for line in called or [demo]:
+            done = subprocess.run(["bash", "-c", as_called(line)], cwd=clone, capture_output=True, text=True)
+            allowed = (0, 1) if ADVICE.match(line) else (0,)
+            assert done.returncode in allowed, f"{line}\n{done.stdout}{done.stderr}"
+            assert done.stdout.strip() and not done.stderr.startswith("Traceback"), line
+    finally:
+        for listener in listeners:
+            listener.send_signal(signal.SIGINT)
+        heard = [listener.communicate(timeout=30.0)[0] for listener in listeners]
+    for line, text in zip(listening, heard, strict=True):
+        assert "impact" in text.lower(), f"{line}: heard {text!r}"
+    reports = list(clone.glob("runs/*/report.html"))
+    assert bool(reports) == any("demo" in line or "study" in line for line in called or [demo])
