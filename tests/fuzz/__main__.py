@@ -28,6 +28,7 @@ sys.path.insert(0, str(HERE))
 from surfaces import SURFACES, make_target  # noqa: E402
 
 import impact_control  # noqa: E402
+from impact_control.benchmark.machine import machine_kind  # noqa: E402
 from impact_control.nodes.environment import isolate  # noqa: E402
 
 DRAWN = 10
@@ -120,9 +121,14 @@ def again(path: Path) -> None:
         target.close()
 
 
-def passed(record: dict[str, Any], inputs: int) -> bool:
-    """Return whether all inputs of a surface were put in and none failed."""
-    return not record["failures"] and record["inputs"] >= inputs and not record["hypothesis"]["failures"]
+def passed(record: dict[str, Any], inputs: int, examples: int) -> bool:
+    """Return whether all inputs of a surface and all its examples of hypothesis were put in, and none failed."""
+    return through(record, inputs) and through(record["hypothesis"], examples)
+
+
+def through(record: dict[str, Any], inputs: int) -> bool:
+    """Return whether a driver put in all inputs and none failed."""
+    return not record["failures"] and bool(record["inputs"] >= inputs)
 
 
 def commit() -> str:
@@ -141,7 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the fuzzer")
     parser.add_argument("--hang", type=int, default=20, help="seconds an input may take; then its surface ends")
     parser.add_argument("--surface", action="append", choices=tuple(SURFACES), help="only these")
-    parser.add_argument("--into", type=Path, help="new directory of the results; runs/fuzz, or beside it, if not given")
+    parser.add_argument("--into", type=Path, help="new directory of the results; runs/<time>-fuzz if not given")
     parser.add_argument("--jobs", type=int, default=1, help="surfaces at the same time")
     parser.add_argument("--again", type=Path, help="put this input in again")
     chosen = parser.parse_args(arguments)
@@ -168,13 +174,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "fuzzer": f"atheris {version('atheris')}",
         "package": f"impact_control {impact_control.__version__}",
         "commit": commit(),
+        "machine": machine_kind(),
         "date": begin.isoformat(timespec="seconds"),
         "seed": chosen.seed,
         "surfaces": records,
     }
     (directory / "fuzz.json").write_text(json.dumps(result, indent=2) + "\n")
     print(f"records: {directory / 'fuzz.json'}")
-    return int(any(not passed(record, chosen.inputs) for record in records))
+    return int(any(not passed(record, chosen.inputs, examples) for record in records))
 
 
 if __name__ == "__main__":

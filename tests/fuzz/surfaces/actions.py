@@ -24,7 +24,8 @@ from impact_control.nodes.predictor import PredictorNode
 from impact_control.pipeline import Outcome
 from impact_control.scenario import available_scenarios, available_scenes, config_directory
 from surfaces import BrokenPromiseError
-from surfaces.graph import EPOCH, CommandWatch, Graph, JointStates, renew
+from surfaces.command_watch import CommandWatch
+from surfaces.graph import EPOCH, Graph, JointStates, renew, torque_of
 
 PATIENCE = 10.0
 """[s] that a reference may take."""
@@ -50,7 +51,7 @@ class Actions:
         self._predictor.trigger_configure()
         self._predictor.on_activate(None)
         task = assigned("tabletop")
-        self._watch = CommandWatch(self._loop, task.robot, task.scenario.control.period)
+        self._watch = CommandWatch(task.robot, task.scenario.control.period)
         self._states = JointStates(task.robot.joint_names, task.plan().reference.initial_configuration)
         self._names = (*available_scenarios(), *available_scenes())
         self._goals = 0
@@ -69,7 +70,6 @@ class Actions:
             loop.on_cleanup(None)
             self._await_silence()
             loop.on_configure(None)
-            self._watch.watch(loop)
         renew(loop)
         tasks = loop._tasks
         self._watch.start()
@@ -136,7 +136,7 @@ class Actions:
 
     def _sample(self, data: bytes) -> None:
         self._loop._on_state(data)
-        self._watch.look()
+        self._watch.look(torque_of(self._loop))
 
     def _scenario(self, source: Source) -> str:
         """Return what names a scenario, seldom one there is: to plan its task takes thirty times as long."""

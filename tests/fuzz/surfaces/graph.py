@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import rclpy
 from rclpy.context import Context
 from rclpy.experimental import EventsExecutor
@@ -21,17 +20,13 @@ from source import Source, chance, choice, edited, number, numbers
 
 from impact_control.nodes import qos, topics
 from impact_control.nodes.impossible_requests import refuse_impossible_requests
-from impact_control.nodes.loop import LoopNode
+from impact_control.nodes.loop import LoopNode, required
 from impact_control.nodes.messages import to_stamp
-from impact_control.robots import RobotDescription
 from impact_control.types import Vector
 from surfaces import BrokenPromiseError
 
 EPOCH = 1_700_000_000_000_000_000
 """[ns] stamp of the first sample."""
-
-ROUNDING = 1e-9
-"""Part of a limit by which a sum may be off."""
 
 
 class Graph:
@@ -41,7 +36,7 @@ class Graph:
         self._nodes: list[Node] = []
         self.context: Context = rclpy.get_default_context()
         arguments: list[str] = ["--ros-args", "--disable-rosout-logs", "--disable-external-lib-logs"]
-        for name in ("impact_loop", "controller", "classifier", "simulator", "recorder", "supervisor"):
+        for name in ("impact_loop", "controller", "detector", "classifier", "simulator", "recorder", "supervisor"):
             arguments += ["-r", f"{name}:__ns:=/{name}"]
         arguments += ["-r", "predictor:__ns:=/impact_loop"]
         # rclpy keeps what is in cycles in the ROS graph: other tests of this process must not see it.
@@ -85,33 +80,9 @@ def renew(node: Any) -> None:
         raise BrokenPromiseError(f"{node.get_name()} cannot be activated again")
 
 
-class CommandWatch:
-    """Holds what leaves a loop against torque and torque-rate limits: one look after each sample."""
-
-    def __init__(self, loop: LoopNode, robot: RobotDescription, period: float) -> None:
-        self.watch(loop)
-        self._limit = robot.limits.torque * (1.0 + ROUNDING)
-        self._step = robot.limits.torque_rate * period * (1.0 + ROUNDING)
-        self.start()
-
-    def watch(self, loop: LoopNode) -> None:
-        """Look at what a loop commands since it was configured."""
-        self._pipeline = loop._pipeline
-
-    def start(self) -> None:
-        """A new activation: the arm had no torque before."""
-        self._last: Vector = np.zeros(self._limit.size)
-
-    def look(self) -> None:
-        """Raise BrokenPromiseError when the command of the sample before is outside the limits."""
-        torque = np.array(self._pipeline.torque)
-        if not np.all(np.isfinite(torque)):
-            raise BrokenPromiseError(f"torque {torque} is not finite")
-        if np.any(np.abs(torque) > self._limit):
-            raise BrokenPromiseError(f"torque {torque} is above its limit {self._limit}")
-        if np.any(np.abs(torque - self._last) > self._step):
-            raise BrokenPromiseError(f"torque {torque} after {self._last} changes by more than {self._step}")
-        self._last = torque
+def torque_of(loop: LoopNode) -> Vector:
+    """Return what a configured loop commands (n,) [Nm]."""
+    return required(loop._pipeline).torque
 
 
 class JointStates:

@@ -1,9 +1,13 @@
-"""Parameters: any value for any declared parameter. Refused with a reason, or taken and then inside its range."""
+"""Parameters: any value for any declared parameter. Refused with a reason, or taken and then inside its range.
+
+Those of the loop are set in a running task, as the gains may be: its commands keep the limits all the while.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
@@ -11,14 +15,19 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from source import Source, chance, choice, number
 
+from impact_control.assignment import assigned
 from impact_control.nodes.classifier import ClassifierNode
+from impact_control.nodes.impact_task import PreparedTask
 from impact_control.nodes.loop import LoopNode
+from impact_control.nodes.loop_parameters import GAINS, LARGEST_GAIN
 from impact_control.nodes.predictor import PredictorNode
 from impact_control.nodes.recorder import RecorderNode
 from impact_control.nodes.simulator import SimulatorNode
 from impact_control.nodes.supervisor import SupervisorNode
+from impact_control.nodes.writers import ClassificationWriter
 from surfaces import BrokenPromiseError
-from surfaces.graph import Graph
+from surfaces.command_watch import CommandWatch
+from surfaces.graph import EPOCH, Graph, JointStates, renew, torque_of
 
 OTHERS = ("use_sim_time",)
 """Parameters that rclpy declares for every node."""
@@ -28,6 +37,8 @@ WORDS = ("", "tabletop", "push_catfood_1", "arm_1", "simulator", "ros2_control",
 EDGE = 1e-6
 """Part of a bound by which rclpy lets a value be outside of it."""
 
+MILLISECOND = 1_000_000
+
 FINAL = (TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE)
 
 
@@ -36,7 +47,13 @@ class Parameters:
 
     def __init__(self) -> None:
         self._graph = graph = Graph()
-        self._configured = [graph.add_loop("impact_loop")]
+        self._loop = graph.add_loop("impact_loop")
+        self._configured: list[Any] = [self._loop]
+        task = assigned("tabletop")
+        plan = task.plan()
+        self._task = PreparedTask(plan, ClassificationWriter(task.scenario, 7), 0)
+        self._watch = CommandWatch(task.robot, task.scenario.control.period)
+        self._names, self._start = task.robot.joint_names, plan.reference.initial_configuration
         kinds = (SimulatorNode, RecorderNode, SupervisorNode, PredictorNode, ClassifierNode)
         self._fresh: list[Any] = [graph.add(lambda: LoopNode("controller", detect=False, classify=False))]
         self._fresh += [graph.add(kind) for kind in kinds]
@@ -54,7 +71,10 @@ class Parameters:
         request = SetParameters.Request()
         request.parameters = [self._setting(source, node) for _ in range(source.integer(1, 4))]
         try:
-            answer = self._handlers[node](request, SetParameters.Response())
+            if node is self._loop:
+                answer = self._set_in_task(source, request)
+            else:
+                answer = self._handlers[node](request, SetParameters.Response())
             for setting, result in zip(request.parameters, answer.results, strict=True):
                 if not result.successful and not result.reason:
                     raise BrokenPromiseError(f"{setting.name} = {setting.value} was refused without a reason")
@@ -65,6 +85,40 @@ class Parameters:
         finally:
             self._put_back(node)
         return accepted > 0
+
+    def _set_in_task(self, source: Source, request: SetParameters.Request) -> SetParameters.Response:
+        """Set parameters of the loop between two samples of a task in which the arm is away from its reference."""
+        loop, watch = self._loop, self._watch
+        away = self._start + 1e-3 * np.array([source.integer(-100, 100) for _ in self._start])
+        at_start, elsewhere = JointStates(self._names, self._start), JointStates(self._names, away)
+        if chance(source, 2):
+            request.parameters[0] = self._gain(source)
+        before, after = source.integer(0, 5), source.integer(5, 10)
+        renew(loop)
+        watch.start()
+        loop._on_state(at_start.good(EPOCH))
+        watch.look(torque_of(loop))
+        if refused := loop.start_task(self._task):
+            raise BrokenPromiseError(f"the task was not begun: {refused}")
+
+        def sample(k: int) -> None:
+            loop._on_state(elsewhere.good(EPOCH + k * MILLISECOND))
+            watch.look(torque_of(loop))
+
+        for k in range(1, 1 + before):
+            sample(k)
+        answer: SetParameters.Response = self._handlers[loop](request, SetParameters.Response())
+        for k in range(1 + before, 1 + before + after):
+            sample(k)
+            if chance(source, 16):
+                loop._on_slow_timer()
+        loop.on_deactivate(None)
+        return answer
+
+    def _gain(self, source: Source) -> ParameterMessage:
+        """Return a gain of any size that it may have."""
+        value = source.integer(0, 1000) * 1e-3 * LARGEST_GAIN
+        return Parameter(f"gains.{choice(source, GAINS)}", value=value).to_parameter_msg()
 
     def _configure(self, node: Any) -> None:
         """Take the node through a configuration and back."""

@@ -1,4 +1,7 @@
-"""Scenario files and scenes: text and structure of real ones, changed. A scenario, or an error that names the place."""
+"""Scenario files and scenes: text and structure of real ones, changed. A scenario, or an error that names the place.
+
+Of those that load some are run: arms that follow them keep the limits.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from source import Source, chance, choice, edited, number
 
 from impact_control.errors import ImpactControlError
+from impact_control.parts import contact_force
+from impact_control.pipeline import Pipeline
+from impact_control.references import build_reference
 from impact_control.scenario import (
     Scenario,
     SceneScenario,
@@ -18,8 +25,11 @@ from impact_control.scenario import (
     available_scenes,
     config_directory,
     load_any,
+    robot_of,
 )
+from impact_control.team import ArmPlan, plan_scene
 from surfaces import BrokenPromiseError
+from surfaces.command_watch import CommandWatch
 
 SNIPPETS = (
     "none", "null", "true", "~", "[]", "{}", "- 1", "&a [*a]", "*a", "<<: *a", "!!python/object:os.system", "? x", "|",
@@ -31,6 +41,12 @@ SNIPPETS = (
 
 UNITS = ("m", "m/s", "N", "s", "ms", "rad", "kg", "Nm/s", "1/s^2", "N/m", "", "Nm*s/rad", "m^3")
 NUMBER = re.compile(r"(?<![A-Za-z^])-?\d+\.?\d*(?:e-?\d+)?")
+
+RUN = 50
+"""Scenarios that load for each that is run: to plan its task takes a hundred times as long as to load it."""
+
+SAMPLES = 20
+"""Samples of a run."""
 
 
 class ScenarioFiles:
@@ -69,11 +85,18 @@ class ScenarioFiles:
                 base = choice(source, self._bases)
                 loaded = base.with_overrides(self._overrides(source))
         except ImpactControlError as error:
-            if not str(error).strip():
-                raise BrokenPromiseError("refused without a word") from error
+            require_words(error)
             return False
         if chance(source, 40):
             require_same_again(loaded)
+        if chance(source, RUN):
+            try:
+                plans = plans_of(loaded)
+            except ImpactControlError as error:  # what loads need not be in reach
+                require_words(error)
+                return False
+            for plan in plans:
+                follow(plan, source)
         return True
 
     def _file_of(self, source: Source) -> Scenario | SceneScenario:
@@ -149,6 +172,44 @@ class ScenarioFiles:
         if kind == 8:
             return [self._value(source, depth - 1) for _ in range(source.integer(0, 7))]
         return {choice(source, self._words): self._value(source, depth - 1) for _ in range(source.integer(0, 4))}
+
+
+def require_words(error: ImpactControlError) -> None:
+    """Raise BrokenPromiseError for a refusal that says nothing."""
+    if not str(error).strip():
+        raise BrokenPromiseError("refused without a word") from error
+
+
+def plans_of(loaded: Scenario | SceneScenario) -> list[ArmPlan]:
+    """Return what each arm has to do. Raises ImpactControlError where it cannot be done."""
+    if isinstance(loaded, SceneScenario):
+        return list(plan_scene(loaded).arms.values())
+    robot = robot_of(loaded.robot)
+    reference = build_reference(loaded, robot)
+    return [ArmPlan(robot, loaded, reference, contact_force(loaded, reference))]
+
+
+def follow(plan: ArmPlan, source: Source) -> None:
+    """Let an arm begin its task; raise BrokenPromiseError when a command is outside the limits.
+
+    It rests at the start, and from some sample on it is near there, moves, and is touched.
+    """
+    pipeline = Pipeline(plan.scenario, plan.robot)
+    pipeline.reset()
+    pipeline.start(plan.reference, plan.scenario, plan.force, hold=plan.hold)
+    period = plan.scenario.control.period
+    watch = CommandWatch(plan.robot, period)
+    rest = np.zeros(len(plan.robot.joint_names))
+    position, velocity, torque = plan.reference.initial_configuration, rest, rest
+    elsewhere = source.integer(0, SAMPLES)
+    for k in range(SAMPLES):
+        if k == elsewhere:
+            position, velocity, torque = (
+                at + size * np.array([source.integer(-100, 100) for _ in rest])
+                for at, size in ((position, 1e-3), (rest, 1e-2), (rest, 0.5))
+            )
+        pipeline.tick(k * period, position, velocity, torque)
+        watch.look(pipeline.torque)
 
 
 def require_same_again(loaded: Scenario | SceneScenario) -> None:
