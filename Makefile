@@ -6,6 +6,7 @@ VIEW_PORT ?= 8080
 INPUTS ?= 100000
 SEED ?= 1
 JOBS ?= 1
+MINUTES ?= 10
 
 .NOTPARALLEL:
 
@@ -41,18 +42,18 @@ demo: setup $(if $(VIEW),$(STAMPS)/view) ## run one impact task with the simulat
 
 .PHONY: test
 test: rigid lint ## lint, check types, run all tests
-	@$(suite)
+	@$(suite) tests/cluster
 	@$(by_the_clock)
 
 PYTEST = $(RUN)python -m pytest -o cache_dir=$(ENVIRONMENT)/cache/pytest
-suite = $(PYTEST) tests/scenario tests/node tests/unit -m 'not wall_clock and not long' --numprocesses auto --dist loadfile --no-loadscope-reorder
+suite = $(PYTEST) -m 'not wall_clock and not long' --numprocesses auto --dist loadfile --no-loadscope-reorder tests/scenario tests/node tests/unit
 by_the_clock = $(PYTEST) tests/node tests/unit/test_benchmark_check.py -m 'wall_clock and not long'
 
 .PHONY: test-compat
 test-compat: ## run all tests with the versions of a ROS 2 installation, on Python 3.12 where there is one
 	@$(MAKE) --no-print-directory ENVIRONMENT=.venv-compat PACKAGES=compat suite
 
-# The tools for the tests are in the lock file, too.
+# The tools for the tests are in the lock file, too, but for Dask.
 .PHONY: suite
 suite: setup
 	@$(suite)
@@ -95,8 +96,8 @@ docs: $(STAMPS)/test ## build the documentation as a site in .venv/site
 	@echo "open .venv/site/index.html"
 
 .PHONY: bench
-bench: setup $(STAMPS)/peers ## measure everything that has a target beside TSID, pink, MuJoCo and earlier runs, in one report
-	@$(RUN)impact-control bench --growth
+bench: setup $(STAMPS)/peers ## measure everything that has a target beside TSID, pink, MuJoCo and earlier runs, in one report (MINUTES=10, idle and loaded)
+	@$(RUN)impact-control bench --growth --minutes $(MINUTES)
 
 .PHONY: setup
 setup: $(STAMPS)/warm $(STAMPS)/messages $(STAMPS)/package ## make the environment without running anything
@@ -110,8 +111,7 @@ browser: $(STAMPS)/test $(STAMPS)/view $(if $(BROWSER),,$(STAMPS)/browser) ## lo
 	@$(RUN)python -m pytest tests/view
 
 .PHONY: cluster
-cluster: $(STAMPS)/test $(STAMPS)/cluster ## install Dask (study --scheduler), and kill a worker of a cluster of it
-	@$(RUN)python -m pytest tests/cluster
+cluster: setup $(STAMPS)/cluster ## install Dask, for study --scheduler (make test does it, too)
 
 .PHONY: lock
 lock: $(STAMPS)/python ## resolve requirements/*.in into lock files again
@@ -143,7 +143,7 @@ $(STAMPS)/warm: $(STAMPS)/python | $(STAMPS)/messages $(STAMPS)/package
 	$(call step,warm)
 	@touch $@
 
-$(STAMPS)/test: requirements/test.txt $(STAMPS)/python | setup
+$(STAMPS)/test: requirements/test.txt $(STAMPS)/cluster $(STAMPS)/python | setup
 	$(call step,test)
 	@touch $@
 
