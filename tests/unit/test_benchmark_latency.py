@@ -22,10 +22,11 @@ NOTHING_STOOD_STILL = np.empty((0, 2), dtype=np.int64)
 
 
 class Clock:
-    """Time [ns] that passes only while somebody sleeps."""
+    """Time [ns] that passes only while somebody sleeps; from `held_up` on, nobody is woken for that long."""
 
-    def __init__(self):
+    def __init__(self, held_up):
         self.now = 0
+        self.held_up = dict(held_up)
 
     def monotonic_ns(self):
         return self.now
@@ -38,6 +39,8 @@ class Clock:
 
     def sleep(self, seconds):
         self.now += max(1, round(1e9 * seconds))
+        for begin in [begin for begin in self.held_up if begin <= self.now]:
+            self.now = max(self.now, begin + self.held_up.pop(begin))
 
 
 class Echo:
@@ -64,9 +67,9 @@ class Echo:
         return iter([("command", 10**18 + come[-1], 0)] if come else [])
 
 
-def asked(monkeypatch, delay, count=100):
+def asked(monkeypatch, delay, count=100, held_up=()):
     """The peer after a turn, and the echo behind it."""
-    clock = Clock()
+    clock = Clock(held_up)
     monkeypatch.setattr(latency, "time", clock)
     echo = Echo(clock, delay)
     inbox = SimpleNamespace(subscribe=lambda *_: echo)
@@ -98,6 +101,18 @@ def test_a_late_answer_is_credited_to_no_other_sample(monkeypatch, delay):
     assert len(peer.missed) == delay // PERIOD, "every cycle that ended before the answer came"
     assert len(peer.missed) + len(peer.answers) == peer.cycles == 300
     assert echo.sent[late + 1] - echo.sent[late] == (delay // PERIOD + 1) * PERIOD, "nothing is sent before it came"
+
+
+@pytest.mark.parametrize(
+    ("delay", "missed"), [(300_000, 0), (940_000, 0), (960_000, 1), (2_100_000, 2), (9_900_000, 9)]
+)
+def test_one_who_asks_and_is_held_up_takes_no_late_answer_for_one_in_time(monkeypatch, delay, missed):
+    late = START + 50
+    begin = 100_000_000 + late * PERIOD + 500_000
+    peer, echo = asked(monkeypatch, lambda n: delay if n == late else 300_000, held_up={begin: 20_000_000}.items())
+    assert len(peer.missed) == missed and len(peer.answers) == peer.cycles - missed
+    assert max(peer.answers) == pytest.approx(300e-6 if missed else delay * 1e-9)
+    assert echo.sent[late + 1] - echo.sent[late] > 20_000_000
 
 
 def test_a_late_answer_to_a_sample_that_is_not_counted_is_credited_to_no_other(monkeypatch):

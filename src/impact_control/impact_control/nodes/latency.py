@@ -224,12 +224,11 @@ def _ask(peer: _Peer, message: JointState, period: int, count: int) -> None:
     """Send START samples and then others, `period` [ns] apart, until the answers to `count` cycles are noted.
 
     Answers do not say which sample they belong to. So nothing is sent after a missed one until its answer came; cycles
-    that end meanwhile are missed, too.
+    that end meanwhile are missed, too, also where whoever asks was held up and saw the answer when it was late already.
     """
     due = time.monotonic_ns() + 100_000_000
     cycle = -START
     while cycle < count:
-        due += period
         _sleep_until(due)
         while time.monotonic_ns() - due > LATE_START:
             due = time.monotonic_ns() + period
@@ -239,19 +238,17 @@ def _ask(peer: _Peer, message: JointState, period: int, count: int) -> None:
         sent = time.time_ns()
         to_stamp(sent, message.header.stamp)
         peer.publisher.publish(message)
-        given_up = due + GIVEN_UP
-        received = _received(peer, due + period - LOOK_BEFORE_END)
-        answer = None if received is None else (received - sent) * 1e-9
-        if cycle >= 0:
-            peer.note(due, answer)
-        cycle += 1
-        while received is None and due < given_up:
-            due += period
-            received = _received(peer, due + period - LOOK_BEFORE_END)
-            if received is None:
-                if 0 <= cycle < count:
-                    peer.note(due, None)
-                cycle += 1
+        end, received = due, None
+        while received is None and end - due <= GIVEN_UP:
+            end += period
+            received = _received(peer, end - LOOK_BEFORE_END)
+        took = end - due if received is None else received - sent
+        missed = (took + LOOK_BEFORE_END) // period
+        for number in range(missed or 1):
+            if 0 <= cycle < count:
+                peer.note(due + number * period, None if missed else took * 1e-9)
+            cycle += 1
+        due = end
 
 
 def _received(peer: _Peer, look: int) -> int | None:
