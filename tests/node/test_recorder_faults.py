@@ -1,16 +1,22 @@
-"""A recorder whose disk is full, or that stands still: the task goes on, what was written stays readable."""
+"""A recorder whose disk is full, or that stands still or is stopped: what goes on goes on, what came stays readable."""
 
 from __future__ import annotations
 
 import os
 import resource
 import signal
+import time
 
 import pytest
+import rclpy
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
 
 from impact_control.graph import describe_graph
+from impact_control.nodes import qos, recorder, topics
 from impact_control.nodes.calls import NoAnswerError
 from impact_control.nodes.graph_errors import GraphError
+from impact_control.nodes.runtime import StopRequest
 from impact_control.nodes.session import Session
 from impact_control.pipeline import Outcome
 from impact_control.recording.series import read_bag
@@ -50,3 +56,27 @@ def test_a_recorder_that_stands_still_holds_nobody_up(session, tmp_path):
     session.stop()
     stamps = read_bag(tmp_path / "bag").series("joint_states")["stamp"]
     assert stamps[-1] - stamps[0] > 0.3
+
+
+def test_what_came_before_the_recorder_is_stopped_is_written(tmp_path):
+    rclpy.init()
+    node = recorder.RecorderNode()
+    publisher = node.create_publisher(JointState, topics.JOINT_STATES, qos.STREAM)
+    values = {"directory": str(tmp_path / "bag"), "required": [topics.JOINT_STATES]}
+    node.set_parameters([Parameter(name, value=value) for name, value in values.items()])
+    node.trigger_configure()
+    node.trigger_activate()
+    stop = StopRequest()
+
+    class LastMoment:
+        """In which a message comes, and then the signal."""
+
+        def spin_once(self, timeout_sec):
+            publisher.publish(JointState(name=["joint"], position=[0.5]))
+            time.sleep(0.2)
+            stop(signal.SIGTERM, None)
+
+    recorder._spin(node, LastMoment(), stop)
+    node.destroy_node()
+    rclpy.try_shutdown()
+    assert read_bag(tmp_path / "bag").series("joint_states")["position"].tolist() == [[0.5]]

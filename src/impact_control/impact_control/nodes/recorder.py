@@ -190,6 +190,7 @@ def _spin(node: RecorderNode, executor: EventsExecutor, stop: runtime.StopReques
             node.poll()
             while (left := end - time.monotonic()) > 0.0:
                 executor.spin_once(timeout_sec=left)
+        node.poll()
     finally:
         node.close()
 
