@@ -8,6 +8,8 @@ import time
 import pytest
 import rclpy
 from harness import Peer
+from lifecycle_msgs.msg import State
+from lifecycle_msgs.srv import GetState
 from rclpy.executors import SingleThreadedExecutor
 from std_srvs.srv import Trigger
 
@@ -16,7 +18,7 @@ from impact_control.nodes.calls import ANSWER_PATIENCE, NoAnswerError
 
 @pytest.fixture
 def slow_to_answer():
-    """A service that answers its first request too late; the number of requests it took."""
+    """Services that answer their first request too late; the requests they took."""
     context = rclpy.Context()
     rclpy.init(context=context)
     node = rclpy.create_node("slow", context=context)
@@ -26,10 +28,18 @@ def slow_to_answer():
         requests.append(request)
         if len(requests) == 1:
             time.sleep(ANSWER_PATIENCE + 0.5)
-        response.message = str(len(requests))
         return response
 
-    node.create_service(Trigger, "slow/answer", answer)
+    def count(request, response):
+        response.message = str(len(requests) + 1)
+        return answer(request, response)
+
+    def state(request, response):
+        response.current_state.id = State.PRIMARY_STATE_ACTIVE
+        return answer(request, response)
+
+    node.create_service(Trigger, "slow/answer", count)
+    node.create_service(GetState, "slow/get_state", state)
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)
     thread = threading.Thread(target=executor.spin)
@@ -45,6 +55,12 @@ def test_a_service_is_asked_again_until_it_answers(slow_to_answer, tmp_path):
     with Peer(tmp_path) as peer:
         answer = peer.caller.call_until_answered(Trigger, "slow/answer", Trigger.Request())
     assert answer.message == "2"
+    assert len(slow_to_answer) == 2
+
+
+def test_a_state_is_asked_for_again_until_it_comes(slow_to_answer, tmp_path):
+    with Peer(tmp_path) as peer:
+        assert peer.caller.state("slow") == State.PRIMARY_STATE_ACTIVE
     assert len(slow_to_answer) == 2
 
 

@@ -99,15 +99,15 @@ class Caller:
         end = time.monotonic() + START_PATIENCE
         while True:
             try:
-                self.state(node, patience=GREETING_PATIENCE)
+                self._state_within(GREETING_PATIENCE, node)
                 return
             except NoAnswerError:
                 if time.monotonic() > end:
                     raise NoAnswerError(f"node {node} did not answer within {START_PATIENCE:g} s") from None
 
-    def state(self, node: str, patience: float = CALL_PATIENCE) -> int:
+    def state(self, node: str) -> int:
         """Id of a node's lifecycle state."""
-        return int(self.call(GetState, f"{node}/get_state", GetState.Request(), patience).current_state.id)
+        return int(self.call_until_answered(GetState, f"{node}/get_state", GetState.Request()).current_state.id)
 
     def change(self, node: str, transition: int) -> bool:
         """Ask for a lifecycle transition and wait for its end; whether it was made."""
@@ -150,10 +150,14 @@ class Caller:
         """Id of a node's state once it is no longer busy with a transition; None when `end` is past before."""
         while time.monotonic() < end:
             try:
-                return self.state(node, ANSWER_PATIENCE)
+                return self._state_within(ANSWER_PATIENCE, node)
             except NoAnswerError:
                 continue
         return None
+
+    def _state_within(self, patience: float, node: str) -> int:
+        """As `state`, but asked for only once."""
+        return int(self.call(GetState, f"{node}/get_state", GetState.Request(), patience).current_state.id)
 
     def _client(self, kind: type, name: str) -> Any:
         client = self._clients.get((kind, name))
