@@ -39,6 +39,12 @@ from impact_control.supervision import Cause, Supervision
 END_PATIENCE = 0.3
 """[s] after a stop by the supervisor in which a controller that lives ends its task."""
 
+HASTE = 0.3
+"""[s] after which what has not ended is killed where a node was lost: all has to be over, and the bag complete, in 1 s.
+
+DDS may take seconds to take leave of a peer that vanished.
+"""
+
 STANDSTILL_TIME = 0.35
 """[s] the robot side is left running without the controller, so that the arm comes to a damped rest."""
 
@@ -166,8 +172,9 @@ class Session:
             self._context.try_shutdown()
 
     def _stop_nodes(self, patience: float = 3.0) -> None:
-        """Stop the loop first, then, after the arm came to rest, robot side and recorder."""
-        self.processes.request_stop(self._names(Duty.LOOP))
+        """Stop the loop and who only helps or shows first; after the arm came to rest, robot side and recorder."""
+        for duty in (Duty.LOOP, Duty.SERVICE, Duty.VIEWER):
+            self.processes.request_stop(self._names(duty))
         robots = [name for name in self._names(Duty.ROBOT) if self.processes.running(name)]
         for name in set(robots) & set(self._clocks):
             self._let_time_pass(name)
@@ -322,7 +329,7 @@ class Session:
     def _heed_supervisor(self) -> None:
         """Stop everything when the robot was stopped and its controller does not end the task by itself."""
         if time.monotonic() - self._stopped_since > END_PATIENCE:
-            self._stop_nodes(patience=0.4)
+            self._stop_nodes(HASTE)
             raise RobotStoppedError(Cause(self._supervision.cause), self._supervision.reason)
 
     def _send(self, arm: str, scenario: str, begin: int, latest: dict[str, Any]) -> Any:
@@ -384,8 +391,7 @@ class Session:
             self.losses += (death,)
         elif death is not None:
             log = self.processes.last_words(death.name)
-            # DDS may take seconds to take leave of a peer that vanished; the bag is completed afterwards.
-            self._stop_nodes(patience=0.4)
+            self._stop_nodes(HASTE)
             raise NodeDiedError(death, log)
         if self._stop_requested():
             raise InterruptedByUserError("stopped by the user")
