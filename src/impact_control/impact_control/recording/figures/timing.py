@@ -31,7 +31,7 @@ def timing(run: RunData) -> Figure | None:
         _draw_count(counters, truth["stamp"], _counts(truth["late_cycles"]), ANTE, "late cycles")
         _draw_count(counters, truth["stamp"], np.cumsum(waiting), NEUTRAL, "periods without a new command")
     if counters.lines:
-        counters.legend(loc="upper left")
+        counters.legend(loc="upper left", frameon=True, edgecolor="none", framealpha=0.85)
         counters.set_ylim(0.0, max(1.0, 1.5 * counters.get_ylim()[1]))
     _draw_intervals(intervals, recording.series(topics.joint_states))
     over_time.set(ylabel="duration [µs]", xlabel=whole.label, title="computation of one command")
@@ -64,8 +64,9 @@ def _draw_intervals(axes: Axes, states: Series) -> None:
         width = max(longest, 1e-3) * 1.05 / 40
         heights, edges = np.histogram(step, bins=width * np.arange(42))
         axes.bar(edges[:-1] + shift * width, heights, width=width / 2, color=color, label=label, log=True)
-    axes.legend(loc="upper left")
-    axes.set_ylim(0.7, 3.0 * len(states["stamp"]))
+    axes.legend(loc="upper right", ncols=2)
+    # Room for the legend above the highest bar, wherever that stands.
+    axes.set_ylim(0.7, 30.0 * len(states["stamp"]))
 
 
 def _draw_count(axes: Axes, time: Vector, count: NDArray[np.int64], color: str, label: str) -> None:
