@@ -60,7 +60,7 @@ def fuzz(surface: str, inputs: int, examples: int, seed: int, hang: int, directo
     edges, features, kept = (_COVERAGE.findall(log.read_text(errors="replace")) or [("0", "0", "0")])[-1]
     coverage = {"edges": int(edges), "features": int(features), "corpus": int(kept)}
     if not record.is_file():
-        return {"name": surface, "inputs": 0, "failures": 1, "ended": f"exit code {ended}, see {log}", **coverage}
+        return {"name": surface, **broken_off(f"exit code {ended}, see {log}"), **coverage}
     return {**json.loads(record.read_text()), **coverage, "hypothesis": draw(surface, examples, seed, directory)}
 
 
@@ -80,7 +80,12 @@ def draw(surface: str, examples: int, seed: int, directory: Path) -> dict[str, A
     if record.is_file():
         found: dict[str, Any] = json.loads(record.read_text())
         return found
-    return {"inputs": 0, "failures": 1, "ended": f"exit code {ended}, see {log}"}
+    return broken_off(f"exit code {ended}, see {log}")
+
+
+def broken_off(ended: str) -> dict[str, Any]:
+    """Return what is told of a driver that ended before it could tell of its inputs."""
+    return {"inputs": 0, "accepted": 0, "refused": 0, "failures": 1, "ended": ended}
 
 
 def run_apart(command: list[str], surface: str, log: Path) -> int:
@@ -98,14 +103,20 @@ def run_apart(command: list[str], surface: str, log: Path) -> int:
 
 def line(record: dict[str, Any]) -> str:
     """Return a record in one line."""
+    told = f"{record['name']:15} {counted(record)}"
     if "ended" in record:
-        return f"{record['name']:15} ended early: {record['ended']}"
+        return told
     return (
-        f"{record['name']:15} {record['inputs']} inputs, {record['accepted']} accepted, {record['refused']} refused, "
-        f"{record['edges']} edges, {record['seconds']:.0f} s, slowest {record['slowest'] * 1e3:.0f} ms, "
-        f"{record['failures']} failures; hypothesis: {record['hypothesis']['inputs']} inputs, "
-        f"{record['hypothesis']['failures']} failures"
+        f"{told}, {record['edges']} edges, {record['seconds']:.0f} s, slowest {record['slowest'] * 1e3:.0f} ms; "
+        f"hypothesis: {counted(record['hypothesis'])}"
     )
+
+
+def counted(record: dict[str, Any]) -> str:
+    """Return what became of the inputs of a driver, in words."""
+    if "ended" in record:
+        return f"ended early: {record['ended']}"
+    return ", ".join(f"{record[what]} {what}" for what in ("inputs", "accepted", "refused", "failures"))
 
 
 def again(path: Path) -> None:
@@ -122,13 +133,17 @@ def again(path: Path) -> None:
 
 
 def passed(record: dict[str, Any], inputs: int, examples: int) -> bool:
-    """Return whether all inputs of a surface and all its examples of hypothesis were put in, and none failed."""
+    """Return whether both drivers got through with a surface, with all its inputs and all examples of hypothesis."""
     return through(record, inputs) and through(record["hypothesis"], examples)
 
 
 def through(record: dict[str, Any], inputs: int) -> bool:
-    """Return whether a driver put in all inputs and none failed."""
-    return not record["failures"] and bool(record["inputs"] >= inputs)
+    """Return whether a driver put in all inputs, none failed, and some were accepted, some refused.
+
+    Where all go one way the target has not come to what it is to try, and nothing fails.
+    """
+    both_ways = record["accepted"] > 0 and record["refused"] > 0
+    return not record["failures"] and both_ways and bool(record["inputs"] >= inputs)
 
 
 def commit() -> str:

@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+from counting import Counted
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from source import Drawn
@@ -33,28 +34,6 @@ def drawn(target: Target, inputs: int) -> Callable[[], None]:
     return test
 
 
-class Counted:
-    """A target that counts its inputs."""
-
-    def __init__(self, target: Target) -> None:
-        self._target = target
-        self.inputs = 0
-        self.slowest = 0.0
-
-    def __call__(self, source: Drawn) -> bool:
-        """Put one in."""
-        begin = time.process_time()
-        try:
-            return self._target(source)
-        finally:
-            self.inputs += 1
-            self.slowest = max(self.slowest, time.process_time() - begin)
-
-    def close(self) -> None:
-        """Give everything back."""
-        self._target.close()
-
-
 def main() -> None:
     """Fuzz one surface."""
     surface, record, inputs, number = sys.argv[1:]
@@ -65,8 +44,8 @@ def main() -> None:
     except Exception:
         failures = 1
         traceback.print_exc()
-    found = {"inputs": target.inputs, "seconds": time.monotonic() - begin, "slowest": target.slowest}
-    Path(record).write_text(json.dumps({**found, "failures": failures}) + "\n")
+    found = {**target.counts, "seconds": time.monotonic() - begin, "failures": failures}
+    Path(record).write_text(json.dumps(found) + "\n")
     target.close()
 
 

@@ -9,6 +9,7 @@ import time
 import traceback
 from pathlib import Path
 
+from counting import Counted
 from source import Source
 from surfaces import Target
 
@@ -16,7 +17,6 @@ from surfaces import Target
 class Keeper:
     """Puts inputs into a target and writes a record, beside it the failed ones as `failed-<surface>-<digest>`.
 
-    The slowest is the one that took most processor time: the clock goes on while other processes have their turn.
     One input is kept of each kind of failure: of the same exception at the same line.
     """
 
@@ -25,9 +25,7 @@ class Keeper:
         self._surface = surface
         self._record = record
         self._inputs = inputs
-        self._target = target
-        self._done = self._accepted = self._failed = 0
-        self._slowest = 0.0
+        self._target = Counted(target)
         self._slowest_input = b""
         self._failures: dict[str, str] = {}
         self._begin = time.monotonic()
@@ -35,21 +33,17 @@ class Keeper:
 
     def take(self, data: bytes, source: Source) -> None:
         """Put in one input, made of the choices of a source, which stand for these bytes."""
-        if self._done == self._inputs:
+        target = self._target
+        if target.inputs == self._inputs:
             return  # libFuzzer may ask for some more
-        begin = time.process_time()
-        failed = False
+        slowest = target.slowest
         try:
-            self._accepted += self._target(source)
+            target(source)
         except Exception as error:
-            failed = True
             self._keep(data, error)
-        seconds = time.process_time() - begin
-        self._done += 1
-        self._failed += failed
-        if seconds > self._slowest:
-            self._slowest, self._slowest_input = seconds, data
-        if self._done == self._inputs:
+        if target.slowest > slowest:
+            self._slowest_input = data
+        if target.inputs == self._inputs:
             self._write()
 
     def _keep(self, data: bytes, error: Exception) -> None:
@@ -66,16 +60,14 @@ class Keeper:
     def _write(self) -> None:
         slowest = self._record.with_name(f"slowest-{self._surface}")
         slowest.write_bytes(self._slowest_input)
+        target = self._target
         record = {
             "name": self._surface,
-            "inputs": self._done,
-            "accepted": self._accepted,
-            "refused": self._done - self._accepted - self._failed,
+            **target.counts,
             "seconds": time.monotonic() - self._begin,
             "processor_seconds": time.process_time() - self._begin_of_processor,
-            "slowest": self._slowest,
             "slowest_input": slowest.name,
-            "failures": self._failed,
+            "failures": target.inputs - target.accepted - target.refused,
             "kinds_of_failure": self._failures,
         }
         self._record.write_text(json.dumps(record, indent=2) + "\n")

@@ -12,10 +12,11 @@ import pytest
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "fuzz"))
 
+from keeping import Keeper
 from surfaces import SURFACES
 
 FUZZ = Path(__file__).resolve().parents[1] / "fuzz"
-INPUTS = {"messages": 100, "actions": 20}
+INPUTS = {"messages": 100, "actions": 40}
 """Where they are slower than elsewhere."""
 
 
@@ -29,9 +30,14 @@ def test_every_input_is_accepted_or_refused(surface, tmp_path):
     told = json.loads(record.read_text())
     assert told["failures"] == 0, ended.stdout
     assert told["inputs"] >= inputs
+    assert told["accepted"] > 0 and told["refused"] > 0
+    assert told["accepted"] + told["refused"] >= inputs
 
 
-WELL = {"inputs": 1000, "failures": 0, "hypothesis": {"inputs": 100, "failures": 0}}
+FUZZER = runpy.run_path(str(FUZZ / "__main__.py"), run_name="fuzz")
+DRAWN = {"inputs": 100, "accepted": 40, "refused": 60, "failures": 0}
+WELL = {"name": "goals", "inputs": 1000, "accepted": 1, "refused": 999, "failures": 0, "hypothesis": DRAWN}
+DIED = FUZZER["broken_off"]("exit code 1")
 
 
 @pytest.mark.parametrize(
@@ -40,11 +46,46 @@ WELL = {"inputs": 1000, "failures": 0, "hypothesis": {"inputs": 100, "failures":
         (WELL, True),
         (WELL | {"inputs": 999}, False),
         (WELL | {"failures": 1}, False),
-        (WELL | {"hypothesis": {"inputs": 99, "failures": 0}}, False),
-        (WELL | {"hypothesis": {"inputs": 100, "failures": 1}}, False),
-        ({"inputs": 0, "failures": 1}, False),  # a process that died writes no more
+        (WELL | {"accepted": 0}, False),
+        (WELL | {"refused": 0}, False),
+        (WELL | {"hypothesis": DRAWN | {"inputs": 99}}, False),
+        (WELL | {"hypothesis": DRAWN | {"failures": 1}}, False),
+        (WELL | {"hypothesis": DRAWN | {"accepted": 0}}, False),
+        (WELL | {"hypothesis": DRAWN | {"refused": 0}}, False),
+        (WELL | {"hypothesis": DIED}, False),
+        (DIED, False),
     ],
 )
-def test_a_surface_passed_when_both_drivers_put_in_all_inputs(record, well):
-    passed = runpy.run_path(str(FUZZ / "__main__.py"), run_name="fuzz")["passed"]
-    assert passed(record, 1000, 100) is well
+def test_a_surface_passed_when_both_drivers_put_in_all_inputs_of_either_kind(record, well):
+    assert FUZZER["passed"](record, 1000, 100) is well
+
+
+def test_the_line_of_a_surface_tells_of_both_drivers():
+    told = FUZZER["line"](WELL | {"edges": 7, "seconds": 2.0, "slowest": 0.5})
+    for counts in ("1000 inputs, 1 accepted, 999 refused, 0 failures", "100 inputs, 40 accepted, 60 refused, 0 fail"):
+        assert counts in told
+    assert "hypothesis: ended early: exit code 1" in FUZZER["line"](
+        WELL | {"edges": 7, "seconds": 2.0, "slowest": 0.5, "hypothesis": DIED}
+    )
+    assert FUZZER["line"]({"name": "goals", **DIED}).endswith("ended early: exit code 1")
+
+
+class Turns:
+    """A target that accepts, refuses and fails in turn."""
+
+    def __init__(self):
+        self.inputs = 0
+
+    def __call__(self, source):
+        self.inputs += 1
+        if self.inputs % 3 == 0:
+            raise ValueError("third")
+        return self.inputs % 3 == 1
+
+
+def test_the_record_tells_how_many_were_accepted_refused_and_failed(tmp_path):
+    keeper = Keeper("goals", tmp_path / "goals.json", 8, Turns())
+    for number in range(9):  # one more than asked for
+        keeper.take(bytes([number]), None)
+    told = json.loads((tmp_path / "goals.json").read_text())
+    assert [told[what] for what in ("inputs", "accepted", "refused", "failures")] == [8, 3, 3, 2]
