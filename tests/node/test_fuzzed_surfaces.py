@@ -34,6 +34,26 @@ def test_every_input_is_accepted_or_refused(surface, tmp_path):
     assert told["accepted"] + told["refused"] >= inputs
 
 
+TOO_MUCH = """
+from impact_control.nodes.commands import CommandWriter
+write = CommandWriter.write
+CommandWriter.write = lambda self, torque: write(self, torque + 100.0)
+import drawn
+drawn.PHASES = (drawn.Phase.generate,)
+drawn.main()
+"""
+
+
+@pytest.mark.parametrize("surface", ["messages", "actions", "parameters"])
+def test_a_surface_finds_a_loop_that_publishes_too_much(surface, tmp_path):
+    record = tmp_path / "record.json"
+    command = [sys.executable, "-c", TOO_MUCH, surface, str(record), "20", "0"]
+    ended = subprocess.run(command, cwd=FUZZ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    assert record.is_file(), ended.stdout
+    assert json.loads(record.read_text())["failures"] == 1
+    assert "above its limit" in ended.stdout
+
+
 FUZZER = runpy.run_path(str(FUZZ / "__main__.py"), run_name="fuzz")
 DRAWN = {"inputs": 100, "accepted": 40, "refused": 60, "failures": 0}
 WELL = {"name": "goals", "inputs": 1000, "accepted": 1, "refused": 999, "failures": 0, "hypothesis": DRAWN}

@@ -25,7 +25,8 @@ from impact_control.pipeline import Outcome
 from impact_control.scenario import available_scenarios, available_scenes, config_directory
 from surfaces import BrokenPromiseError
 from surfaces.command_watch import CommandWatch
-from surfaces.graph import EPOCH, Graph, JointStates, renew, torque_of
+from surfaces.graph import EPOCH, Graph, JointStates
+from surfaces.watched_loop import WatchedLoop
 
 PATIENCE = 10.0
 """[s] that a reference may take."""
@@ -51,7 +52,7 @@ class Actions:
         self._predictor.trigger_configure()
         self._predictor.on_activate(None)
         task = assigned("tabletop")
-        self._watch = CommandWatch(task.robot, task.scenario.control.period)
+        self._watched = WatchedLoop(graph, self._loop, CommandWatch(task.robot, task.scenario.control.period))
         self._states = JointStates(task.robot.joint_names, task.plan().reference.initial_configuration)
         self._names = (*available_scenarios(), *available_scenes())
         self._goals = 0
@@ -70,13 +71,12 @@ class Actions:
             loop.on_cleanup(None)
             self._await_silence()
             loop.on_configure(None)
-        renew(loop)
+        self._watched.renew()
         tasks = loop._tasks
-        self._watch.start()
         stamp = EPOCH
         for _ in range(source.integer(0, 2)):
             stamp += MILLISECOND
-            self._sample(self._states.good(stamp))
+            self._watched.sample(self._states.good(stamp))
         goal = ExecuteImpactTask.Goal(scenario=self._scenario(source), begin=self._begin(source, stamp))
         serialize_message(goal)
         if tasks._on_goal(goal) is not GoalResponse.ACCEPT:
@@ -96,7 +96,7 @@ class Actions:
         begun = tasks._goal is not None
         for _ in range(source.integer(0, 4) if begun else 0):
             stamp += MILLISECOND
-            self._sample(self._states.made(source, stamp) if chance(source, 4) else self._states.good(stamp))
+            self._watched.sample(self._states.made(source, stamp) if chance(source, 4) else self._states.good(stamp))
             if chance(source, 8):
                 self._cancel(handle)
             tasks.advance()
@@ -133,10 +133,6 @@ class Actions:
         if handle.is_active and not handle.is_cancel_requested:
             self._loop._tasks._on_cancel(handle)
             handle._update_state(_rclpy.GoalEvent.CANCEL_GOAL)
-
-    def _sample(self, data: bytes) -> None:
-        self._loop._on_state(data)
-        self._watch.look(torque_of(self._loop))
 
     def _scenario(self, source: Source) -> str:
         """Return what names a scenario, seldom one there is: to plan its task takes thirty times as long."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from impact_control.robots import RobotDescription
@@ -25,9 +27,11 @@ class CommandWatch:
         """A new activation: the arm had no torque before."""
         self._last: Vector = np.zeros(self._limit.size)
 
-    def look(self, commanded: Vector) -> None:
+    def look(self, commanded: Sequence[float] | Vector) -> None:
         """Raise BrokenPromiseError when a torque (n,) [Nm] is outside the limits, after the one of the look before."""
         torque = np.array(commanded)
+        if torque.shape != self._limit.shape:
+            raise BrokenPromiseError(f"{torque.size} torques for {self._limit.size} joints")
         if not np.all(np.isfinite(torque)):
             raise BrokenPromiseError(f"torque {torque} is not finite")
         if np.any(np.abs(torque) > self._limit):

@@ -20,7 +20,7 @@ from source import Source, chance, choice, edited, number, numbers
 
 from impact_control.nodes import qos, topics
 from impact_control.nodes.impossible_requests import refuse_impossible_requests
-from impact_control.nodes.loop import LoopNode, required
+from impact_control.nodes.loop import LoopNode
 from impact_control.nodes.messages import to_stamp
 from impact_control.types import Vector
 from surfaces import BrokenPromiseError
@@ -30,10 +30,14 @@ EPOCH = 1_700_000_000_000_000_000
 
 
 class Graph:
-    """A ROS context in which nodes have namespaces of their own, so that none hears another by chance."""
+    """A ROS context in which nodes have namespaces of their own, so that none hears another by chance.
+
+    Attributes: commands, what each loop published and nobody took yet, as bytes.
+    """
 
     def __init__(self) -> None:
         self._nodes: list[Node] = []
+        self.commands: dict[LoopNode, list[bytes]] = {}
         self.context: Context = rclpy.get_default_context()
         arguments: list[str] = ["--ros-args", "--disable-rosout-logs", "--disable-external-lib-logs"]
         for name in ("impact_loop", "controller", "detector", "classifier", "simulator", "recorder", "supervisor"):
@@ -57,6 +61,7 @@ class Graph:
     def add_loop(self, name: str, *, served: bool = False, **parts: bool) -> LoopNode:
         """Make a loop that is configured, and somebody who could send it joint states."""
         node: LoopNode = self.add(lambda: LoopNode(name, **parts), served=served)
+        self.commands[node] = heard(node, topics.COMMANDS)
         robot_side = self.add(lambda: rclpy.create_node(f"robot_side_of_{name}", namespace=f"/{name}"))
         robot_side.create_publisher(JointState, topics.JOINT_STATES, qos.STREAM)
         node.trigger_configure()
@@ -73,16 +78,31 @@ class Graph:
         gc.enable()
 
 
+def heard(node: Node, topic: str) -> list[bytes]:
+    """Return a list to which is added what publishers of a topic publish, of those that a node makes from now on."""
+    create, published = node.create_publisher, list[bytes]()
+
+    def create_heard(kind: Any, name: str, *arguments: Any, **options: Any) -> Any:
+        publisher = create(kind, name, *arguments, **options)
+        if name == topic:
+            publish = publisher.publish
+
+            def publish_heard(message: bytes) -> None:
+                published.append(message)
+                publish(message)
+
+            publisher.publish = publish_heard
+        return publisher
+
+    node.create_publisher = create_heard
+    return published
+
+
 def renew(node: Any) -> None:
     """Let a node forget everything that came before, as an operator would."""
     node.on_deactivate(None)
     if node.on_activate(None) is not TransitionCallbackReturn.SUCCESS:
         raise BrokenPromiseError(f"{node.get_name()} cannot be activated again")
-
-
-def torque_of(loop: LoopNode) -> Vector:
-    """Return what a configured loop commands (n,) [Nm]."""
-    return required(loop._pipeline).torque
 
 
 class JointStates:

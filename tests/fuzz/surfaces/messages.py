@@ -15,13 +15,13 @@ from impact_control.assignment import assigned
 from impact_control.control import Fault
 from impact_control.nodes.classifier import ClassifierNode
 from impact_control.nodes.impact_task import PreparedTask
-from impact_control.nodes.loop import LoopNode
 from impact_control.nodes.messages import serialised_stamp, to_stamp
 from impact_control.nodes.simulator import SimulatorNode
 from impact_control.nodes.writers import ClassificationWriter
 from surfaces import BrokenPromiseError
 from surfaces.command_watch import CommandWatch
-from surfaces.graph import EPOCH, Graph, JointStates, fill, renew, torque_of
+from surfaces.graph import EPOCH, Graph, JointStates, fill, renew
+from surfaces.watched_loop import WatchedLoop
 
 MILLISECOND = 1_000_000
 STEPS = (0, 1, 500_000, 10_000_000, 20_000_000, 21_000_000, 10**9, 10**15, -1, -MILLISECOND)
@@ -36,11 +36,10 @@ class Messages:
         task = assigned("tabletop")
         self._plan = task.plan()
         robot, period = task.robot, task.scenario.control.period
-        self._loops: list[LoopNode] = [
-            graph.add_loop(name, **parts)
+        self._loops = [
+            WatchedLoop(graph, graph.add_loop(name, **parts), CommandWatch(robot, period))
             for name, parts in (("impact_loop", {}), ("controller", {"detect": False, "classify": False}))
         ]
-        self._watch = CommandWatch(robot, period)
         self._writer = ClassificationWriter(task.scenario, 7)
         self._classifier: ClassifierNode = graph.add(ClassifierNode)
         self._classifier.trigger_configure()
@@ -68,17 +67,13 @@ class Messages:
         return True
 
     def _to_loop(self, source: Source) -> bool:
-        loop, watch = choice(source, self._loops), self._watch
+        watched = choice(source, self._loops)
+        loop, sample = watched.node, watched.sample
         # What an activation leaves as it is, because it belongs to others.
         loop._supervision.take(SupervisorStatus(state=SupervisorStatus.WATCHING))
         loop._is_new(ImpactEvent())
-        renew(loop)
-        watch.start()
+        watched.renew()
         self._stamp = source.integer(0, 2**31) * 10**9 if chance(source, 8) else EPOCH
-
-        def sample(data: bytes) -> None:
-            loop._on_state(data)
-            watch.look(torque_of(loop))
 
         sample(self._states.made(source, self._stamp) if chance(source, 8) else self._states.good(self._stamp))
         if not chance(source, 4):

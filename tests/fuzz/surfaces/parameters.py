@@ -27,7 +27,8 @@ from impact_control.nodes.supervisor import SupervisorNode
 from impact_control.nodes.writers import ClassificationWriter
 from surfaces import BrokenPromiseError
 from surfaces.command_watch import CommandWatch
-from surfaces.graph import EPOCH, Graph, JointStates, renew, torque_of
+from surfaces.graph import EPOCH, Graph, JointStates
+from surfaces.watched_loop import WatchedLoop
 
 OTHERS = ("use_sim_time",)
 """Parameters that rclpy declares for every node."""
@@ -52,7 +53,7 @@ class Parameters:
         task = assigned("tabletop")
         plan = task.plan()
         self._task = PreparedTask(plan, ClassificationWriter(task.scenario, 7), 0)
-        self._watch = CommandWatch(task.robot, task.scenario.control.period)
+        self._watched = WatchedLoop(graph, self._loop, CommandWatch(task.robot, task.scenario.control.period))
         self._names, self._start = task.robot.joint_names, plan.reference.initial_configuration
         kinds = (SimulatorNode, RecorderNode, SupervisorNode, PredictorNode, ClassifierNode)
         self._fresh: list[Any] = [graph.add(lambda: LoopNode("controller", detect=False, classify=False))]
@@ -88,22 +89,19 @@ class Parameters:
 
     def _set_in_task(self, source: Source, request: SetParameters.Request) -> SetParameters.Response:
         """Set parameters of the loop between two samples of a task in which the arm is away from its reference."""
-        loop, watch = self._loop, self._watch
+        loop, watched = self._loop, self._watched
         away = self._start + 1e-3 * np.array([source.integer(-100, 100) for _ in self._start])
         at_start, elsewhere = JointStates(self._names, self._start), JointStates(self._names, away)
         if chance(source, 2):
             request.parameters[0] = self._gain(source)
         before, after = source.integer(0, 5), source.integer(5, 10)
-        renew(loop)
-        watch.start()
-        loop._on_state(at_start.good(EPOCH))
-        watch.look(torque_of(loop))
+        watched.renew()
+        watched.sample(at_start.good(EPOCH))
         if refused := loop.start_task(self._task):
             raise BrokenPromiseError(f"the task was not begun: {refused}")
 
         def sample(k: int) -> None:
-            loop._on_state(elsewhere.good(EPOCH + k * MILLISECOND))
-            watch.look(torque_of(loop))
+            watched.sample(elsewhere.good(EPOCH + k * MILLISECOND))
 
         for k in range(1, 1 + before):
             sample(k)
