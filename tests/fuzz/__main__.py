@@ -28,7 +28,7 @@ sys.path.insert(0, str(HERE))
 from surfaces import SURFACES, make_target  # noqa: E402
 
 import impact_control  # noqa: E402
-from impact_control.benchmark.machine import machine_kind  # noqa: E402
+from impact_control.benchmark.machine import describe_machine  # noqa: E402
 from impact_control.nodes.environment import isolate  # noqa: E402
 
 DRAWN = 10
@@ -146,12 +146,6 @@ def through(record: dict[str, Any], inputs: int) -> bool:
     return not record["failures"] and both_ways and bool(record["inputs"] >= inputs)
 
 
-def commit() -> str:
-    """Return what the repository stands at."""
-    command = ["git", "-C", str(REPOSITORY), "describe", "--always", "--dirty", "--abbrev=12"]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; returns 1 when an input failed."""
     parser = argparse.ArgumentParser(prog="tests/fuzz", description="Fuzz every surface by coverage.")
@@ -175,7 +169,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     directory.mkdir(parents=True)
     os.environ["IMPACT_CONTROL_REALTIME"] = "0"
     examples = -(-chosen.inputs // DRAWN) if chosen.examples is None else chosen.examples
-    records = []
+    machine, records = describe_machine(), []
     with ThreadPoolExecutor(chosen.jobs) as pool:
         names = chosen.surface or tuple(SURFACES)
         for record in pool.map(
@@ -188,8 +182,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     result = {
         "fuzzer": f"atheris {version('atheris')}",
         "package": f"impact_control {impact_control.__version__}",
-        "commit": commit(),
-        "machine": machine_kind(),
+        "commit": machine["commit"],
+        "machine": machine["kind"],
         "date": begin.isoformat(timespec="seconds"),
         "seed": chosen.seed,
         "surfaces": records,

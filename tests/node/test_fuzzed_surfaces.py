@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from impact_control.benchmark.machine import describe_machine
+
 sys.path.append(str(Path(__file__).resolve().parents[1] / "fuzz"))
 
 from keeping import Keeper
@@ -109,3 +111,14 @@ def test_the_record_tells_how_many_were_accepted_refused_and_failed(tmp_path):
         keeper.take(bytes([number]), None)
     told = json.loads((tmp_path / "goals.json").read_text())
     assert [told[what] for what in ("inputs", "accepted", "refused", "failures")] == [8, 3, 3, 2]
+
+
+def test_the_record_names_the_commit_as_the_reports_do(tmp_path, monkeypatch):
+    fuzzing = FUZZER["main"].__globals__
+    monkeypatch.setitem(fuzzing, "fuzz", lambda name, *_: {"name": name, **DIED})
+    monkeypatch.setitem(fuzzing, "version", lambda package: "3")
+    monkeypatch.setitem(fuzzing, "isolate", lambda directory: None)
+    monkeypatch.setenv("IMPACT_CONTROL_REALTIME", "0")
+    assert FUZZER["main"](["--surface", "recordings", "--into", str(tmp_path / "fuzz")]) == 1
+    told, machine = json.loads((tmp_path / "fuzz/fuzz.json").read_text()), describe_machine()
+    assert (told["commit"], told["machine"]) == (machine["commit"], machine["kind"])

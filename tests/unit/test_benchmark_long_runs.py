@@ -136,7 +136,7 @@ def test_without_a_complete_run_the_broken_one_is_shown(tmp_path):
         ("abc1234", "abc9234", False),
         ("v1.0", "v1.0-3-gabc1234", False),
         ("abc1234+", "abc1234+", False),
-        ("abc1234", "abc1234def56-dirty", False),
+        ("abc1234", "abc1234def56+", False),
         ("", "", False),
         ("abc1234", "", False),
     ],

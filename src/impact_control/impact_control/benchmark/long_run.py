@@ -60,7 +60,7 @@ def same_commit(one: str, other: str) -> bool:
 
     Short forms of one hash do. Changes that were not committed may be any, and so may a commit without a name.
     """
-    if not one or not other or any(name.endswith(("+", "-dirty")) for name in (one, other)):
+    if not one or not other or any(name.endswith("+") for name in (one, other)):
         return False
     hashes = [
         found[1] for found in (re.fullmatch(r"(?:.*-g)?([0-9a-f]{7,40})", name) for name in (one, other)) if found
