@@ -13,11 +13,14 @@ from counting import Counted
 from source import Source
 from surfaces import Target
 
+CALLERS = 2
+"""Frames around the one that raises that tell failures apart: all torques outside the limits are found at one place."""
+
 
 class Keeper:
     """Puts inputs into a target and writes a record, beside it the failed ones as `failed-<surface>-<digest>`.
 
-    One input is kept of each kind of failure: of the same exception at the same line.
+    One input is kept of each kind of failure: of the same exception, raised at the same line by the same callers.
     """
 
     def __init__(self, surface: str, record: Path, inputs: int, target: Target) -> None:
@@ -47,8 +50,7 @@ class Keeper:
             self._write()
 
     def _keep(self, data: bytes, error: Exception) -> None:
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        kind = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"
+        kind = kind_of(error)
         if kind in self._failures:
             return
         path = self._record.with_name(f"failed-{self._surface}-{hashlib.sha256(data).hexdigest()[:12]}")
@@ -71,3 +73,9 @@ class Keeper:
             "kinds_of_failure": self._failures,
         }
         self._record.write_text(json.dumps(record, indent=2) + "\n")
+
+
+def kind_of(error: Exception) -> str:
+    """Return what tells failures apart: the exception, the line that raises it, and those it was called at."""
+    places = traceback.extract_tb(error.__traceback__)[: -CALLERS - 2 : -1]
+    return f"{type(error).__name__} at {' < '.join(f'{Path(one.filename).name}:{one.lineno}' for one in places)}"

@@ -113,6 +113,32 @@ def test_the_record_tells_how_many_were_accepted_refused_and_failed(tmp_path):
     assert [told[what] for what in ("inputs", "accepted", "refused", "failures")] == [8, 3, 3, 2]
 
 
+class Broken:
+    """A target that looks at what comes out after either of two steps; the number of an input chooses the step."""
+
+    def look(self):
+        raise ValueError("outside")
+
+    def sample(self):
+        self.look()
+
+    def __call__(self, source):
+        if source == 0:
+            self.sample()
+        else:
+            self.sample()
+
+
+def test_an_input_is_kept_of_each_way_to_the_place_that_raises(tmp_path):
+    keeper = Keeper("goals", tmp_path / "goals.json", 4, Broken())
+    for number in (0, 1, 0, 1):
+        keeper.take(bytes([number]), number)
+    told = json.loads((tmp_path / "goals.json").read_text())
+    assert (told["failures"], len(told["kinds_of_failure"])) == (4, 2)
+    kept = [(tmp_path / name).read_bytes() for name in told["kinds_of_failure"].values()]
+    assert kept == [bytes([0]), bytes([1])]
+
+
 def test_the_record_names_the_commit_as_the_reports_do(tmp_path, monkeypatch):
     fuzzing = FUZZER["main"].__globals__
     monkeypatch.setitem(fuzzing, "fuzz", lambda name, *_: {"name": name, **DIED})
