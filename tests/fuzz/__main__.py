@@ -12,6 +12,7 @@ import json
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -61,7 +62,7 @@ def fuzz(surface: str, inputs: int, examples: int, seed: int, hang: int, directo
     coverage = {"edges": int(edges), "features": int(features), "corpus": int(kept)}
     if not record.is_file():
         return {"name": surface, **broken_off(f"exit code {ended}, see {log}"), **coverage}
-    return {**json.loads(record.read_text()), **coverage, "hypothesis": draw(surface, examples, seed, directory)}
+    return {**json.loads(record.read_text()), **coverage, "hypothesis": draw(surface, examples, seed, hang, directory)}
 
 
 def plant(corpus: Path, seed: int) -> None:
@@ -72,15 +73,16 @@ def plant(corpus: Path, seed: int) -> None:
         (corpus / f"seed-{number}").write_bytes(choices.randbytes(choices.randint(1, LARGEST)))
 
 
-def draw(surface: str, examples: int, seed: int, directory: Path) -> dict[str, Any]:
+def draw(surface: str, examples: int, seed: int, hang: int, directory: Path) -> dict[str, Any]:
     """Give the surface examples of hypothesis; return what is told of them."""
     record, log = directory / f"{surface}.drawn.json", directory / f"{surface}.drawn.log"
-    command = [sys.executable, str(HERE / "drawn.py"), surface, str(record), str(examples), str(seed)]
+    command = [sys.executable, str(HERE / "drawn.py"), surface, str(record), str(examples), str(seed), str(hang)]
     ended = run_apart(command, surface, log)
     if record.is_file():
         found: dict[str, Any] = json.loads(record.read_text())
         return found
-    return broken_off(f"exit code {ended}, see {log}")
+    how = f"an input took longer than {hang} s" if ended == -signal.SIGALRM else f"exit code {ended}"
+    return broken_off(f"{how}, see {log}")
 
 
 def broken_off(ended: str) -> dict[str, Any]:

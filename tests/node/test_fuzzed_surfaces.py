@@ -21,12 +21,15 @@ FUZZ = Path(__file__).resolve().parents[1] / "fuzz"
 INPUTS = {"messages": 100, "actions": 40}
 """Where they are slower than elsewhere."""
 
+HANG = "20"
+"""[s] that an input may take."""
+
 
 @pytest.mark.parametrize("surface", SURFACES)
 def test_every_input_is_accepted_or_refused(surface, tmp_path):
     """In a process of its own: nodes that rclpy's cycles keep alive would be seen by the tests after it."""
     record, inputs = tmp_path / "record.json", INPUTS.get(surface, 150)
-    command = [sys.executable, str(FUZZ / "drawn.py"), surface, str(record), str(inputs), "0"]
+    command = [sys.executable, str(FUZZ / "drawn.py"), surface, str(record), str(inputs), "0", HANG]
     ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     assert record.is_file(), ended.stdout
     told = json.loads(record.read_text())
@@ -49,7 +52,7 @@ drawn.main()
 @pytest.mark.parametrize("surface", ["messages", "actions", "parameters"])
 def test_a_surface_finds_a_loop_that_publishes_too_much(surface, tmp_path):
     record = tmp_path / "record.json"
-    command = [sys.executable, "-c", TOO_MUCH, surface, str(record), "20", "0"]
+    command = [sys.executable, "-c", TOO_MUCH, surface, str(record), "20", "0", HANG]
     ended = subprocess.run(command, cwd=FUZZ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     assert record.is_file(), ended.stdout
     assert json.loads(record.read_text())["failures"] == 1
@@ -90,6 +93,33 @@ def test_the_line_of_a_surface_tells_of_both_drivers():
         WELL | {"edges": 7, "seconds": 2.0, "slowest": 0.5, "hypothesis": DIED}
     )
     assert FUZZER["line"]({"name": "goals", **DIED}).endswith("ended early: exit code 1")
+
+
+HANGING = f"""
+import sys, time
+sys.path.insert(0, {str(FUZZ)!r})
+import drawn
+class Target:
+    def __call__(self, source):
+        if source.integer(0, 9) > 4:
+            pass_time()
+        return True
+    def close(self):
+        pass
+def pass_time():
+    time.sleep(60.0)
+drawn.make_target = lambda surface: Target()
+drawn.main()
+"""
+
+
+def test_an_input_that_hangs_ends_its_surface_and_is_told(tmp_path, monkeypatch):
+    (tmp_path / "drawn.py").write_text(HANGING)
+    monkeypatch.setitem(FUZZER["draw"].__globals__, "HERE", tmp_path)
+    monkeypatch.setenv("ROS_DOMAIN_ID", "1")
+    told = FUZZER["draw"]("recordings", 100, 0, 1, tmp_path)
+    assert told == FUZZER["broken_off"](f"an input took longer than 1 s, see {tmp_path / 'recordings.drawn.log'}")
+    assert "in pass_time" in (tmp_path / "recordings.drawn.log").read_text()
 
 
 class Turns:
