@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 from geometry_msgs.msg import Vector3
 from impact_msgs.srv import PredictPostImpact
@@ -15,7 +17,10 @@ from impact_control.nodes.simulator import SimulatorNode
 from impact_control.nodes.supervisor import SupervisorNode
 from impact_control.supervision import Supervision
 from surfaces import BrokenPromiseError
-from surfaces.graph import Graph, fill
+from surfaces.graph import Graph, fill, renew
+
+REMEMBERED = ("_allow", "_finding", "_present", "_asked", "_reaction")
+"""What a supervisor takes from one request to the next, also where it is activated anew."""
 
 FRAMES = ("", "end_effector", "panda_link7", "panda_joint3", "universe", "panda_hand")
 
@@ -31,6 +36,7 @@ class Services:
         self._simulator.trigger_configure()
         self._supervisor: SupervisorNode = graph.add(SupervisorNode)
         self._supervisor.trigger_configure()
+        self._unasked = {name: getattr(self._supervisor, name) for name in REMEMBERED}
         reference = assigned("tabletop").plan().reference
         self._position = reference.impact_configuration.tolist()
         self._velocity = reference.ante_impact_velocity.tolist()
@@ -70,6 +76,9 @@ class Services:
 
     def _simulate(self, source: Source) -> bool:
         node, done = self._simulator, True
+        renew(node)
+        for side in node._sides.values():
+            side.stopped = False
         for _ in range(source.integer(1, 4)):
             switch = SetBool.Request(data=chance(source, 2))
             kind = source.integer(0, 40)
@@ -83,7 +92,7 @@ class Services:
 
     def _supervise(self, source: Source) -> bool:
         node, done = self._supervisor, True
-        node._state = choice(source, tuple(Supervision))
+        self._bring_to(choice(source, tuple(Supervision)))
         for _ in range(source.integer(1, 4)):
             kind = source.integer(0, 3)
             if kind > 1:
@@ -95,3 +104,13 @@ class Services:
                 raise BrokenPromiseError("answered without a word")
             done = done and answer.success
         return done
+
+    def _bring_to(self, state: Supervision) -> None:
+        """Bring the supervisor to a state in which it looks at arms from now on, whatever came before."""
+        node = self._supervisor
+        vars(node).update(self._unasked)
+        for arm in node._arms:
+            arm.watch.start(time.monotonic())
+        if state in (Supervision.STOPPING, Supervision.STOPPED):
+            node._on_stop(Trigger.Request(), Trigger.Response())
+        node._state = state
