@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -267,6 +268,21 @@ def test_a_report_passes_without_complaints_and_with_flat_memory(tmp_path):
     newest = tmp_path / "3-soak" / "endurance.json"
     newest.write_text(newest.read_text()[:-100])  # cut off
     assert read_reports(tmp_path) == {"soak": good}
+
+
+@pytest.mark.parametrize("wrong", [{"memory": []}, {"memory": None}, {"tasks": [{}]}, {"tasks": 1}])
+def test_a_report_of_another_shape_is_passed_over(tmp_path, wrong):
+    good = report([record(1)])
+    for place in ("1-soak", "2-soak"):
+        (tmp_path / place).mkdir()
+        newest = good.write(tmp_path / place)
+    newest.write_text(json.dumps(json.loads(newest.read_text()) | wrong))
+    assert read_reports(tmp_path) == {"soak": good}
+
+
+def test_a_report_that_is_no_file_is_passed_over(tmp_path):
+    (tmp_path / "1-soak" / "endurance.json").mkdir(parents=True)
+    assert read_reports(tmp_path) == {}
 
 
 def test_the_report_is_told_in_a_few_lines():

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from impact_control.benchmark.figure import Figure
-from impact_control.benchmark.long_run import LongRun, read_json, same_commit
+from impact_control.benchmark.long_run import LongRun, same_commit
 from impact_control.endurance import EnduranceReport
-from impact_control.endurance.records import MEMORY_TARGET, REPORT_FILE, STOPPED_AT_MOST, report_of
+from impact_control.endurance.records import MEMORY_TARGET, STOPPED_AT_MOST, readable_reports
 from impact_control.endurance.summary import report_text
 
 LEAST_MINUTES = 60.0
@@ -31,14 +31,7 @@ def endured(directory: Path, kind: str, commit: str) -> LongRun | None:
 
     commit: of the report it is for. Records that cannot be read are passed over.
     """
-    reports: dict[Path, EnduranceReport] = {}
-    for file in sorted(directory.glob(f"*/{REPORT_FILE}")):
-        try:
-            report = report_of(read_json(file))
-        except (ValueError, KeyError, TypeError, AttributeError):
-            continue
-        if report.kind == kind:
-            reports[file.parent] = report
+    reports = {place: report for place, report in readable_reports(directory) if report.kind == kind}
     if not reports:
         return None
     place = max(reports, key=lambda one: (*_standing(reports[one]), one.name))

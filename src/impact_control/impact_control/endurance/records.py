@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -106,16 +105,24 @@ class EnduranceReport:
 
 def read_reports(directory: Path) -> dict[str, EnduranceReport]:
     """Return the newest report of each kind in the directories below `directory`; unreadable ones are passed over."""
-    found = {}
+    return {report.kind: report for _, report in readable_reports(directory)}
+
+
+def readable_reports(directory: Path) -> Iterator[tuple[Path, EnduranceReport]]:
+    """Yield all reports in the directories below `directory`, oldest first, each after its directory.
+
+    Those that cannot be read are passed over: cut off, or of another version.
+    """
     for file in sorted(directory.glob(f"*/{REPORT_FILE}")):
-        with contextlib.suppress(ValueError, KeyError, TypeError):
-            report = report_of(json.loads(file.read_text()))
-            found[report.kind] = report
-    return found
+        try:
+            report = _report_of(json.loads(file.read_text()))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            continue
+        yield file.parent, report
 
 
-def report_of(content: Mapping[str, Any]) -> EnduranceReport:
-    """Return the report that `EnduranceReport.write` wrote. Raises KeyError or TypeError for anything else."""
+def _report_of(content: Mapping[str, Any]) -> EnduranceReport:
+    """Return the report that `EnduranceReport.write` wrote; of anything else, raise what its shape leads to."""
     tasks = [TaskRecord(**{**task, "complaints": tuple(task["complaints"])}) for task in content["tasks"]]
     memory = {name: [(time, size) for time, size in series] for name, series in content["memory"].items()}
     known = {name: content[name] for name in ("kind", "seed", "seconds", "machine", "broke_off")}
