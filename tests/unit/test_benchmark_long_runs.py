@@ -15,6 +15,7 @@ from impact_control.benchmark.long_run import same_commit
 from impact_control.benchmark.long_runs import long_run_figures, long_runs, soak_memory
 from impact_control.benchmark.report import Report, text_of
 from impact_control.endurance import EnduranceReport, TaskRecord
+from impact_control.nodes.endurance import STOPPED_BY_USER
 
 COMMIT = "abc1234"
 HERE = {"kind": "a processor", "commit": COMMIT, "date": "2026-11-22 20:00:00 +0000"}
@@ -108,8 +109,29 @@ def test_a_complete_run_counts_before_a_newer_one_that_broke_off_or_is_short(tmp
     assert Path(run.directory).name == "2-soak"
     assert [Path(line.split(":")[0]).name for line in run.passed_over] == ["3-soak", "4-soak"]
     assert "broke off after 20.0 min" in run.passed_over[0] and "no graph" in run.passed_over[0]
-    assert run.figures[0].values["newer ones broken off"] == 1
+    assert run.figures[0].values["newer ones that failed"] == 1
     assert all(line in "\n".join(run.lines) for line in run.passed_over)
+
+
+@pytest.mark.parametrize(
+    ("newer", "met"),
+    [
+        (soak(seconds=6.0), True),
+        (soak([], seconds=6.0), True),
+        (soak(seconds=1200.0, broke_off=STOPPED_BY_USER), True),
+        (soak([task(1, "still moving")], seconds=1200.0, broke_off=STOPPED_BY_USER), False),
+        (soak([task(1, "still moving")], seconds=6.0), False),
+        (soak([], seconds=6.0, broke_off="no graph"), False),
+        (soak(seconds=1200.0, broke_off="by an error that is none of ours"), False),
+        (soak([task(1, "still moving")], seconds=6.0, kind="faults"), True),
+    ],
+)
+def test_a_run_counts_no_more_when_a_newer_one_failed(tmp_path, newer, met):
+    keep(tmp_path, "2-soak", soak())
+    keep(tmp_path, "1-soak", soak([task(1, "still moving")], broke_off="no graph"))
+    keep(tmp_path, "3-newer", newer)
+    run = long_runs(tmp_path, COMMIT)[0]
+    assert Path(run.directory).name == "2-soak" and run.figures[0].met is met
 
 
 def test_of_whole_runs_the_newest_counts_whatever_it_complains_about(tmp_path):
@@ -200,6 +222,24 @@ def test_a_short_fuzzing_is_passed_over_and_one_that_failed_is_not(tmp_path):
     assert Path(run.directory).name == "1-fuzz" and "2-fuzz: only 1 surfaces" in run.passed_over[0]
     keep_fuzzing(tmp_path, "4-fuzz", [surface("actions", inputs=10, failures=1), *SIX[1:]])
     assert Path(found(tmp_path).directory).name == "4-fuzz"
+
+
+@pytest.mark.parametrize(
+    ("only", "met"),
+    [
+        (surface("actions"), True),
+        (surface("actions", inputs=10, failures=1), False),
+        (surface("actions", inputs=10, hypothesis={"inputs": 10, "failures": 1}), False),
+    ],
+)
+def test_a_fuzzing_counts_no_more_when_a_newer_one_of_a_single_surface_failed(tmp_path, only, met):
+    keep_fuzzing(tmp_path, "1-fuzz", [only])
+    keep_fuzzing(tmp_path, "2-fuzz", SIX)
+    assert all(verdicts(tmp_path))
+    keep_fuzzing(tmp_path, "3-fuzz", [only])
+    run = found(tmp_path)
+    assert Path(run.directory).name == "2-fuzz" and run.figures[0].met is met
+    assert run.passed_over[0].endswith("0 failures") is met
 
 
 def test_all_surfaces_of_the_fuzzer_are_asked_for(monkeypatch):

@@ -1,7 +1,7 @@
 """Runs of `impact-control endure`, with and without faults: which record counts, and what it says.
 
 The newest that is complete and an hour long, else the newest that is complete, else the newest. What it complains about
-plays no part in that, and what was passed over is told.
+plays no part in that. What was passed over is told, and the figure misses where a newer one of them failed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from impact_control.benchmark.figure import Figure
-from impact_control.benchmark.long_run import LongRun, same_commit
+from impact_control.benchmark.long_run import FAILED_SINCE, LongRun, same_commit
 from impact_control.endurance import EnduranceReport
 from impact_control.endurance.records import MEMORY_TARGET, STOPPED_AT_MOST, readable_reports
 from impact_control.endurance.summary import report_text
@@ -23,7 +23,7 @@ LAST_TASKS = 10
 """Tasks of its end that the report shows."""
 
 MINUTES, COMPLAINTS, STOPPED = "minutes", "with complaints", "stopped by the machine"
-BROKE_OFF, BROKE_OFF_SINCE = "runs broken off", "newer ones broken off"
+BROKE_OFF = "runs broken off"
 
 
 def endured(directory: Path, kind: str, commit: str) -> LongRun | None:
@@ -45,7 +45,7 @@ def endured(directory: Path, kind: str, commit: str) -> LongRun | None:
         date=machine.get("date", ""),
         machine=machine.get("kind", ""),
         other_commit=other,
-        figures=_figures(report, other, sum(bool(its.broke_off) for its in newer.values())),
+        figures=_figures(report, other, sum(its.went_wrong for its in newer.values())),
         log=[*report_text(report).splitlines(), *(["last tasks:"] if report.tasks else []), *_last_tasks(report)],
         record=_record(report),
         memory=report.memory,
@@ -64,7 +64,7 @@ def _shortcoming(report: EnduranceReport) -> str:
     return f"broke off after {length}: {report.broke_off}" if report.broke_off else f"only {length}"
 
 
-def _figures(report: EnduranceReport, other_commit: bool, broken_off_since: int) -> list[Figure]:
+def _figures(report: EnduranceReport, other_commit: bool, failed_since: int) -> list[Figure]:
     name = f"{report.kind}{', another commit' if other_commit else ''}"
     minutes, least = {MINUTES: report.seconds / 60.0}, {MINUTES: LEAST_MINUTES}
     counts = {
@@ -74,9 +74,10 @@ def _figures(report: EnduranceReport, other_commit: bool, broken_off_since: int)
         COMPLAINTS: len(report.bad),
         STOPPED: len(report.stopped),
         BROKE_OFF: int(bool(report.broke_off) or not report.tasks),
-        BROKE_OFF_SINCE: broken_off_since,
+        FAILED_SINCE: failed_since,
     }
-    limits = {COMPLAINTS: 0, STOPPED: int(STOPPED_AT_MOST * len(report.tasks)), BROKE_OFF: 0}
+    most_stopped = int(STOPPED_AT_MOST * len(report.tasks))
+    limits = {COMPLAINTS: 0, STOPPED: most_stopped, BROKE_OFF: 0, FAILED_SINCE: 0}
     figures = [Figure(name, counts, "tasks, min", limits, floors=least)]
     if growth := report.growth():
         most = dict.fromkeys(growth, MEMORY_TARGET)

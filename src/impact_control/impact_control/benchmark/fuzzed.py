@@ -1,6 +1,7 @@
 """Runs of `make fuzz`: which record counts, and what it says.
 
-The newest in which every surface got its inputs, or failed before, else the newest. What was passed over is told.
+The newest in which every surface got its inputs, or failed before, else the newest. What was passed over is told,
+and the figure misses where a newer one of them failed.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from impact_control.benchmark.figure import Figure
-from impact_control.benchmark.long_run import FUZZING, LongRun, read_json, same_commit
+from impact_control.benchmark.long_run import FAILED_SINCE, FUZZING, LongRun, read_json, same_commit
 
 LEAST_INPUTS = 100_000
 """Inputs that every surface has to be given."""
@@ -42,7 +43,9 @@ def fuzzed(directory: Path, commit: str) -> LongRun | None:
     content = runs[place]
     other = not same_commit(content.get("commit", ""), commit)
     mark = ", another commit" if other else ""
-    number = {SURFACES: len(content[SURFACES])}
+    newer = {one: its for one, its in runs.items() if one.name > place.name}
+    failed_since = sum(any(_failures(surface) for surface in its[SURFACES]) for its in newer.values())
+    counts = {SURFACES: len(content[SURFACES]), FAILED_SINCE: failed_since}
     return LongRun(
         kind=FUZZING,
         directory=str(place),
@@ -51,7 +54,7 @@ def fuzzed(directory: Path, commit: str) -> LongRun | None:
         machine=content.get("machine", ""),
         other_commit=other,
         figures=[
-            Figure(f"fuzzing{mark}", number, SURFACES, floors={SURFACES: LEAST_SURFACES}),
+            Figure(f"fuzzing{mark}", counts, SURFACES, {FAILED_SINCE: 0}, floors={SURFACES: LEAST_SURFACES}),
             *(_figure(surface, mark) for surface in content[SURFACES]),
         ],
         log=[
@@ -59,7 +62,7 @@ def fuzzed(directory: Path, commit: str) -> LongRun | None:
             *(_in_words(surface) for surface in content[SURFACES]),
         ],
         record=content,
-        passed_over=[f"{one}: {_shortcoming(its)}" for one, its in runs.items() if one.name > place.name],
+        passed_over=[f"{one}: {_shortcoming(its)}" for one, its in newer.items()],
     )
 
 
@@ -71,9 +74,14 @@ def _enough(content: Mapping[str, Any]) -> bool:
 
 def _shortcoming(content: Mapping[str, Any]) -> str:
     surfaces = content[SURFACES]
-    failures = sum(one[FAILURES] for one in surfaces)
+    failures = sum(_failures(one) for one in surfaces)
     fewest = min((one[INPUTS] for one in surfaces), default=0)
     return f"only {len(surfaces)} surfaces, the least of them with {fewest} inputs; {failures} failures"
+
+
+def _failures(surface: Mapping[str, Any]) -> int:
+    """Return how many inputs of a surface failed, of both drivers."""
+    return int(surface[FAILURES] + surface.get("hypothesis", {}).get(FAILURES, 0))
 
 
 def _figure(surface: Mapping[str, Any], mark: str) -> Figure:
@@ -82,7 +90,7 @@ def _figure(surface: Mapping[str, Any], mark: str) -> Figure:
     values = {
         INPUTS: surface[INPUTS],
         "examples": drawn.get(INPUTS, 0),
-        FAILURES: surface[FAILURES] + drawn.get(FAILURES, 0),
+        FAILURES: _failures(surface),
         "slowest": surface.get("slowest", 0.0),
     }
     name = f"fuzzing, {surface['name'].replace('_', ' ')}{mark}"

@@ -14,6 +14,9 @@ from impact_control.benchmark.figure import Figure
 SOAK, FAULTS, FUZZING = "soak", "faults", "fuzzing"
 """The kinds."""
 
+FAILED_SINCE = "newer ones that failed"
+"""Name of the value that counts records which are passed over and found something."""
+
 
 @dataclass(frozen=True)
 class LongRun:

@@ -16,6 +16,9 @@ REPORT_FILE = "endurance.json"
 STOPPED_AT_MOST = 0.05
 """Part of the tasks that may end because the machine stood still: of more, the run says nothing."""
 
+STOPPED_BY_USER = "stopped by the user"
+"""What ended a run whose user wanted no more of it, which is no failure."""
+
 MEMORY_TARGET = 2.0
 """[MB] by which a process may grow from the second tenth of the run to the last."""
 
@@ -79,6 +82,11 @@ class EnduranceReport:
     def stopped(self) -> list[TaskRecord]:
         """The tasks that ended because the machine stood still."""
         return [task for task in self.tasks if task.stopped_by_machine]
+
+    @property
+    def went_wrong(self) -> bool:
+        """Whether something is to be complained about, or an error ended it. Else it may still be too short to pass."""
+        return bool(self.bad) or self.broke_off not in ("", STOPPED_BY_USER)
 
     def growth(self) -> dict[str, float]:
         """Return by how much [MB] each process grew from the second tenth of the run to the last."""
