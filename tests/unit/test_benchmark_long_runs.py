@@ -39,7 +39,8 @@ def keep(directory, name, report):
 
 
 def surface(name, inputs=100_000, failures=0, **more):
-    return {"name": name, "inputs": inputs, "failures": failures, "slowest": 0.02, **more}
+    told = {"inputs": inputs, "accepted": 9, "refused": inputs - failures - 9, "failures": failures, "slowest": 0.02}
+    return {"name": name, **told, **more}
 
 
 SIX = [surface(f"surface_{number}") for number in range(6)]
@@ -190,7 +191,8 @@ def test_the_logs_are_in_the_report(tmp_path):
     assert "90 s    30  tabletop: succeeded; still moving" in text
     assert "21  tabletop" in text and "20  tabletop" not in text
     assert "fuzzer atheris 3" in text and "seed 7" in text
-    assert "actions: inputs 100000, failures 0, slowest 0.02, edges 812, hypothesis (inputs 10000)" in text
+    assert "actions: inputs 100000, accepted 9, refused 99991, failures 0, slowest 0.02, edges 812, hyp" in text
+    assert "edges 812, hypothesis (inputs 10000)" in text
     endured, fuzzed = json.loads(report.as_json([]))["long_runs"]
     assert [one["number"] for one in endured["record"]["last_tasks"]] == list(range(21, 31))
     assert (endured["commit"], endured["record"]["passed"]) == (COMMIT, False)
@@ -204,6 +206,8 @@ def test_the_logs_are_in_the_report(tmp_path):
         (SIX[1:], [False] + [True] * 5),
         ([surface("actions", inputs=10), *SIX[1:]], [True, False] + [True] * 5),
         ([surface("actions", failures=1), *SIX[1:]], [True, False] + [True] * 5),
+        ([surface("actions", accepted=0, refused=100_000), *SIX[1:]], [True, False] + [True] * 5),
+        ([surface("actions", accepted=100_000, refused=0), *SIX[1:]], [True, False] + [True] * 5),
         ([surface("actions", hypothesis={"inputs": 10, "failures": 1}), *SIX[1:]], [True, False] + [True] * 5),
         ([{"name": "actions", "inputs": 0, "failures": 1, "ended": "code 72"}, *SIX[1:]], [True, False] + [True] * 5),
     ],

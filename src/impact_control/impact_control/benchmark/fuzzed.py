@@ -20,6 +20,7 @@ LEAST_SURFACES = 6
 """Surfaces that there are, all of which have to be fuzzed."""
 
 SURFACES, INPUTS, FAILURES = "surfaces", "inputs", "failures"
+ACCEPTED, REFUSED = "accepted", "refused"
 
 
 def fuzzed(directory: Path, commit: str) -> LongRun | None:
@@ -89,12 +90,16 @@ def _figure(surface: Mapping[str, Any], mark: str) -> Figure:
     drawn = surface.get("hypothesis", {})
     values = {
         INPUTS: surface[INPUTS],
+        ACCEPTED: surface.get(ACCEPTED, 0),
+        REFUSED: surface.get(REFUSED, 0),
         "examples": drawn.get(INPUTS, 0),
         FAILURES: _failures(surface),
         "slowest": surface.get("slowest", 0.0),
     }
     name = f"fuzzing, {surface['name'].replace('_', ' ')}{mark}"
-    return Figure(name, values, "inputs, s", {FAILURES: 0}, floors={INPUTS: LEAST_INPUTS})
+    # One that lets everything in, or nothing, was not put to the test.
+    floors = {INPUTS: LEAST_INPUTS, ACCEPTED: 1, REFUSED: 1}
+    return Figure(name, values, "inputs, s", {FAILURES: 0}, floors=floors)
 
 
 def _in_words(record: Mapping[str, Any]) -> str:
