@@ -17,7 +17,7 @@ from impact_control.studies.results import RESULTS_FILE
 MOST_MINUTES = 60.0
 """[min] that all studies may take."""
 
-MINUTES, STUDIES, PER_CORE = "minutes", "studies", "part of the cores' time in trials"
+MINUTES, STUDIES, PER_CORE = "minutes", "studies", "largest part of the cores' time in trials"
 
 
 def study_time(
@@ -26,7 +26,7 @@ def study_time(
     """Return a figure of the studies below `directory` that were run in full; nothing where there are none.
 
     commit: of the report it is for. names: of all studies. cores: of this machine. There is a target only where all
-    were run, and where their trials took no more processor time than the cores had: else some were found from an
+    were run, and where the trials of each took no more processor time than the cores had: else some were found from an
     earlier run, and the time says nothing.
     """
     names = available_studies() if names is None else names
@@ -35,7 +35,7 @@ def study_time(
     if not runs:
         return []
     commits, seconds, trial_seconds = zip(*runs, strict=True)
-    used = sum(trial_seconds) / (cores * sum(seconds))
+    used = max(in_trials / (cores * by_clock) for in_trials, by_clock in zip(trial_seconds, seconds, strict=True))
     judged = len(runs) == len(names) and used <= 1.0
     mark = "" if all(same_commit(one, commit) for one in commits) else ", another commit"
     values = {MINUTES: sum(seconds) / 60.0, STUDIES: len(runs), PER_CORE: used}
