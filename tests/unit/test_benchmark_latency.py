@@ -22,11 +22,15 @@ NOTHING_STOOD_STILL = np.empty((0, 2), dtype=np.int64)
 
 
 class Clock:
-    """Time [ns] that passes only while somebody sleeps; from `held_up` on, nobody is woken for that long."""
+    """Time [ns] that passes only while somebody sleeps.
 
-    def __init__(self, held_up):
+    held_up: from when on nobody is woken, and for how long. set_by: when the wall clock is set, and by how much.
+    """
+
+    def __init__(self, held_up, set_by):
         self.now = 0
         self.held_up = dict(held_up)
+        self.set_by = dict(set_by)
 
     def monotonic_ns(self):
         return self.now
@@ -35,7 +39,10 @@ class Clock:
         return 1e-9 * self.now
 
     def time_ns(self):
-        return 10**18 + self.now
+        return self.wall(self.now)
+
+    def wall(self, time):
+        return 10**18 + time + sum(step for begin, step in self.set_by.items() if begin <= time)
 
     def sleep(self, seconds):
         self.now += max(1, round(1e9 * seconds))
@@ -64,12 +71,12 @@ class Echo:
     def drain(self):
         come = [time for time in self.coming if time <= self.clock.now]
         self.coming = [time for time in self.coming if time > self.clock.now]
-        return iter([("command", 10**18 + come[-1], 0)] if come else [])
+        return iter([("command", self.clock.wall(come[-1]), 0)] if come else [])
 
 
-def asked(monkeypatch, delay, count=100, held_up=()):
+def asked(monkeypatch, delay, count=100, held_up=(), set_by=()):
     """The peer after a turn, and the echo behind it."""
-    clock = Clock(held_up)
+    clock = Clock(held_up, set_by)
     monkeypatch.setattr(latency, "time", clock)
     echo = Echo(clock, delay)
     inbox = SimpleNamespace(subscribe=lambda *_: echo)
@@ -113,6 +120,14 @@ def test_one_who_asks_and_is_held_up_takes_no_late_answer_for_one_in_time(monkey
     assert len(peer.missed) == missed and len(peer.answers) == peer.cycles - missed
     assert max(peer.answers) == pytest.approx(300e-6 if missed else delay * 1e-9)
     assert echo.sent[late + 1] - echo.sent[late] > 20_000_000
+
+
+@pytest.mark.parametrize("step", [-3_600_000_000_000, -1_000_000, -310_000, 1_000_000, 3_600_000_000_000])
+def test_a_clock_that_is_set_costs_the_cycle_in_which_it_is(monkeypatch, step):
+    begin = 100_000_000 + (START + 50) * PERIOD + 200_000
+    peer, _ = asked(monkeypatch, lambda number: 300_000, set_by={begin: step}.items())
+    assert peer.missed == [begin - 200_000]
+    assert peer.answers == [pytest.approx(300e-6)] * 99 and peer.cycles == 100
 
 
 def test_a_late_answer_to_a_sample_that_is_not_counted_is_credited_to_no_other(monkeypatch):

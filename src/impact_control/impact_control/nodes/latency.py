@@ -225,6 +225,9 @@ def _ask(peer: _Peer, message: JointState, period: int, count: int) -> None:
 
     Answers do not say which sample they belong to. So nothing is sent after a missed one until its answer came; cycles
     that end meanwhile are missed, too, also where whoever asks was held up and saw the answer when it was late already.
+
+    DDS notes by the wall clock when an answer came. A time before its sample, or after it was seen, says that this
+    clock was set meanwhile: when it came is not known then, and the cycle is missed.
     """
     due = time.monotonic_ns() + 100_000_000
     cycle = -START
@@ -243,6 +246,8 @@ def _ask(peer: _Peer, message: JointState, period: int, count: int) -> None:
             end += period
             received = _received(peer, end - LOOK_BEFORE_END)
         took = end - due if received is None else received - sent
+        if not 0 <= took <= time.monotonic_ns() - due:
+            took = end - due
         missed = (took + LOOK_BEFORE_END) // period
         for number in range(missed or 1):
             if 0 <= cycle < count:
