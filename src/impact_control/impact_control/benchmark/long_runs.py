@@ -27,5 +27,5 @@ def long_run_figures(runs: Sequence[LongRun]) -> list[Figure]:
 
 
 def soak_memory(runs: Sequence[LongRun]) -> Mapping[str, Sequence[tuple[float, float]]]:
-    """Return the memory of the run without faults, by process: times [s] and resident memory [MB]."""
+    """Return the memory of the run without faults, by process: times [s] and own memory [MB]."""
     return {name: series for run in runs if run.kind == SOAK for name, series in run.memory.items()}

@@ -119,6 +119,6 @@ def _draw_memory(axes: Axes, memory: Mapping[str, Sequence[tuple[float, float]]]
         label = f"{name}, from {first:.0f} MB"
         axes.plot([time / 60.0 for time, _ in series], [size - first for _, size in series], color=colour, label=label)
     axes.set_xlabel("time [min]")
-    axes.set_ylabel("resident memory, growth [MB]")
+    axes.set_ylabel("own memory, growth [MB]")
     axes.set_title(title)
     axes.legend(fontsize=7.5, frameon=True, framealpha=0.85, edgecolor="none")

@@ -27,7 +27,7 @@ class Report:
     """Everything one run of the benchmark measured.
 
     machine: see `describe_machine`, and the versions of the peers; sections: figures by heading, no two of one name;
-    checks: of `run_check`; curves: of the growth; memory: by name, times [s] and resident memory [MB] of a process;
+    checks: of `run_check`; curves: of the growth; memory: by name, times [s] and own memory [MB] of a process;
     soak_memory: the same of the long run before this one; long_runs: those that were done before, with their logs.
     """
 

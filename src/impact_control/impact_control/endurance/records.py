@@ -20,7 +20,7 @@ STOPPED_BY_USER = "stopped by the user"
 """What ended a run whose user wanted no more of it, which is no failure."""
 
 MEMORY_TARGET = 2.0
-"""[MB] by which a process may grow from the second tenth of the run to the last."""
+"""[MB] by which the own memory of a process may grow from the second tenth of the run to the last."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ class TaskRecord:
 
 @dataclass(frozen=True)
 class EnduranceReport:
-    """A long run: how long [s], what of, and the memory of its processes by name: times [s] and resident size [MB].
+    """A long run: how long [s], what of, and the own memory of its processes by name: times [s] and sizes [MB].
 
-    broke_off: the error that ended it, "" where none did.
+    Memory is without pages of files. broke_off: the error that ended it, "" where none did.
     """
 
     kind: str

@@ -64,8 +64,8 @@ class Latency:
     """Answer times [us] over DDS and cycles without answer, of `cycles` at 1 kHz.
 
     Times: of what was answered in time, NaN where nothing was; jitter is the standard deviation. Of the missed ones
-    `own_missed` were missed while all cores of the machine ran. memory: times [s] from the first sample and resident
-    memory [MB] of the process that answers.
+    `own_missed` were missed while all cores of the machine ran. memory: times [s] from the first sample and own
+    memory [MB] of the process that answers, without pages of files.
     """
 
     name: str
@@ -117,7 +117,7 @@ class _Peer:
         self.cycles += 1
 
     def weigh(self, begin: float) -> None:
-        """Note the resident memory of the process; begin [s]: of the measurement, on the monotonic clock."""
+        """Note the own memory of the process; begin [s]: of the measurement, on the monotonic clock."""
         self.memory.append((time.monotonic() - begin, resident_memory(self.pid)))
 
 

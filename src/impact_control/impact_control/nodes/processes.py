@@ -71,7 +71,7 @@ class Processes:
             )
 
     def resident_memory(self) -> dict[str, float]:
-        """Return the resident memory [MB] of every node whose process is alive."""
+        """Return the own memory [MB] of every node whose process is alive."""
         return {name: resident_memory(child.pid) for name, child in self._children.items() if child.poll() is None}
 
     def log_file(self, name: str) -> Path:
@@ -139,7 +139,7 @@ def _program(executable: str) -> list[str]:
 
 
 def resident_memory(pid: int) -> float:
-    """Return the resident memory [MB] of a process that is its own.
+    """Return the own memory [MB] of a process: RssAnon, as the kernel names it.
 
     Without what is mapped from files: the kernel drops such pages and reads them again as it likes.
     """
