@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -161,6 +161,41 @@ def test_peaks_of_the_command(analysis: RunAnalysis, recording: Recording) -> No
     assert analysis.peak_torque_rate is not None
     tight = replace(LIMITS, torque_rate=analysis.peak_torque_rate * 0.99)
     assert analyse(recording, limits=tight).within_limits is False
+
+
+def recorded_with(prefix: Path, directory: Path, change: Callable[[int, dict[str, Any]], bool]) -> RunAnalysis:
+    """The run with its commands changed, by their number, or left out where that says False."""
+    number = 0
+    with BagWriter(directory, search_paths=[prefix]) as bag:
+        for topic, content, log_time in messages(SampleRun()):
+            if topic == "/arm/effort_controller/commands":
+                number += 1
+                if not change(number, content):
+                    continue
+            bag.write(topic, TYPES[topic], encoder_of(topic, prefix)(content), log_time)
+    return analyse(read_bag(directory), limits=LIMITS)
+
+
+def test_a_step_of_the_commands_that_the_controller_did_not_count_is_found(
+    prefix: Path, analysis: RunAnalysis, tmp_path: Path
+) -> None:
+    def leap(number: int, content: dict[str, Any]) -> bool:
+        if number >= 300:
+            content["data"] = [torque + 3.0 for torque in content["data"]]
+        return True
+
+    assert analysis.peak_torque_rate is not None
+    peak = recorded_with(prefix, tmp_path / "bag", leap).peak_torque_rate
+    assert np.all(peak > 3.0 * 500.0 - analysis.peak_torque_rate)
+    assert np.all(peak > 2.0 * analysis.peak_torque_rate)
+
+
+def test_a_command_that_was_lost_is_no_step(prefix: Path, analysis: RunAnalysis, tmp_path: Path) -> None:
+    assert analysis.peak_torque_rate is not None
+    peak = recorded_with(
+        prefix, tmp_path / "bag", lambda number, content: number not in (299, 300, 301)
+    ).peak_torque_rate
+    assert np.all(peak <= analysis.peak_torque_rate.max() * (1 + 1e-5))
 
 
 def test_commands_stand_in_for_a_missing_status(prefix: Path, analysis: RunAnalysis, tmp_path: Path) -> None:

@@ -58,16 +58,36 @@ def control_period(recording: Recording, topics: Topics) -> float:
 def commanded_peaks(recording: Recording, topics: Topics) -> tuple[Vector | None, Vector | None]:
     """Largest magnitudes of torque (n,) [Nm] and torque rate (n,) [Nm/s]; None where no torque was recorded.
 
-    A command the recorder lost makes the step to the next one too large: what the controller counted itself,
-    command by command, bounds the rate.
+    A command the recorder lost makes the step to the next one too large: then what the controller counted itself,
+    command by command, bounds the rate, but it is never less than if all that were lost had been lost in that step.
     """
     commanded = commanded_torque(recording, topics)
     if commanded is None:
         return None, None
     time, torque = commanded
-    _, rate = torque_rate(time, torque, control_period(recording, topics))
+    period = control_period(recording, topics)
+    _, rate = torque_rate(time, torque, period)
     peak_rate = np.abs(rate).max(axis=0) if len(rate) else np.zeros(torque.shape[1])
     status = series_if_recorded(recording, topics.status)
     if status is not None:
         peak_rate = np.minimum(peak_rate, np.max(status["peak_torque_rate"]))
+        lost = _lost_commands(recording, topics, period)
+        if lost is not None and len(torque) > 1:
+            steps = np.abs(np.diff(torque, axis=0)).max(axis=0)
+            peak_rate = np.maximum(peak_rate, steps / ((1 + lost) * period))
     return np.abs(torque).max(axis=0), peak_rate
+
+
+def _lost_commands(recording: Recording, topics: Topics, period: float) -> int | None:
+    """How many commands were sent between first and last status and not recorded; None without either.
+
+    A command goes out for each sample, just before the status that counts the samples.
+    """
+    status, commands = (series_if_recorded(recording, topic) for topic in (topics.status, topics.commands))
+    if status is None or commands is None:
+        return None
+    # Half a period later none is on its way.
+    first, last = status["log_time"][[0, -1]] + 0.5 * period
+    recorded = int(np.count_nonzero((commands["log_time"] > first) & (commands["log_time"] <= last)))
+    sent = int(status["samples"][-1]) - int(status["samples"][0])
+    return max(0, sent - recorded)
