@@ -17,6 +17,7 @@ from impact_control.nodes.graph_errors import GraphError, NodeDiedError, Recordi
 from impact_control.nodes.processes import Death
 from impact_control.nodes.task_messages import Progress, TaskResult
 from impact_control.pipeline import Outcome
+from impact_control.robots import load_robot
 from impact_control.scenario import load_scenario
 from impact_control.supervision import Cause
 
@@ -60,12 +61,17 @@ class StandInSession:
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
-    """Runs one task with a fault on a stand-in; how it ended."""
+def endurance(tmp_path, monkeypatch):
+    """A long run with nothing behind it."""
     monkeypatch.setattr("impact_control.nodes.endurance.REST_TIME", 0.0)
     motion = SimpleNamespace(show=lambda watch: None, forget=lambda: None)
-    machine = SimpleNamespace(take=lambda: np.empty((0, 2)), above_all=True)
-    endurance = Endurance({"tabletop": load_scenario("tabletop")}, 0, True, tmp_path, motion, machine, lambda: False)
+    machine = SimpleNamespace(take=lambda: np.empty((0, 3)), above_all=True)
+    return Endurance({"tabletop": load_scenario("tabletop")}, 0, True, tmp_path, motion, machine, lambda: False)
+
+
+@pytest.fixture
+def run(endurance, tmp_path):
+    """Runs one task with a fault on a stand-in; how it ended."""
     return lambda session, fault=DROP: endurance._run(session, "tabletop", 1, tmp_path / "bag", fault)
 
 
@@ -115,9 +121,8 @@ def test_a_recording_that_was_cut_off_needs_no_new_session(run, tmp_path):
     assert not end.session_over and end.recovery == ""
 
 
-def test_only_what_comes_into_the_logs_meanwhile_is_noted(run, tmp_path):
+def test_what_comes_into_the_logs_is_noted_once_also_between_two_tasks(run, tmp_path):
     log = tmp_path / "impact_loop.log"
-    log.write_text("[ERROR] [1.0] [impact_loop]: fault STATE_STALE, long ago\n")
     session = StandInSession(tmp_path)
 
     def write(*_):
@@ -127,6 +132,10 @@ def test_only_what_comes_into_the_logs_meanwhile_is_noted(run, tmp_path):
 
     session.pause = write
     assert run(session).logged == ("[ERROR] [2.1] [impact_loop]: now", "[WARN] [2.2] [recorder]: new")
+    with log.open("a") as file:
+        file.write("[ERROR] [3.0] [impact_loop]: between two tasks\n")
+    assert run(StandInSession(tmp_path)).logged == ("[ERROR] [3.0] [impact_loop]: between two tasks",)
+    assert run(StandInSession(tmp_path)).logged == ()
 
 
 def test_a_user_who_stops_is_no_fault(run, tmp_path):
@@ -185,3 +194,16 @@ def test_a_node_that_dies_while_the_robot_is_reset_is_told(run, tmp_path, monkey
     monkeypatch.setattr("impact_control.nodes.endurance.ImpactClient", lambda: Supervisor(session, [None]))
     end = run(session)
     assert end.death == "node 'recorder' was killed by SIGSEGV" and end.session_over
+
+
+def test_an_arm_that_was_not_seen_or_moves_at_the_end_is_told(endurance):
+    limits = load_robot().limits
+    position = np.array([(limits.position_lower + limits.position_upper) / 2])
+    moving = np.full((1, 7), 0.06)
+    assert endurance._complaints_of_motion(DROP) == ["the arm was not seen"]
+    endurance._watch.see(np.array([1]), position, moving, 0.0 * moving)
+    assert endurance._complaints_of_motion(DROP) == ["moving at the end, at 0.060 rad/s"]
+    assert endurance._complaints_of_motion(Fault(FAULTS[0], "simulator", 0.7, 0.0)) == [], "it is not there any more"
+    assert endurance._complaints_of_motion(Fault(FAULTS[0], "recorder", 0.7, 0.0)) != []
+    endurance._watch.see(np.array([2]), position, 0.0 * moving, 2.0 * limits.torque[None])
+    assert endurance._complaints_of_motion(None) == ["torque at 200.0 % of its limit"]

@@ -66,9 +66,10 @@ def test_whatever_happens_the_arm_is_safe_the_reason_is_said_and_the_next_task_i
         ("stop", "impact_loop", 1.0, "started again"),  # by then the session has given its processes up
         ("not a number", "states", 500.0, "loop activated again"),  # more of them than the task still lasts
         ("clock back", "states", 3.0, "loop activated again"),  # 0.1 s later it is right again
+        ("not a number", "commands", 100.0, ""),  # the robot side has to say that it refused them
     ],
 )
-def test_a_fault_that_outlives_its_task_leaves_nothing_to_the_next(name, target, size, recovery, tmp_path, monkeypatch):
+def test_a_fault_leaves_nothing_to_the_next_task(name, target, size, recovery, tmp_path, monkeypatch):
     kind = next(kind for kind in FAULTS if kind.name == name and target in kind.targets)
     monkeypatch.setattr("impact_control.nodes.endurance.draw_fault", lambda random: Fault(kind, target, 0.6, size))
     told = []

@@ -15,7 +15,7 @@ import pytest
 from impact_control.errors import InvalidInputError
 from impact_control.nodes import real_time
 from impact_control.nodes.graph_errors import GraphError
-from impact_control.nodes.standstill import PRIORITY, StandstillWatch, longest, overlap
+from impact_control.nodes.standstill import PRIORITY, StandstillWatch, longest, on_cores, overlap
 
 pytestmark = pytest.mark.wall_clock
 
@@ -66,9 +66,11 @@ def test_spans_touch_a_time_that_they_share(begin, end, touches):
 
 
 def test_the_longest_of_those_that_touch_a_time_counts():
-    spans = np.array([[0, 10], [20, 50], [60, 200]])
+    spans = np.array([[0, 10, 0], [20, 50, 1], [60, 200, 1]])
     assert longest(spans, 5, 21) == pytest.approx(30e-9)
     assert longest(spans, 11, 19) == longest(spans[:0], 0, 100) == 0.0
+    assert longest(on_cores(spans, {0}), 5, 21) == pytest.approx(10e-9)
+    assert longest(on_cores(spans, {2, 3}), 0, 300) == longest(on_cores(spans, ()), 0, 300) == 0.0
 
 
 def test_a_watcher_that_ends_is_an_error_and_takes_the_others_along():

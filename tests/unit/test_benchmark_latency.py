@@ -18,7 +18,7 @@ from impact_control.nodes.bench import latency_figures
 from impact_control.nodes.latency import CPP_PING_PONG, START, _ask, _Peer, cpp_ping_pong
 
 PERIOD = 1_000_000
-NOTHING_STOOD_STILL = np.empty((0, 2), dtype=np.int64)
+NOTHING_STOOD_STILL = np.empty((0, 3), dtype=np.int64)
 
 
 class Clock:

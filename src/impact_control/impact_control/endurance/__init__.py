@@ -1,6 +1,6 @@
 """Running for a long time, and with faults at random: which faults there are, and what has to hold whatever happens."""
 
-from impact_control.endurance.faults import COMMANDS, FAULTS, STATES, Fault, FaultKind, draw_fault
+from impact_control.endurance.faults import COMMANDS, FAULTS, STATES, Fault, FaultKind, draw_fault, gaps_in
 from impact_control.endurance.faulty_line import Disturbance, FaultyLine, Order
 from impact_control.endurance.records import EnduranceReport, TaskRecord, read_reports
 from impact_control.endurance.watch import ArmWatch
@@ -18,5 +18,6 @@ __all__ = [
     "Order",
     "TaskRecord",
     "draw_fault",
+    "gaps_in",
     "read_reports",
 ]

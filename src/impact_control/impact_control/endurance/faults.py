@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,7 +32,8 @@ class FaultKind:
     it has none. reasons: one of them has to be in what is said of a task that ended in FAULT, of a robot that was
     stopped, of a node that died or a recording that was cut off; {target} is that of the fault. disturbs: the task may
     go on and be judged otherwise than without it. ends_session: all may have to be started again. trace: has to be
-    said, or to stand in a log, in any case.
+    said, or to stand in a log, in any case; of several, one of them. certain: from which size on, and after what time
+    [s] of the task, that is asked for.
     """
 
     name: str
@@ -39,48 +43,76 @@ class FaultKind:
     reasons: tuple[str, ...] = ()
     disturbs: bool = False
     ends_session: bool = False
-    trace: str = ""
+    trace: tuple[str, ...] = ()
+    certain: tuple[float, float] = (0.0, 0.0)
 
+
+MARGIN = 0.015
+"""[s] by which a gap that is named may be longer than what made it: two periods of the supervisor and a few samples."""
+
+GAP = re.compile(r"(-?\d+\.\d) ms between the stamps|no (?:command|joint state) for (\d+) ms")
+"""What loop and supervisor say of samples that did not come, or of somebody who fell silent."""
 
 _STALE = ("STATE_STALE", "SUPERVISOR_STOP", "no command for", "no joint state for")
+_BEHIND = "behind the joint states"
 _KILLED = "node '{target}' was killed by SIGKILL"
 _DURATION = (0.005, 2.0)
 _COUNT = (1, 500)
 _JUMP = (0.002, 10.0)
 
+_CLOCKS = tuple(
+    FaultKind(
+        name, (STATES,), _JUMP, "s", ("STATE_STALE",), disturbs=True, trace=("STATE_STALE",), certain=(0.03, 0.05)
+    )
+    for name in ("clock forward", "clock back", "clock set forward", "clock set back")
+)
+
 FAULTS = (
-    FaultKind("kill", NODES, reasons=(_KILLED,), ends_session=True, trace=_KILLED),
-    FaultKind("stop", ("simulator",), _DURATION, "s", _STALE, disturbs=True),
+    FaultKind("kill", NODES, reasons=(_KILLED,), ends_session=True, trace=(_KILLED,)),
+    FaultKind(
+        "stop",
+        ("simulator",),
+        _DURATION,
+        "s",
+        _STALE,
+        disturbs=True,
+        trace=("no joint state for",),
+        certain=(0.15, 0.15),
+    ),
     FaultKind(
         "stop",
         ("impact_loop",),
         _DURATION,
         "s",
-        (*_STALE, "SUPERVISOR_LOST", "behind the joint states"),
+        (*_STALE, "SUPERVISOR_LOST", _BEHIND),
         disturbs=True,
         ends_session=True,
+        trace=("no command for",),
+        certain=(0.15, 0.15),
     ),
     FaultKind("stop", ("predictor", "recorder"), _DURATION, "s"),
-    FaultKind("stop", ("supervisor",), _DURATION, "s", ("SUPERVISOR_LOST",)),
-    FaultKind("drop", (STATES, COMMANDS), _COUNT, "messages", _STALE, disturbs=True),
     FaultKind(
-        "delay",
-        (STATES, COMMANDS),
-        _COUNT,
-        "messages",
-        (*_STALE, "behind the joint states", "OUT_OF_LIMITS"),
-        disturbs=True,
+        "stop",
+        ("supervisor",),
+        _DURATION,
+        "s",
+        ("SUPERVISOR_LOST",),
+        trace=("SUPERVISOR_LOST",),
+        certain=(0.7, 0.7),
     ),
+    # What happens to commands on their way the loop cannot know, and the supervisor sees them before.
+    FaultKind("drop", (STATES,), _COUNT, "messages", _STALE, disturbs=True, trace=_STALE, certain=(50.0, 0.15)),
+    FaultKind("drop", (COMMANDS,), _COUNT, "messages", disturbs=True),
+    FaultKind("delay", (STATES,), _COUNT, "messages", (*_STALE, _BEHIND), disturbs=True),
+    FaultKind("delay", (COMMANDS,), _COUNT, "messages", disturbs=True),
     FaultKind("duplicate", (STATES, COMMANDS), _COUNT, "messages"),
-    FaultKind("reorder", (STATES, COMMANDS), (2, 500), "messages", _STALE, disturbs=True),
-    FaultKind("not a number", (STATES,), _COUNT, "messages", ("STATE_NOT_FINITE",), trace="STATE_NOT_FINITE"),
+    FaultKind("reorder", (STATES,), (2, 500), "messages", _STALE, disturbs=True),
+    FaultKind("reorder", (COMMANDS,), (2, 500), "messages", disturbs=True),
+    FaultKind("not a number", (STATES,), _COUNT, "messages", ("STATE_NOT_FINITE",), trace=("STATE_NOT_FINITE",)),
     # Two at least: the robot side takes the newest of those that come in one period, and may never see one alone.
-    FaultKind("not a number", (COMMANDS,), (2, 500), "messages", disturbs=True, trace="command refused"),
-    FaultKind("clock forward", (STATES,), _JUMP, "s", ("STATE_STALE",), disturbs=True),
-    FaultKind("clock back", (STATES,), _JUMP, "s", ("STATE_STALE",), disturbs=True),
-    FaultKind("clock set forward", (STATES,), _JUMP, "s", ("STATE_STALE",), disturbs=True),
-    FaultKind("clock set back", (STATES,), _JUMP, "s", ("STATE_STALE",), disturbs=True),
-    FaultKind("disk full", ("recorder",), (1e3, 1e6), "bytes", ("was cut off",), trace="was cut off"),
+    FaultKind("not a number", (COMMANDS,), (2, 500), "messages", disturbs=True, trace=("command refused",)),
+    *_CLOCKS,
+    FaultKind("disk full", ("recorder",), (1e3, 1e6), "bytes", ("was cut off",), trace=("was cut off",)),
 )
 
 
@@ -121,13 +153,30 @@ class Fault:
         return f"{self.target} {happens}"
 
     def explains(self, said: str) -> bool:
-        """Whether what was said names something that this fault may lead to."""
-        return any(reason.format(target=self.target) in said for reason in self.kind.reasons)
+        """Whether what was said names something that this fault may lead to, and no longer a gap than it makes."""
+        named = any(reason.format(target=self.target) in said for reason in self.kind.reasons)
+        return named and all(abs(gap) <= 1.1 * self.duration + MARGIN for gap in gaps_in(said))
 
     @property
-    def trace(self) -> str:
-        """What has to be said or logged of it, "" where it may pass unnoticed."""
-        return self.kind.trace.format(target=self.target)
+    def duration(self) -> float:
+        """How long [s] a gap it makes at most; infinite where its size is none."""
+        return {"s": self.size, "messages": 1e-3 * self.size}.get(self.kind.unit, math.inf)
+
+    def shows_in(self, said: Iterable[str], duration: float) -> bool:
+        """Whether what had to be said of it stands in one of the words; where it need not be said, it does.
+
+        duration: of the task [s]; what happened too late in it may go unnoticed.
+        """
+        size, time = self.kind.certain
+        if not self.kind.trace or self.size < size or (time > 0.0 and self.at + time > duration):
+            return True
+        traces = [trace.format(target=self.target) for trace in self.kind.trace]
+        return any(trace in words for words in said for trace in traces)
+
+
+def gaps_in(said: str) -> list[float]:
+    """Return the times [s] without samples or signs of life that are named; negative where stamps went back."""
+    return [1e-3 * float(stamps or silence) for stamps, silence in GAP.findall(said)]
 
 
 def draw_fault(random: np.random.Generator) -> Fault:

@@ -26,8 +26,8 @@ def report_text(report: EnduranceReport) -> str:
         lines.append(f"faults: {_counted(faults)}")
         lines.append(f"steps after them: {_counted(Counter(task.recovery or 'none' for task in tasks if task.fault))}")
     if delays:
-        median, longest = 1e3 * np.median(delays), 1e3 * max(delays)
-        lines.append(f"detection after contact: median {median:.2f} ms, {longest:.2f} ms at most")
+        shortest, median, longest = (1e3 * value for value in np.percentile(delays, [0, 50, 100]))
+        lines.append(f"detection after contact: median {median:.2f} ms, {shortest:.2f} to {longest:.2f} ms")
     if late:
         lines.append(f"late periods: {100 * np.mean(late):.2f} %, {100 * max(late):.2f} % in the worst task")
     if unseen := sum(task.unseen for task in tasks):

@@ -27,6 +27,7 @@ from impact_control.nodes.judged_task import (
     TaskEnd,
     complaints_of_bag,
     complaints_of_fault,
+    complaints_of_logs,
     evaluated,
     stopped_by_machine,
 )
@@ -42,6 +43,8 @@ from impact_control.robots import load_robot
 from impact_control.scenario import Scenario, load_scenario
 
 SCENARIOS = ("tabletop", "tabletop_tilted", "tabletop_raised", "tabletop_absent")
+
+LOOP = "impact_loop"
 
 REST_TIME = 0.4
 """[s] of the wall clock in which an arm that is damped comes to rest."""
@@ -136,6 +139,7 @@ class Endurance:
         self._watch = ArmWatch(self._limits)
         self._session: Session | None = None
         self._sessions = 0
+        self._log = LogTail(directory)
         self._records: list[TaskRecord] = []
         self._memory: dict[str, list[tuple[float, float]]] = {}
         self._start = time.monotonic()
@@ -184,9 +188,10 @@ class Endurance:
             evaluation, more = evaluated(end, plan, bag)
             complaints += more
         else:
-            complaints += complaints_of_bag(bag, self._limits)
+            complaints += complaints_of_logs(end, excused=stopped) + complaints_of_bag(bag, self._limits)
         if end.session_over:
             self._end_session()
+            complaints += complaints_of_logs(TaskEnd(logged=self._log.lines()))
         self._note_memory()
         if not complaints:
             shutil.rmtree(bag, ignore_errors=True)
@@ -213,8 +218,7 @@ class Endurance:
     def _run(self, session: Session, name: str, seed: int, bag: Path, fault: Fault | None) -> TaskEnd:
         """Run a task to its end, with its fault, and take the step after it that docs/safety.md names."""
         injection = None if fault is None else Injection(session, fault)
-        log = LogTail(session.processes.log_directory)
-        end = TaskEnd()
+        end = TaskEnd(loop_cores=os.sched_getaffinity(session.processes.pid(LOOP)))
 
         def look(progress: Progress) -> None:
             self._motion.show(self._watch)
@@ -250,7 +254,7 @@ class Endurance:
         except InvalidInputError as seen:
             end.error = end.error or str(seen)
         end.injected = injection is not None and injection.begun
-        end.logged = log.lines()
+        end.logged = self._log.lines()
         return end
 
     def _let_go_on(self, session: Session, end: TaskEnd) -> None:
@@ -285,6 +289,7 @@ class Endurance:
         self._sessions += 1
         log = self._directory / "log" / f"session-{self._sessions}"
         session = Session(_specs(self._first, self._faults), log, stop_requested=self._stop_requested)
+        self._log = LogTail(log)
         try:
             session.start()
         except BaseException:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import re
+import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from impact_control.control.modes import Fault as ControlFault
-from impact_control.endurance import Fault
+from impact_control.endurance import Fault, gaps_in
 from impact_control.errors import ImpactControlError
 from impact_control.evaluation import Evaluation, evaluate
 from impact_control.nodes import topics
-from impact_control.nodes.log_tail import is_error
-from impact_control.nodes.standstill import Spans, longest
+from impact_control.nodes.log_tail import CRASHED, is_error
+from impact_control.nodes.standstill import Spans, longest, on_cores
 from impact_control.nodes.task_messages import TaskResult
 from impact_control.pipeline import Outcome
+from impact_control.recording.analysis import RunAnalysis
 from impact_control.recording.commands import commanded_peaks
 from impact_control.recording.series import read_bag
 from impact_control.recording.topics import Topics
@@ -26,11 +28,8 @@ from impact_control.scenario import Scenario
 DISTURBED = (Outcome.IMPACT_UNEXPECTED, Outcome.POST_IMPACT_UNEXPECTED, Outcome.NO_IMPACT)
 """How a task may end that went on under a disturbance."""
 
-GAP = re.compile(rf"{ControlFault.STATE_STALE.name}: (\d+\.\d) ms between the stamps")
-"""What the loop says of samples that did not come."""
-
-SILENCE = re.compile(r"no (?:command|joint state) for (\d+) ms")
-"""What the supervisor says of a loop or a robot side that did not run."""
+LATEST_DETECTION = 0.005
+"""[s] after the true contact in which an impact of the tabletop scenarios is detected."""
 
 LAST = 0.2
 """[s] before the end of a task in which what ended it has happened: the loop tells a fault within 0.05 s."""
@@ -44,7 +43,7 @@ class TaskEnd:
     happened. death: which node died. robot_stopped: why the supervisor kept commands from the robot, and looked [ns]
     when that was asked. step: what was done to let it go on, and refusal: why that was not possible. cut_off: what was
     said of a recording that ended too early. error: anything else that went wrong. logged: what the nodes have written
-    as warnings and errors. All "" or empty where there was nothing.
+    as warnings and errors. All "" or empty where there was nothing. loop_cores: on which cores the loop could run.
     """
 
     result: TaskResult | None = None
@@ -58,6 +57,7 @@ class TaskEnd:
     cut_off: str = ""
     error: str = ""
     logged: tuple[str, ...] = ()
+    loop_cores: Collection[int] = ()
 
     @property
     def outcome(self) -> str:
@@ -85,16 +85,16 @@ class TaskEnd:
         return "started again" if self.session_over else self.step
 
 
-def outcomes_of(scenario: Scenario) -> tuple[Outcome, ...]:
-    """Return how a task may end by its file: as expected where the expected environment is there."""
+def outcome_by_file(scenario: Scenario) -> Outcome:
+    """Return how a task ends by its file: as expected where the expected surface is, otherwise by what differs."""
     expected, actual = scenario.expected_environment.surface, scenario.actual_environment.surface
     if actual is None:
-        return (Outcome.NO_IMPACT,)
-    if expected is not None and all(
-        np.array_equal(getattr(actual, name), getattr(expected, name)) for name in ("point", "normal", "friction")
-    ):
-        return (Outcome.SUCCEEDED,)
-    return (Outcome.IMPACT_UNEXPECTED, Outcome.POST_IMPACT_UNEXPECTED)
+        return Outcome.NO_IMPACT
+    if expected is None or not np.array_equal(actual.point, expected.point):
+        return Outcome.IMPACT_UNEXPECTED
+    if np.array_equal(actual.normal, expected.normal) and actual.friction == expected.friction:
+        return Outcome.SUCCEEDED
+    return Outcome.POST_IMPACT_UNEXPECTED
 
 
 def complaints_of_fault(end: TaskEnd, plan: Scenario, fault: Fault, *, excused: bool = False) -> list[str]:
@@ -114,7 +114,8 @@ def complaints_of_fault(end: TaskEnd, plan: Scenario, fault: Fault, *, excused: 
     odd = [words for words in said if words and not fault.explains(words)]
     if not excused and not _allowed(end, plan, fault):
         odd.append(end.summary)
-    if not odd and not any(fault.trace in words for words in (end.said, *end.logged)):
+    duration = math.inf if end.result is None else end.result.duration
+    if not odd and not fault.shows_in((end.said, *end.logged), duration):
         odd = [end.said]
     return [f"nothing says that it was the fault: {end.outcome}: {words}" for words in odd]
 
@@ -126,23 +127,42 @@ def _allowed(end: TaskEnd, plan: Scenario, fault: Fault) -> bool:
     outcome = end.result.outcome
     if outcome is Outcome.FAULT:
         return fault.explains(end.summary)
-    return outcome in outcomes_of(plan) or (fault.kind.disturbs and outcome in DISTURBED)
+    return outcome is outcome_by_file(plan) or (fault.kind.disturbs and outcome in DISTURBED)
 
 
 def stopped_by_machine(end: TaskEnd, spans: Spans) -> bool:
     """Return whether a task ended as it has to when the machine stands still for longer than it may without a sample.
 
-    spans: when a core stood still. One in the last `LAST` of the task has to be at least half as long as the time in
-    which no sample came: what runs on a core that stood still has to catch up. The same holds for the time without a
-    sign of life for which the supervisor stopped the robot. Stamps that go back are no standstill.
+    spans: when a core stood still. Where the loop says how long no sample came, one of its cores has to have stood
+    still in the last `LAST` of the task, for at least half of that: what runs on a core that stood still has to catch
+    up. Of a robot side that stands still the stamps do not tell: its time stands still, too. Where the supervisor has
+    stopped the robot, any core has to have stood still for half of the silence that it names. Stamps that go back are
+    no standstill.
     """
     if end.result is None or end.result.outcome is not Outcome.FAULT or end.session_over or end.cut_off:
         return False
-    waits = [(GAP.match(end.summary), end.time)]
+    stale = end.summary.startswith(f"{ControlFault.STATE_STALE.name}: ")
+    waits = [(gaps_in(end.summary) if stale else [], on_cores(spans, end.loop_cores), end.time)]
     if end.robot_stopped:
-        waits.append((SILENCE.match(end.robot_stopped), end.looked))
+        waits.append((gaps_in(end.robot_stopped), spans, end.looked))
     begin = end.time - round(1e9 * LAST)
-    return all(wait is not None and longest(spans, begin, until) >= 0.5e-3 * float(wait[1]) for wait, until in waits)
+    return all(
+        len(gaps) == 1 and gaps[0] > 0.0 and longest(stood_still, begin, until) >= 0.5 * gaps[0]
+        for gaps, stood_still, until in waits
+    )
+
+
+def complaints_of_logs(end: TaskEnd, *, excused: bool = False) -> list[str]:
+    """Return the errors in the logs that no fault leads to: those that nobody caught.
+
+    excused: nor that loop and supervisor tell of when the machine stands still; see `stopped_by_machine`.
+    """
+    expected = [words for words in (end.summary, end.robot_stopped) if words]
+    return [
+        f"a node says {line}"
+        for line in end.logged
+        if CRASHED in line or (excused and is_error(line) and not any(words in line for words in expected))
+    ]
 
 
 def complaints_of_bag(bag: Path, limits: JointLimits) -> list[str]:
@@ -167,10 +187,9 @@ def complaints_of_bag(bag: Path, limits: JointLimits) -> list[str]:
 
 def evaluated(end: TaskEnd, plan: Scenario, bag: Path) -> tuple[Evaluation | None, list[str]]:
     """Return what the bag of a task without a fault says, and what is wrong with task and bag."""
-    allowed = outcomes_of(plan)
-    if end.result is None or end.result.outcome not in allowed:
-        wanted = " or ".join(outcome.name.lower() for outcome in allowed)
-        return None, [f"{end.outcome}, not {wanted}: {end.said}"]
+    wanted = outcome_by_file(plan)
+    if end.result is None or end.result.outcome is not wanted:
+        return None, [f"{end.outcome}, not {wanted.name.lower()}: {end.said}"]
     complaints = [words for words in (end.death, end.robot_stopped, end.cut_off, end.error, end.refusal) if words]
     complaints += [f"a node says {line}" for line in end.logged if is_error(line)]
     try:
@@ -179,4 +198,16 @@ def evaluated(end: TaskEnd, plan: Scenario, bag: Path) -> tuple[Evaluation | Non
         return None, [*complaints, f"the bag cannot be read: {error}"]
     if evaluation.analysis.within_limits is not True:
         complaints.append("torque or torque rate of the commands above its limit")
-    return evaluation, complaints
+    return evaluation, complaints + complaints_of_detection(evaluation.analysis)
+
+
+def complaints_of_detection(analysis: RunAnalysis) -> list[str]:
+    """Return what is wrong with the detection where there was no fault: soon after a contact, and without one never."""
+    if analysis.true_impact_time is None:
+        return ["an impact was detected and there was no contact"] if analysis.detections.size else []
+    delay = analysis.detection_delay
+    if delay is None:
+        return ["there was contact and no impact was detected"]
+    if not 0.0 <= delay <= LATEST_DETECTION:
+        return [f"the impact was detected {1e3 * delay:.1f} ms after the contact"]
+    return []

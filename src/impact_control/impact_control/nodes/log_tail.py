@@ -1,26 +1,30 @@
-"""What the nodes of a session write into their logs while one looks."""
+"""What the nodes of a session write into their logs."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-_TOLD = ("[WARN]", "[ERROR]", "[FATAL]", "Traceback")
+CRASHED = "Traceback"
+"""Word with which Python begins to tell of an error that nobody caught."""
+
+_TOLD = ("[WARN]", "[ERROR]", "[FATAL]", CRASHED)
 
 
 class LogTail:
-    """The warnings and errors that come into the log files of a directory from the making of this on."""
+    """The warnings and errors in the log files of a directory, from the making of this on."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._sizes = {file: file.stat().st_size for file in directory.glob("*.log")}
+        self._read = {file: file.stat().st_size for file in directory.glob("*.log")}
 
     def lines(self) -> tuple[str, ...]:
-        """Return those that have come, by file."""
+        """Return those that have come since this was asked before, by file."""
         found = []
         for file in sorted(self._directory.glob("*.log")):
             with file.open("rb") as log:
-                log.seek(self._sizes.get(file, 0))
+                log.seek(self._read.get(file, 0))
                 lines = log.read().decode(errors="replace").splitlines()
+                self._read[file] = log.tell()
             found += [line for line in lines if any(word in line for word in _TOLD)]
         return tuple(found)
 

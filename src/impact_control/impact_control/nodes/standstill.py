@@ -9,6 +9,7 @@ import contextlib
 import multiprocessing
 import os
 import time
+from collections.abc import Collection
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from types import TracebackType
@@ -21,7 +22,7 @@ from impact_control.nodes import real_time
 from impact_control.nodes.graph_errors import GraphError
 
 Spans = NDArray[np.int64]
-"""(N, 2) [ns] of the monotonic clock: begin and end of each standstill."""
+"""(N, 3): begin and end of each standstill [ns] of the monotonic clock, and the core."""
 
 PRIORITY = 50
 """Of SCHED_FIFO, above all our nodes: what wakes this late is not what we run."""
@@ -43,7 +44,7 @@ class StandstillWatch:
     def __init__(self) -> None:
         self._cores = sorted(os.sched_getaffinity(0))
         self.above_all = False
-        self.spans: Spans = np.empty((0, 2), dtype=np.int64)
+        self.spans: Spans = np.empty((0, 3), dtype=np.int64)
         self._watchers: list[tuple[SpawnProcess, Connection]] = []
 
     def __enter__(self) -> StandstillWatch:
@@ -77,7 +78,7 @@ class StandstillWatch:
             with contextlib.suppress(BrokenPipeError):
                 connection.send(go_on)
         found = [span for spans in self._answers() for span in spans]
-        return np.array(found if self.above_all else [], dtype=np.int64).reshape(-1, 2)
+        return np.array(found if self.above_all else [], dtype=np.int64).reshape(-1, 3)
 
     def _answers(self) -> list[Any]:
         """Return what each watcher says. Where one has ended all of them are, and GraphError is raised."""
@@ -92,14 +93,19 @@ class StandstillWatch:
 
 
 def longest(spans: Spans, begin: int, end: int) -> float:
-    """Return how long [s] the longest of the spans (N, 2) is that touches the time from begin to end; 0 without one."""
+    """Return how long [s] the longest of the spans (N, 3) is that touches the time from begin to end; 0 without one."""
     touching = spans[(spans[:, 0] < end) & (spans[:, 1] > begin)]
     return 1e-9 * float(np.max(touching[:, 1] - touching[:, 0], initial=0))
 
 
 def overlap(spans: Spans, begin: int, end: int) -> bool:
-    """Tell whether any of the spans (N, 2) touches the time from begin to end."""
+    """Tell whether any of the spans (N, 3) touches the time from begin to end."""
     return longest(spans, begin, end) > 0.0
+
+
+def on_cores(spans: Spans, cores: Collection[int]) -> Spans:
+    """Return those of the spans that were on one of the cores."""
+    return spans[np.isin(spans[:, 2], list(cores))]
 
 
 def _watch(core: int, asked: Connection) -> None:
@@ -117,7 +123,7 @@ def _watch(core: int, asked: Connection) -> None:
         time.sleep(max(0, due - time.monotonic_ns()) * 1e-9)
         now = time.monotonic_ns()
         if now - due > LATE:
-            spans.append((due, now))
+            spans.append((due, now, core))
             due = now
         due += NAP
         if asked.poll():
