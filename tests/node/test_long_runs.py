@@ -13,7 +13,8 @@ import pytest
 import yaml
 
 from impact_control.endurance import FAULTS, Fault, read_reports
-from impact_control.nodes.endurance import STOPPED_BY_USER, endure
+from impact_control.endurance.records import STOPPED_BY_USER
+from impact_control.nodes.endurance import endure
 from impact_control.recording.series import read_bag
 from impact_control.scenario.loading import config_directory
 

@@ -15,7 +15,7 @@ from impact_control.benchmark.long_run import same_commit
 from impact_control.benchmark.long_runs import long_run_figures, long_runs, soak_memory
 from impact_control.benchmark.report import Report, text_of
 from impact_control.endurance import EnduranceReport, TaskRecord
-from impact_control.nodes.endurance import STOPPED_BY_USER
+from impact_control.endurance.records import STOPPED_BY_USER
 
 COMMIT = "abc1234"
 HERE = {"kind": "a processor", "commit": COMMIT, "date": "2026-11-22 20:00:00 +0000"}
@@ -96,7 +96,7 @@ def test_a_run_with_faults_is_judged_apart(tmp_path):
     assert [run.kind for run in runs] == ["soak", "faults"]
     assert [figure.met for figure in runs[1].figures] == [False]
     assert runs[1].figures[0].values["with a fault"] == 1
-    assert runs[1].log[-1].endswith("2  tabletop [kill loop, at 0.6 s]: session ended; started again")
+    assert runs[1].log[-1].endswith("2  tabletop [kill loop, at 0.6 s]: session ended, started again")
 
 
 def test_a_complete_run_counts_before_a_newer_one_that_broke_off_or_is_short(tmp_path):
@@ -188,7 +188,7 @@ def test_the_logs_are_in_the_report(tmp_path):
     report = Report(facts, {"long": long_run_figures(runs)}, long_runs=runs)
     text = text_of(report, [])
     assert "FAILED: 30 tasks in 60.0 min, 0 with a fault, 1 with complaints" in text
-    assert "90 s    30  tabletop: succeeded; still moving" in text
+    assert "90 s    30  tabletop: succeeded\n" in text and "NOT AS IT SHOULD BE: still moving" in text
     assert "21  tabletop" in text and "20  tabletop" not in text
     assert "fuzzer atheris 3" in text and "seed 7" in text
     assert "actions: inputs 100000, accepted 9, refused 99991, failures 0, slowest 0.02, edges 812, hyp" in text

@@ -14,7 +14,7 @@ from impact_control.benchmark.figure import Figure
 from impact_control.benchmark.long_run import FAILED_SINCE, LongRun, same_commit
 from impact_control.endurance import EnduranceReport
 from impact_control.endurance.records import MEMORY_TARGET, STOPPED_AT_MOST, readable_reports
-from impact_control.endurance.summary import report_text
+from impact_control.endurance.summary import line_of, report_text
 
 LEAST_MINUTES = 60.0
 """[min] that a run has to last."""
@@ -86,12 +86,7 @@ def _figures(report: EnduranceReport, other_commit: bool, failed_since: int) -> 
 
 
 def _last_tasks(report: EnduranceReport) -> list[str]:
-    lines = []
-    for task in report.tasks[-LAST_TASKS:]:
-        fault = f" [{task.fault}]" if task.fault else ""
-        words = "; ".join(filter(None, (task.outcome, task.recovery, *task.complaints)))
-        lines.append(f"{task.time:8.0f} s {task.number:5d}  {task.scenario}{fault}: {words}")
-    return lines
+    return [line for task in report.tasks[-LAST_TASKS:] for line in line_of(task).splitlines()]
 
 
 def _record(report: EnduranceReport) -> dict[str, Any]:

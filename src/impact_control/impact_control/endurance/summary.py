@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from impact_control.endurance.records import MEMORY_TARGET, STOPPED_AT_MOST, EnduranceReport
+from impact_control.endurance.records import MEMORY_TARGET, STOPPED_AT_MOST, EnduranceReport, TaskRecord
 
 
 def report_text(report: EnduranceReport) -> str:
@@ -47,6 +47,16 @@ def report_text(report: EnduranceReport) -> str:
         last = report.memory[name][-1][1]
         lines.append(f"memory of {name}: {last:.1f} MB at the end, grown by {growth:.2f} MB{mark}")
     return "\n".join(lines)
+
+
+def line_of(record: TaskRecord) -> str:
+    """Say a task in a line, and what is to be complained about in others."""
+    fault = f" [{record.fault}]" if record.fault else ""
+    step = f", {record.recovery}" if record.recovery else ""
+    if record.stopped_by_machine and record.standstill is not None:
+        step = f", a core stood still for {1e3 * record.standstill:.0f} ms{step}"
+    line = f"{record.time:6.0f} s  {record.number:4d}  {record.scenario}{fault}: {record.outcome}{step}"
+    return "\n".join([line, *(f"         NOT AS IT SHOULD BE: {complaint}" for complaint in record.complaints)])
 
 
 def _counted(counts: Counter[str]) -> str:

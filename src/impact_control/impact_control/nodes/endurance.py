@@ -15,7 +15,8 @@ import numpy as np
 
 from impact_control.benchmark.machine import describe_machine
 from impact_control.endurance import ArmWatch, EnduranceReport, Fault, TaskRecord, draw_fault
-from impact_control.endurance.records import TASKS_FILE
+from impact_control.endurance.records import STOPPED_BY_USER, TASKS_FILE
+from impact_control.endurance.summary import line_of
 from impact_control.errors import ImpactControlError, InterruptedByUserError, InvalidInputError
 from impact_control.graph import Duty, NodeSpec, describe_graph
 from impact_control.nodes.calls import NoAnswerError
@@ -32,7 +33,7 @@ from impact_control.nodes.judged_task import (
     stopped_by_machine,
 )
 from impact_control.nodes.log_tail import LogTail
-from impact_control.nodes.processes import resident_memory
+from impact_control.nodes.processes import own_memory
 from impact_control.nodes.runs import new_run_directory
 from impact_control.nodes.session import Session
 from impact_control.nodes.standstill import StandstillWatch, longest
@@ -48,9 +49,6 @@ LOOP = "impact_loop"
 
 REST_TIME = 0.4
 """[s] of the wall clock in which an arm that is damped comes to rest."""
-
-STOPPED_BY_USER = "stopped by the user"
-"""What is said of a run that was not let to its end."""
 
 RESET_PATIENCE = 5.0
 """[s] in which the supervisor lets commands through again after a fault."""
@@ -100,16 +98,6 @@ def endure(
             report = endurance.report(kind, seed, broke_off)
             report.write(directory)
     return report, directory
-
-
-def line_of(record: TaskRecord) -> str:
-    """Say a task in a line, and what is to be complained about in others."""
-    fault = f" [{record.fault}]" if record.fault else ""
-    step = f", {record.recovery}" if record.recovery else ""
-    if record.stopped_by_machine and record.standstill is not None:
-        step = f", a core stood still for {1e3 * record.standstill:.0f} ms{step}"
-    line = f"{record.time:6.0f} s  {record.number:4d}  {record.scenario}{fault}: {record.outcome}{step}"
-    return "\n".join([line, *(f"         NOT AS IT SHOULD BE: {complaint}" for complaint in record.complaints)])
 
 
 class Endurance:
@@ -306,7 +294,7 @@ class Endurance:
     def _note_memory(self) -> None:
         if self._session is None or self._faults:
             return
-        sizes = self._session.processes.resident_memory() | {"this process": resident_memory(os.getpid())}
+        sizes = self._session.processes.own_memory() | {"this process": own_memory(os.getpid())}
         now = time.monotonic() - self._start
         for name, size in sizes.items():
             self._memory.setdefault(name, []).append((now, size))

@@ -26,7 +26,7 @@ from impact_control.nodes.calls import Caller
 from impact_control.nodes.inbox import Inbox
 from impact_control.nodes.messages import to_stamp
 from impact_control.nodes.own_process import in_own_process
-from impact_control.nodes.processes import Processes, resident_memory
+from impact_control.nodes.processes import Processes, own_memory
 from impact_control.nodes.standstill import Spans, StandstillWatch, overlap
 from impact_control.references import initial_configuration
 from impact_control.robots import load_robot
@@ -118,7 +118,7 @@ class _Peer:
 
     def weigh(self, begin: float) -> None:
         """Note the own memory of the process; begin [s]: of the measurement, on the monotonic clock."""
-        self.memory.append((time.monotonic() - begin, resident_memory(self.pid)))
+        self.memory.append((time.monotonic() - begin, own_memory(self.pid)))
 
 
 def cpp_ping_pong(measures: str | None) -> NodeSpec | None:

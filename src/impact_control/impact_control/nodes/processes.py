@@ -70,9 +70,9 @@ class Processes:
                 preexec_fn=_die_with_parent,
             )
 
-    def resident_memory(self) -> dict[str, float]:
+    def own_memory(self) -> dict[str, float]:
         """Return the own memory [MB] of every node whose process is alive."""
-        return {name: resident_memory(child.pid) for name, child in self._children.items() if child.poll() is None}
+        return {name: own_memory(child.pid) for name, child in self._children.items() if child.poll() is None}
 
     def log_file(self, name: str) -> Path:
         """Where the output of a node goes."""
@@ -138,7 +138,7 @@ def _program(executable: str) -> list[str]:
     return [sys.executable, "-m", f"impact_control.nodes.{executable}"]
 
 
-def resident_memory(pid: int) -> float:
+def own_memory(pid: int) -> float:
     """Return the own memory [MB] of a process: RssAnon, as the kernel names it.
 
     Without what is mapped from files: the kernel drops such pages and reads them again as it likes.
