@@ -14,7 +14,7 @@ from impact_control.assignment import assigned
 from impact_control.control import Mode
 from impact_control.nodes import impact_task
 from impact_control.nodes.classifier import ClassifierNode
-from impact_control.nodes.impact_task import PreparedTask
+from impact_control.nodes.impact_task import Building, PreparedTask
 from impact_control.nodes.messages import to_stamp
 from impact_control.nodes.writers import ClassificationWriter
 
@@ -150,7 +150,6 @@ def test_a_goal_whose_preparation_fails_in_an_unknown_way_ends_with_the_reason(c
     monkeypatch.setattr(impact_task, "assigned", fail)
     renew(controller)
     tasks = controller._tasks
-    tasks._build(ExecuteImpactTask.Goal(scenario="tabletop"))
-    assert tasks._built == "KeyError: 'what nobody thought of'"
-    tasks.advance()
-    assert not tasks._refusal()
+    building = Building()
+    tasks._build(ExecuteImpactTask.Goal(scenario="tabletop"), building)
+    assert building.built == "KeyError: 'what nobody thought of'"

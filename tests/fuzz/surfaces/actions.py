@@ -19,6 +19,7 @@ from unique_identifier_msgs.msg import UUID
 
 from impact_control.assignment import assigned
 from impact_control.nodes import topics
+from impact_control.nodes.impact_task import ImpactTaskServer
 from impact_control.nodes.loop import LoopNode
 from impact_control.nodes.predictor import PredictorNode
 from impact_control.pipeline import Outcome
@@ -42,6 +43,24 @@ PLACES = ("/", ".", "..", "/dev/null", "~", "/etc/passwd", "%s", "a" * 5000, "a"
 ENDINGS = (".yaml", ".yml", "/", "~", "~x/y.yaml", "\0", "..")
 
 
+def accept(tasks: ImpactTaskServer, goal: ExecuteImpactTask.Goal) -> tuple[ServerGoalHandle, Future]:
+    """Let a goal be accepted as the server does for one that came over DDS; return its handle and its answer."""
+    server, information = tasks._server, GoalInfo(goal_id=UUID(uuid=list(uuid.uuid4().bytes)))
+    key = bytes(information.goal_id.uuid)
+    server._goal_handles[key] = handle = ServerGoalHandle(server, information, goal)
+    server._result_futures[key] = answer = Future()
+    server.add_future(answer)
+    tasks._on_accepted(handle)
+    return handle, answer
+
+
+def cancel(tasks: ImpactTaskServer, handle: ServerGoalHandle) -> None:
+    """Cancel a goal as the server does when a client asks for it."""
+    if handle.is_active and not handle.is_cancel_requested:
+        tasks._on_cancel(handle)
+        handle._update_state(_rclpy.GoalEvent.CANCEL_GOAL)
+
+
 class Actions:
     """A loop with its action server and the predictor it asks; goals through the server's own handles."""
 
@@ -63,7 +82,7 @@ class Actions:
         self._graph.close()
 
     def __call__(self, source: Source) -> bool:
-        """Send a goal to a loop that holds an arm, see it through the beginning, cancel it at times."""
+        """Send a goal to a loop that holds an arm, see it through the beginning; cancel or end it before at times."""
         loop = self._loop
         self._goals += 1
         if self._goals % KEPT_GOALS == 0:
@@ -81,30 +100,31 @@ class Actions:
         serialize_message(goal)
         if tasks._on_goal(goal) is not GoalResponse.ACCEPT:
             raise BrokenPromiseError(f"an active loop accepts no goal: {tasks._refusal()}")
-        handle = self._handle(goal)
-        tasks._on_accepted(handle)
+        handle, answered = accept(tasks, goal)
         if tasks._on_goal(goal) is GoalResponse.ACCEPT:
             raise BrokenPromiseError("a second goal was accepted beside the first")
         if chance(source, 8):
-            self._cancel(handle)
+            cancel(tasks, handle)
         end = time.monotonic() + PATIENCE
-        while tasks._building and time.monotonic() < end:
+        built = not chance(source, 8)
+        while built and tasks._building and time.monotonic() < end:
             self._graph.executor.spin_once(timeout_sec=0.001)
             tasks.advance()
-        if tasks._building:
+        if built and tasks._building:
             raise BrokenPromiseError(f"no answer within {PATIENCE:g} s")
-        begun = tasks._goal is not None
+        begun = tasks._goal is not None and not tasks._building
         for _ in range(source.integer(0, 4) if begun else 0):
             stamp += MILLISECOND
             self._watched.sample(self._states.made(source, stamp) if chance(source, 4) else self._states.good(stamp))
             if chance(source, 8):
-                self._cancel(handle)
+                cancel(tasks, handle)
             tasks.advance()
         loop.on_deactivate(None)
-        answered = tasks._server._result_futures[bytes(handle.goal_id.uuid)]
         while not answered.done() and time.monotonic() < end:
             self._graph.executor.spin_once(timeout_sec=0.001)
         result = answered.result().result
+        if not begun and result.outcome not in (Outcome.REFUSED, Outcome.CANCELLED, Outcome.FAULT):
+            raise BrokenPromiseError(f"a task that was not begun ended as {Outcome(result.outcome).name}")
         if result.outcome == Outcome.REFUSED and not result.summary:
             raise BrokenPromiseError("refused without a reason")
         if re.match(r"\w+Error: ", result.summary):
@@ -118,21 +138,6 @@ class Actions:
             self._graph.executor.spin_once(timeout_sec=0.01)
             if time.monotonic() > end:
                 raise BrokenPromiseError("a loop that was cleaned up still publishes commands")
-
-    def _handle(self, goal: ExecuteImpactTask.Goal) -> ServerGoalHandle:
-        """Return the handle of a goal that is accepted, as the server makes it for one that came over DDS."""
-        server, information = self._loop._tasks._server, GoalInfo(goal_id=UUID(uuid=list(uuid.uuid4().bytes)))
-        key = bytes(information.goal_id.uuid)
-        server._goal_handles[key] = handle = ServerGoalHandle(server, information, goal)
-        server._result_futures[key] = answer = Future()
-        server.add_future(answer)
-        return handle
-
-    def _cancel(self, handle: ServerGoalHandle) -> None:
-        """Cancel a goal as the server does when a client asks for it."""
-        if handle.is_active and not handle.is_cancel_requested:
-            self._loop._tasks._on_cancel(handle)
-            handle._update_state(_rclpy.GoalEvent.CANCEL_GOAL)
 
     def _scenario(self, source: Source) -> str:
         """Return what names a scenario, seldom one there is: to plan its task takes thirty times as long."""

@@ -37,6 +37,9 @@ PREDICTION_PATIENCE = 5.0
 PREDICTION_REPEAT = 1.0
 """[s] after which it asks again."""
 
+CANCELLED_BEFORE, DEACTIVATED = "cancelled before it began", "the node was deactivated"
+"""Ends of a task in words."""
+
 
 @dataclass(frozen=True)
 class PredictedByService:
@@ -53,6 +56,16 @@ class PreparedTask:
     plan: ArmPlan
     writer: ClassificationWriter
     begin: int
+
+
+@dataclass
+class Building:
+    """The reference of one goal while a thread builds it. built: its task, or why there is none; None until it is done.
+
+    The thread writes here and nowhere else: what it makes for a goal that has ended meanwhile is seen by nobody.
+    """
+
+    built: PreparedTask | str | None = None
 
 
 class Arm(Protocol):
@@ -80,6 +93,11 @@ def _entry(scenario: Scenario, key: str) -> Any:
     return value
 
 
+def not_begun(outcome: Outcome, reason: str) -> ExecuteImpactTask.Result:
+    """Return the result of a goal whose task was not begun: it tells nothing of the task before."""
+    return ExecuteImpactTask.Result(outcome=int(outcome), summary=reason)
+
+
 class ImpactTaskServer:
     """One task at a time, for a pipeline with a controller."""
 
@@ -103,9 +121,8 @@ class ImpactTaskServer:
         self._scenario = scenario
         self._open = False
         self._goal: ServerGoalHandle | None = None
-        self._building = False
-        self._built: PreparedTask | str | None = None
-        self._task_refusal = ""
+        self._building: Building | None = None
+        self._results: dict[bytes, ExecuteImpactTask.Result] = {}
         self._client_node = node
         self._predictor = node.create_client(PredictPostImpact, topics.PREDICT)
         self._server = ActionServer(
@@ -123,9 +140,17 @@ class ImpactTaskServer:
         self._open = True
 
     def close(self) -> None:
-        """Accept no goal any more; a running task ends."""
+        """Accept no goal any more; a running task ends, and one whose reference is being built is not begun."""
         self._open = False
-        self._end_goal()
+        goal = self._goal
+        if goal is None:
+            return
+        if self._building is None:
+            self._end_goal(self._result())
+        elif goal.is_cancel_requested:
+            self._end_goal(not_begun(Outcome.CANCELLED, CANCELLED_BEFORE))
+        else:
+            self._end_goal(not_begun(Outcome.FAULT, DEACTIVATED))
 
     def destroy(self) -> None:
         """Leave the graph."""
@@ -134,15 +159,14 @@ class ImpactTaskServer:
 
     def advance(self) -> None:
         """Start a task that is prepared, report progress, end a task that is over. To be called regularly."""
-        built, self._built = self._built, None
-        if built is not None:
-            self._begin(built)
+        if self._building is not None and self._building.built is not None:
+            self._begin(self._building.built)
         goal = self._goal
-        if goal is None or self._building:
+        if goal is None or self._building is not None:
             return
         pipeline, controller = self._pipeline, self._controller
         if not pipeline.task_active:
-            self._end_goal()
+            self._end_goal(self._result())
             return
         goal.publish_feedback(
             ExecuteImpactTask.Feedback(
@@ -174,7 +198,7 @@ class ImpactTaskServer:
         """Why no goal is accepted now, or nothing. What its scenario asks for is read beside the loop."""
         if not self._open:
             return "the controller is not active"
-        if self._goal is not None or self._building:
+        if self._goal is not None:
             return "another task is running"
         if self._controller.mode is Mode.FAULT:
             return f"fault {self._controller.fault.name}; deactivate and activate to clear it"
@@ -191,16 +215,14 @@ class ImpactTaskServer:
         end keeps the events executor busy all the time.
         """
         self._goal = goal
-        self._task_refusal = ""
-        self._building = True
-        self._built = None
+        self._building = Building()
         # The first message of a kind is slow to send: better now than when the task runs.
         goal.publish_feedback(ExecuteImpactTask.Feedback(mode=int(Mode.IDLE)))
-        threading.Thread(target=self._build, args=(goal.request,), daemon=True).start()
+        threading.Thread(target=self._build, args=(goal.request, self._building), daemon=True).start()
 
     # ------------------------------------------------------------------ the reference, in a thread of its own
 
-    def _build(self, request: ExecuteImpactTask.Goal) -> None:
+    def _build(self, request: ExecuteImpactTask.Goal, building: Building) -> None:
         """Prepare a task, without the loop's real-time priority: the loop goes on holding meanwhile."""
         real_time.prefer_ordinary()
         try:
@@ -208,11 +230,11 @@ class ImpactTaskServer:
             self._require_what_is_built_in(assignment)
             plan = assignment.plan(self._predict)
             writer = ClassificationWriter(plan.scenario, len(self._robot.joint_names))
-            self._built = PreparedTask(plan, writer, nanoseconds(request.begin))
+            building.built = PreparedTask(plan, writer, nanoseconds(request.begin))
         except ImpactControlError as error:
-            self._built = str(error)
+            building.built = str(error)
         except Exception as error:  # a thread that dies would leave this goal waiting, and refuse all others, for ever
-            self._built = f"{type(error).__name__}: {error}"
+            building.built = f"{type(error).__name__}: {error}"
 
     def _require_what_is_built_in(self, assignment: Assignment) -> None:
         """Raise ImpactControlError when a task asks for another arm or other parts than this node has."""
@@ -265,26 +287,27 @@ class ImpactTaskServer:
     # ------------------------------------------------------------------ begin and end
 
     def _begin(self, built: PreparedTask | str) -> None:
-        self._building = False
+        self._building = None
         if isinstance(built, str):
-            self._end_goal(refusal=built)
+            self._end_goal(not_begun(Outcome.REFUSED, built))
         elif self._goal is not None and self._goal.is_cancel_requested:
-            self._end_goal()
+            self._end_goal(not_begun(Outcome.CANCELLED, CANCELLED_BEFORE))
         elif refusal := self._arm.start_task(built):
-            self._end_goal(refusal=refusal)
+            self._end_goal(not_begun(Outcome.REFUSED, refusal))
 
-    def _end_goal(self, refusal: str = "") -> None:
+    def _end_goal(self, result: ExecuteImpactTask.Result) -> None:
+        """End the goal with a result that is made now: the pipeline may be at the next task when rclpy asks for it."""
         goal, self._goal = self._goal, None
-        self._building = False
-        if refusal:
-            self._log.error(f"impact task refused: {refusal}")
+        self._building = None
+        if result.outcome == Outcome.REFUSED:
+            self._log.error(f"impact task refused: {result.summary}")
         if goal is not None:
-            self._task_refusal = refusal
+            self._results[bytes(goal.goal_id.uuid)] = result
             goal.execute()
 
     def _on_execute(self, goal: ServerGoalHandle) -> ExecuteImpactTask.Result:
         """Report how the task ended."""
-        result = self._result(self._task_refusal)
+        result = self._results.pop(bytes(goal.goal_id.uuid))
         end: dict[int, Callable[[], None]] = {
             Outcome.CANCELLED: goal.canceled,
             Outcome.FAULT: goal.abort,
@@ -293,13 +316,12 @@ class ImpactTaskServer:
         end.get(result.outcome, goal.succeed)()
         return result
 
-    def _result(self, refusal: str) -> ExecuteImpactTask.Result:
-        if refusal:
-            return ExecuteImpactTask.Result(outcome=int(Outcome.REFUSED), summary=refusal)
+    def _result(self) -> ExecuteImpactTask.Result:
+        """Return how a task ended that was begun, or ends now."""
         pipeline, controller = self._pipeline, self._controller
         outcome, reason = pipeline.outcome, ""
         if not pipeline.finished and outcome is not Outcome.CANCELLED:
-            outcome, reason = Outcome.FAULT, "the node was deactivated"
+            outcome, reason = Outcome.FAULT, DEACTIVATED
         result = ExecuteImpactTask.Result(
             outcome=int(outcome),
             impacts=pipeline.judge.impacts,

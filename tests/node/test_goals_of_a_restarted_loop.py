@@ -1,0 +1,163 @@
+"""Goals of a loop that is deactivated, or deactivated and activated again, while their references are built."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from action_msgs.msg import GoalStatus
+from impact_msgs.action import ExecuteImpactTask
+
+from impact_control.assignment import assigned
+from impact_control.nodes import impact_task
+from impact_control.pipeline import Outcome
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "fuzz"))
+
+from surfaces.actions import accept, cancel
+from surfaces.graph import EPOCH, Graph, JointStates, renew
+
+PATIENCE = 10.0
+PERIOD = 1_000_000
+TASKS = {name: assigned(name) for name in ("tabletop", "tabletop_raised")}
+PLANS = {name: task.plan() for name, task in TASKS.items()}
+
+
+@pytest.fixture(scope="module")
+def graph():
+    graph = Graph()
+    yield graph
+    graph.close()
+
+
+@pytest.fixture(scope="module")
+def configured(graph):
+    return graph.add_loop("impact_loop", served=True)
+
+
+class Slow:
+    """A loop that holds an arm, and whose references are built when the test says so.
+
+    Attributes: node, tasks.
+    """
+
+    def __init__(self, graph, node, monkeypatch):
+        self.node, self.tasks = node, node._tasks
+        self._graph = graph
+        self._gates = {name: threading.Event() for name in TASKS}
+        self._builders = {}
+        self._states = JointStates(
+            TASKS["tabletop"].robot.joint_names, PLANS["tabletop"].reference.initial_configuration
+        )
+        self._stamp = EPOCH
+        monkeypatch.setattr(impact_task, "assigned", self._assigned)
+        self.restart()
+
+    def _assigned(self, name, arm):
+        assert self._gates[name].wait(PATIENCE)
+        return SimpleNamespace(scenario=TASKS[name].scenario, robot=TASKS[name].robot, plan=lambda predict: PLANS[name])
+
+    def restart(self):
+        renew(self.node)
+        self.sample()
+
+    def sample(self):
+        self._stamp += PERIOD
+        self.node._on_state(self._states.good(self._stamp))
+
+    def accept(self, name):
+        before = set(threading.enumerate())
+        accepted = accept(self.tasks, ExecuteImpactTask.Goal(scenario=name))
+        (self._builders[name],) = set(threading.enumerate()) - before
+        return accepted
+
+    def build(self, name):
+        self._gates[name].set()
+        self._builders[name].join()
+        self.tasks.advance()
+        self.sample()
+
+    def open_gates(self):
+        for name in self._builders:
+            self._gates[name].set()
+
+    def answer(self, accepted):
+        _, answered = accepted
+        end = time.monotonic() + PATIENCE
+        while not answered.done():
+            self._graph.executor.spin_once(timeout_sec=0.01)
+            assert time.monotonic() < end
+        return answered.result()
+
+
+@pytest.fixture
+def slow(graph, configured, monkeypatch):
+    slow = Slow(graph, configured, monkeypatch)
+    yield slow
+    slow.open_gates()
+
+
+def test_a_goal_that_has_ended_moves_no_arm_when_its_reference_comes(slow):
+    goal = slow.accept("tabletop")
+    slow.restart()
+    slow.build("tabletop")
+    assert not slow.node._pipeline.task_active
+    assert not slow.tasks._refusal()
+    assert slow.answer(goal).result.outcome == Outcome.FAULT
+
+
+def test_a_goal_does_not_get_the_reference_of_the_one_before(slow):
+    slow.accept("tabletop")
+    slow.restart()
+    goal = slow.accept("tabletop_raised")
+    slow.build("tabletop")
+    assert not slow.node._pipeline.task_active
+    assert slow.tasks._refusal() == "another task is running"
+    slow.build("tabletop_raised")
+    assert slow.node._pipeline.task_active
+    assert slow.node._pipeline.scenario.name == "tabletop_raised"
+    slow.node.on_deactivate(None)
+    assert slow.answer(goal).result.outcome == Outcome.FAULT
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+def test_a_goal_that_is_not_begun_does_not_get_the_result_of_the_task_before(slow, cancelled):
+    first = slow.accept("tabletop")
+    slow.build("tabletop")
+    if cancelled:
+        cancel(slow.tasks, first[0])
+    while slow.node._pipeline.task_active:
+        slow.sample()
+    slow.tasks.advance()
+    assert slow.answer(first).result.outcome == (Outcome.CANCELLED if cancelled else Outcome.NO_IMPACT)
+    goal = slow.accept("tabletop_raised")
+    slow.node.on_deactivate(None)
+    answer = slow.answer(goal)
+    assert answer.status == GoalStatus.STATUS_ABORTED
+    assert answer.result == ExecuteImpactTask.Result(outcome=int(Outcome.FAULT), summary="the node was deactivated")
+
+
+def test_a_goal_that_was_cancelled_before_it_began_is_cancelled_by_a_deactivation_too(slow):
+    goal = slow.accept("tabletop")
+    cancel(slow.tasks, goal[0])
+    slow.node.on_deactivate(None)
+    answer = slow.answer(goal)
+    assert (answer.status, answer.result.outcome) == (GoalStatus.STATUS_CANCELED, Outcome.CANCELLED)
+
+
+def test_a_result_is_that_of_the_end_of_its_task(slow):
+    """Though rclpy asks for it later, when the next goal may have been accepted and refused."""
+    first = slow.accept("tabletop")
+    slow.build("tabletop")
+    cancel(slow.tasks, first[0])
+    while slow.node._pipeline.task_active:
+        slow.sample()
+    slow.tasks.advance()
+    second = slow.accept("tabletop_raised")
+    slow.node.on_deactivate(None)
+    assert slow.answer(first).result.outcome == Outcome.CANCELLED
+    assert slow.answer(second).result.outcome == Outcome.FAULT
