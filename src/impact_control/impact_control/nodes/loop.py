@@ -64,7 +64,7 @@ class LoopNode(LifecycleNode):
             self._detects, self._classifies, self._controls = (
                 bool(self.get_parameter(part).value) for part in ("detect", "classify", "control")
             )
-            self._pipeline = Pipeline(
+            pipeline = Pipeline(
                 self._scenario,
                 self._robot,
                 detect=self._detects,
@@ -75,11 +75,12 @@ class LoopNode(LifecycleNode):
         except ImpactControlError as error:
             self.get_logger().error(str(error))
             return TransitionCallbackReturn.FAILURE
+        self._pipeline = pipeline
         self._reader = JointStateReader(self._robot.joint_names)
         self._base: int | None = None
         self._verdicts = ClassificationWriter(self._scenario, len(self._robot.joint_names))
         self._is_new = FirstOfEvent()
-        self._open(self._pipeline, partners)
+        self._open(pipeline, partners)
         parts = [part for part in ("detect", "classify", "control") if self.get_parameter(part).value]
         self.get_logger().info(f"ready to {', '.join(parts)} for {self._robot.name}, scenario {self._scenario.name}")
         return TransitionCallbackReturn.SUCCESS
