@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
+from impact_msgs.action import ExecuteImpactTask
+from rclpy.action import GoalResponse
+from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
+from impact_control.assignment import assigned
 from impact_control.errors import InvalidInputError
 from impact_control.nodes import loop as loop_module
+from impact_control.nodes.impact_task import PreparedTask
 from impact_control.nodes.loop import LoopNode
+from impact_control.nodes.writers import ClassificationWriter
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "fuzz"))
 
-from surfaces.graph import Graph
+from surfaces.graph import EPOCH, Graph, JointStates, renew
+
+TASK = assigned("tabletop")
+PLAN = TASK.plan()
+MILLISECOND = 1_000_000
+STATES = JointStates(TASK.robot.joint_names, PLAN.reference.initial_configuration)
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +36,19 @@ def graph():
     graph = Graph()
     yield graph
     graph.close()
+
+
+def start(node, begin=0):
+    """Ask a loop for a task; return why it is refused."""
+    return node.start_task(PreparedTask(PLAN, ClassificationWriter(TASK.scenario, 7), begin))
+
+
+def begin(node):
+    """Let a loop begin a task with its second sample."""
+    renew(node)
+    node._on_state(STATES.good(EPOCH))
+    assert not start(node)
+    node._on_state(STATES.good(EPOCH + MILLISECOND))
 
 
 def test_a_scenario_whose_rehearsal_fails_can_be_corrected(graph, monkeypatch):
@@ -34,3 +60,20 @@ def test_a_scenario_whose_rehearsal_fails_can_be_corrected(graph, monkeypatch):
     assert node.trigger_configure() is TransitionCallbackReturn.FAILURE
     (changed,) = node.set_parameters([Parameter("scenario", value="tabletop_raised")])
     assert changed.successful, changed.reason
+
+
+def test_what_the_loop_says_is_written_by_another_thread(graph, monkeypatch):
+    """Of an arm that falls silent in a task, and of a goal in the fault that follows."""
+    written = []
+    monkeypatch.setattr(RcutilsLogger, "error", lambda logger, line: written.append((line, threading.current_thread())))
+    node = graph.add_loop("impact_loop")
+    begin(node)
+    node._last_arrival -= 1.0
+    node._on_slow_timer()
+    assert node._tasks._on_goal(ExecuteImpactTask.Goal()) is GoalResponse.REJECT
+    end = time.monotonic() + 10.0
+    while len(written) < 3:
+        time.sleep(0.01)
+        assert time.monotonic() < end, written
+    assert [line.split()[0] for line, _ in written] == ["no", "fault", "impact"]
+    assert threading.current_thread() not in [thread for _, thread in written]

@@ -24,6 +24,7 @@ from impact_control.control import Mode, ReferenceSpreadingController
 from impact_control.errors import ImpactControlError
 from impact_control.nodes import real_time, topics
 from impact_control.nodes.messages import nanoseconds, set_xyz
+from impact_control.nodes.queued_log import QueuedLog
 from impact_control.nodes.writers import ClassificationWriter
 from impact_control.pipeline import Outcome, Pipeline
 from impact_control.robots import InertiaModel, RobotDescription, stand_alike
@@ -105,6 +106,7 @@ class ImpactTaskServer:
         self,
         node: Node,
         arm: Arm,
+        log: QueuedLog,
         pipeline: Pipeline,
         robot: RobotDescription,
         scenario: Scenario,
@@ -112,7 +114,7 @@ class ImpactTaskServer:
         name: str,
     ) -> None:
         """Offer the action. source: of the scenario, a name or a path; name: of the arm in its scene, else ""."""
-        self._log = node.get_logger()
+        self._log = log
         self._arm = arm
         self._source = source
         self._name = name

@@ -187,7 +187,7 @@ class LoopNode(LifecycleNode):
         self._last_classification = ImpactClassification()
         if self._controls:
             source, name = self._text("scenario"), self._text("arm")
-            self._tasks = ImpactTaskServer(self, self, pipeline, self._robot, self._scenario, source, name)
+            self._tasks = ImpactTaskServer(self, self, self._log, pipeline, self._robot, self._scenario, source, name)
             self._subscriptions_here.append(
                 subscribe(SupervisorStatus, topics.SUPERVISOR, self._supervision.take, qos.LATCHED)
             )
@@ -367,7 +367,7 @@ class LoopNode(LifecycleNode):
         if patience == 0.0 or silent <= patience or not pipeline.task_active or pipeline.armed:
             return
         if pipeline.controller is not None and pipeline.controller.mode is not Mode.FAULT:
-            self.get_logger().error(f"no joint state for {silent:.2f} s (limit {patience:g} s)")
+            self._log.error(f"no joint state for {silent:.2f} s (limit {patience:g} s)")
             pipeline.fail(Fault.STATE_STALE)
             pipeline.end_after_fault()
 
