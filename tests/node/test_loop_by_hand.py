@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from impact_msgs.action import ExecuteImpactTask
@@ -19,6 +20,7 @@ from impact_control.errors import InvalidInputError
 from impact_control.nodes import loop as loop_module
 from impact_control.nodes.impact_task import PreparedTask
 from impact_control.nodes.loop import LoopNode
+from impact_control.nodes.loop_output import STATUS_PERIOD
 from impact_control.nodes.writers import ClassificationWriter
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "fuzz"))
@@ -36,6 +38,11 @@ def graph():
     graph = Graph()
     yield graph
     graph.close()
+
+
+@pytest.fixture(scope="module")
+def loop(graph):
+    return graph.add_loop("impact_loop")
 
 
 def start(node, begin=0):
@@ -62,18 +69,32 @@ def test_a_scenario_whose_rehearsal_fails_can_be_corrected(graph, monkeypatch):
     assert changed.successful, changed.reason
 
 
-def test_what_the_loop_says_is_written_by_another_thread(graph, monkeypatch):
+def test_what_the_loop_says_is_written_by_another_thread(loop, monkeypatch):
     """Of an arm that falls silent in a task, and of a goal in the fault that follows."""
     written = []
     monkeypatch.setattr(RcutilsLogger, "error", lambda logger, line: written.append((line, threading.current_thread())))
-    node = graph.add_loop("impact_loop")
-    begin(node)
-    node._last_arrival -= 1.0
-    node._on_slow_timer()
-    assert node._tasks._on_goal(ExecuteImpactTask.Goal()) is GoalResponse.REJECT
+    begin(loop)
+    loop._last_arrival -= 1.0
+    loop._on_slow_timer()
+    assert loop._tasks._on_goal(ExecuteImpactTask.Goal()) is GoalResponse.REJECT
     end = time.monotonic() + 10.0
     while len(written) < 3:
         time.sleep(0.01)
         assert time.monotonic() < end, written
     assert [line.split()[0] for line, _ in written] == ["no", "fault", "impact"]
     assert threading.current_thread() not in [thread for _, thread in written]
+
+
+def test_the_reason_of_a_fault_ends_with_it(loop, monkeypatch):
+    reasons = []
+    status = SimpleNamespace(publish=lambda message: reasons.append(message.fault_reason))
+    monkeypatch.setattr(loop._control_output, "_status", status)
+    begin(loop)
+    loop._last_arrival -= 1.0
+    loop._on_slow_timer()
+    loop._on_state(STATES.good(EPOCH + 2 * MILLISECOND))
+    assert reasons[-1] == "STATE_STALE"
+    renew(loop)
+    for k in range(STATUS_PERIOD):
+        loop._on_state(STATES.good(EPOCH + k * MILLISECOND))
+    assert reasons[-1] == ""

@@ -87,6 +87,7 @@ class ControlOutput:
         """Have told nothing yet, take it that somebody listens."""
         self._heard = self._status_heard = True
         self._told = (Mode.IDLE, Fault.NONE)
+        self.statuses.fault_reason = ""
 
     def look_for_listeners(self) -> None:
         """A message that nobody hears still costs the loop its making; new listeners are noticed here."""
