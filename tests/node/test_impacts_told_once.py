@@ -109,3 +109,8 @@ def test_a_loop_tells_its_verdict_on_an_impact_that_another_has_detected(graph, 
     assert fed.verdicts == before + 1
     fed.sample()
     assert fed.verdicts == before + 1
+    fed.node._pipeline.judge.changed = True  # as after a sample with a verdict, which was told then
+    event.index += 1
+    fed.node._on_event(event)
+    assert fed.node._pipeline.judge.impacts == 2
+    assert fed.verdicts == before + 1

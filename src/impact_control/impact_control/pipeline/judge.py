@@ -29,7 +29,7 @@ class Judge:
     """Classifier and contact completion of one arm, or the verdicts of a classifier that runs elsewhere.
 
     Attributes: classifier, completion, held_force, None where they are not needed here; impacts, detected so far;
-    impact and post_impact, the verdicts; changed, whether they did with this sample.
+    impact and post_impact, the verdicts; changed, whether they did with this sample or event.
     """
 
     def __init__(self, scenario: Scenario, robot: RobotDescription, *, classify: bool, complete: bool) -> None:

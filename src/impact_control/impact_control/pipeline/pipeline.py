@@ -40,8 +40,9 @@ class Pipeline:
     A part that is left out runs elsewhere: then its results come in by `impact_detected` and `verdict`.
 
     After `tick` or `refuse`: `impact_now` (an impact was detected on this sample), `judge` (impacts, verdicts, whether
-    they changed), `torque` (n,) [Nm], `finished` (the task has ended), and the parts' own attributes. Times are seconds
-    on the clock of the samples; task time counts from the first tick after `start`.
+    they changed; that also after `impact_detected`), `torque` (n,) [Nm], `finished` (the task has ended), and the
+    parts' own attributes. Times are seconds on the clock of the samples; task time counts from the first tick after
+    `start`.
     """
 
     def __init__(
@@ -277,6 +278,7 @@ class Pipeline:
 
     def impact_detected(self, time: float, position: Vector) -> None:
         """Take a detected impact, of our own detector or another's: time [s], position (n,) [rad] there."""
+        self.judge.changed = False
         controller = self.controller
         if not self._task_running or controller is None or self._interrupted:
             return
