@@ -11,6 +11,7 @@ from impact_msgs.action import ExecuteImpactTask
 from impact_msgs.msg import ControllerReference, ControllerStatus, ImpactClassification, ImpactEvent
 
 from impact_control.assignment import assigned
+from impact_control.classification import Verdict
 from impact_control.control import Mode
 from impact_control.nodes import impact_task
 from impact_control.nodes.classifier import ClassifierNode
@@ -100,11 +101,12 @@ def test_the_classifier_passes_over_an_event_of_another_arm(classifier):
     assert classifier._impacts == 1
 
 
-def begun(controller):
-    """The pipeline of a controller with a task that has begun, and the bytes of its samples."""
+def begun(controller, before=EPOCH):
+    """The pipeline of a controller with a task that has begun. before: stamp [ns] of the first sample that was held."""
     renew(controller)
     plan = TASK.plan()
     states = JointStates(TASK.robot.joint_names, plan.reference.initial_configuration)
+    controller._on_state(states.good(before))
     controller._on_state(states.good(EPOCH))
     assert not controller.start_task(PreparedTask(plan, ClassificationWriter(TASK.scenario, 7), 0))
     controller._on_state(states.good(EPOCH + 1_000_000))
@@ -120,6 +122,21 @@ def test_a_loop_without_a_detector_passes_over_events_of_another_arm(loop, joint
     to_stamp(EPOCH + 1_000_000, event.impact_time)
     loop._on_event(event)
     assert pipeline.judge.impacts == taken
+
+
+@pytest.mark.parametrize("after", [-1, 0, 1])
+def test_a_controller_whose_clock_was_set_back_takes_what_is_of_its_task(controller, after):
+    pipeline = begun(controller, before=EPOCH + 10**10)
+    controller._is_new(ImpactEvent())
+    event = ImpactEvent(index=1, joint_position=[0.0] * 7)
+    verdict = ImpactClassification(scenario="tabletop", impact=ImpactClassification.UNEXPECTED)
+    to_stamp(EPOCH + (1 + after) * 1_000_000, event.impact_time)
+    to_stamp(EPOCH + (1 + after) * 1_000_000, verdict.header.stamp)
+    controller._on_event(event)
+    controller._on_classification(verdict)
+    taken = after >= 0
+    assert pipeline.judge.impacts == taken
+    assert (pipeline.judge.impact is Verdict.UNEXPECTED) == taken
 
 
 @pytest.mark.parametrize(("impact", "post_impact"), [(4, 0), (0, 200)])

@@ -243,20 +243,23 @@ class LoopNode(LifecycleNode):
     # ------------------------------------------------------------------ results of parts that run elsewhere
 
     def _on_event(self, event: ImpactEvent) -> None:
-        if self._active and self._pipeline is not None and self._base is not None and self._is_new(event):
-            seconds = (nanoseconds(event.impact_time) - self._base) * 1e-9
-            # Events of before the activation are kept by the publisher for late joiners; others are of another arm.
-            if seconds >= 0.0 and len(event.joint_position) == len(self._robot.joint_names):
-                self._pipeline.impact_detected(seconds, np.asarray(event.joint_position))
-                # Here: the next sample asks only whether it has changed them itself.
-                self._tell_verdicts(self._pipeline)
+        pipeline = self._pipeline
+        if not self._active or pipeline is None or not self._is_new(event):
+            return
+        # Events of before the task are kept by the publisher for late joiners; others are of another arm.
+        seconds = self._since_start(nanoseconds(event.impact_time))
+        if seconds is not None and len(event.joint_position) == len(self._robot.joint_names):
+            pipeline.impact_detected(seconds, np.asarray(event.joint_position))
+            # Here: the next sample asks only whether it has changed them itself.
+            self._tell_verdicts(pipeline)
 
     def _on_classification(self, message: ImpactClassification) -> None:
         pipeline = self._pipeline
-        if not self._active or pipeline is None or self._base is None:
+        if not self._active or pipeline is None:
             return
-        # Verdicts of before the activation are kept by the publisher for late joiners.
-        if message.scenario == pipeline.scenario.name and nanoseconds(message.header.stamp) >= self._base:
+        # Verdicts of before the task are kept by the publisher for late joiners.
+        of_task = self._since_start(nanoseconds(message.header.stamp)) is not None
+        if of_task and message.scenario == pipeline.scenario.name:
             try:
                 verdicts = Verdict(message.impact), Verdict(message.post_impact)
             except ValueError:
@@ -281,11 +284,21 @@ class LoopNode(LifecycleNode):
     def _in_task(self, time: int) -> float | None:
         """Return a time [ns] in seconds of the pipeline's clock, None when it is not in a task that runs."""
         pipeline = self._pipeline
-        if not self._active or pipeline is None or self._base is None or pipeline.controller is None:
+        if not self._active or pipeline is None or pipeline.controller is None:
+            return None
+        runs = pipeline.task_active and pipeline.controller.mode in RUNNING
+        return self._since_start(time) if runs else None
+
+    def _since_start(self, time: int) -> float | None:
+        """Return a time [ns] in seconds of the pipeline's clock, None when it is of before the task.
+
+        Not of before the activation: the clock may have been set back since.
+        """
+        pipeline = required(self._pipeline)
+        if self._base is None or pipeline.controller is None or pipeline.armed:
             return None
         seconds = (time - self._base) * 1e-9
-        runs = pipeline.task_active and not pipeline.armed and pipeline.controller.mode in RUNNING
-        return seconds if runs and seconds >= pipeline.controller.start_time else None
+        return seconds if seconds >= pipeline.controller.start_time else None
 
     # ------------------------------------------------------------------ what the action asks for
 
