@@ -11,7 +11,7 @@ import pytest
 from impact_control.classification import Verdict
 from impact_control.control import Fault, Mode
 from impact_control.errors import ScenarioError
-from impact_control.pipeline import Outcome, Pipeline
+from impact_control.pipeline import Outcome, Pipeline, StartPose
 from impact_control.references import build_reference
 from impact_control.robots import load_robot
 from impact_control.scenario import load_scenario
@@ -356,6 +356,24 @@ def test_a_task_begins_with_the_first_sample_at_its_begin():
         assert pipeline.armed == (k < 11)
     assert pipeline.controller.start_time == pytest.approx(0.011)
     assert pipeline.controller.task_time == pytest.approx(0.002)
+
+
+@pytest.mark.parametrize(("away", "begins"), [(0.049, True), (-0.049, True), (0.051, False), (-0.051, False)])
+def test_a_task_with_a_start_pose_begins_only_there(away, begins):
+    scenario, robot, reference = plan("tabletop")
+    pipeline = Pipeline(scenario, robot)
+    pipeline.reset()
+    q, still = reference.initial_configuration, np.zeros(7)
+    pipeline.start(reference, scenario, begin=PERIOD, start_pose=StartPose(robot.joint_names, q))
+    for k in range(3):
+        assert pipeline.armed == (k < 2)
+        pipeline.tick(k * PERIOD, q + away * np.eye(7)[3], still, still)
+    assert pipeline.task_active == begins
+    assert pipeline.finished != begins
+    assert pipeline.controller.mode is (Mode.ANTE if begins else Mode.IDLE)
+    assert (pipeline.outcome is Outcome.REFUSED) != begins
+    where = f"panda_joint4 is at {q[3] + away:.3f} rad, 0.051 rad from {q[3]:.3f} rad (limit 0.05 rad)"
+    assert pipeline.start_defect() == ("" if begins else f"the arm is not where the task starts: {where}")
 
 
 def test_parts_that_run_elsewhere_give_the_same_course():

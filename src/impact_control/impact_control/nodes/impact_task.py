@@ -324,6 +324,8 @@ class ImpactTaskServer:
         outcome, reason = pipeline.outcome, ""
         if not pipeline.finished and outcome is not Outcome.CANCELLED:
             outcome, reason = Outcome.FAULT, DEACTIVATED
+        if outcome is Outcome.REFUSED:
+            return not_begun(outcome, pipeline.start_defect())
         result = ExecuteImpactTask.Result(
             outcome=int(outcome),
             impacts=pipeline.judge.impacts,

@@ -31,13 +31,10 @@ from impact_control.nodes.queued_log import QueuedLog
 from impact_control.nodes.supervised import Supervised
 from impact_control.nodes.writers import ClassificationWriter
 from impact_control.parts import rate_threshold
-from impact_control.pipeline import Pipeline, warm_up
+from impact_control.pipeline import Pipeline, StartPose, warm_up
 
 SWITCH_INTERVAL = 2e-4
 """[s] the thread that builds a reference may keep the interpreter before the loop gets its turn."""
-
-START_TOLERANCE = 0.05
-"""[rad] a joint may be from the start of a task."""
 
 
 class LoopNode(LifecycleNode):
@@ -315,19 +312,21 @@ class LoopNode(LifecycleNode):
             late = (self._reader.stamp - task.begin) * 1e-9
             if late > 0.0:
                 return f"the reference was ready {late:.2f} s after the task was to begin: let it begin later"
-        away = np.abs(self._reader.position - reference.initial_configuration)
-        if self._samples > 0 and away.max() > START_TOLERANCE:
-            joint = int(away.argmax())
-            return (
-                f"the arm is not where the task starts: {self._robot.joint_names[joint]} is at "
-                f"{self._reader.position[joint]:.3f} rad, {away[joint]:.3f} rad from "
-                f"{reference.initial_configuration[joint]:.3f} rad (limit {START_TOLERANCE:g} rad)"
-            )
+        start_pose = StartPose(self._robot.joint_names, reference.initial_configuration)
+        if self._samples > 0 and not start_pose.compare(self._reader.position):
+            return start_pose.reason()
         self._verdicts = task.writer
         self._last_classification = ImpactClassification()
         if self._control_output is not None:
             self._control_output.references.start(task.plan.scenario, reference)
-        pipeline.start(reference, task.plan.scenario, task.plan.force, hold=task.plan.hold, begin=begin)
+        pipeline.start(
+            reference,
+            task.plan.scenario,
+            task.plan.force,
+            hold=task.plan.hold,
+            begin=begin,
+            start_pose=start_pose,
+        )
         if pipeline.judge.classifier is not None:
             self._classification_publisher.publish(self.classification())
         return ""

@@ -6,5 +6,6 @@ The same object runs inside the ROS 2 nodes, in a simulation without ROS, and ov
 from impact_control.pipeline.outcome import Outcome
 from impact_control.pipeline.pipeline import Pipeline
 from impact_control.pipeline.rehearsal import warm_up
+from impact_control.pipeline.start_pose import StartPose
 
-__all__ = ["Outcome", "Pipeline", "warm_up"]
+__all__ = ["Outcome", "Pipeline", "StartPose", "warm_up"]

@@ -24,6 +24,7 @@ from impact_control.pipeline.maneuvers import Maneuvers
 from impact_control.pipeline.outcome import Outcome, outcome_of
 from impact_control.pipeline.rest import Rest
 from impact_control.pipeline.samples import SampleCheck
+from impact_control.pipeline.start_pose import StartPose
 from impact_control.reaction import CollisionReaction, Step
 from impact_control.references import ImpactReference
 from impact_control.robots import Dynamics, RobotDescription
@@ -104,6 +105,7 @@ class Pipeline:
         self.judge.changed = False
         self._touched = False
         self._armed: tuple[ImpactReference, DesiredForce] | None = None
+        self._start_pose: StartPose | None = None
         self._task_running = False
         self.finished = False
         self.impact_now = False
@@ -116,15 +118,18 @@ class Pipeline:
         *,
         hold: bool = False,
         begin: float = -math.inf,
+        start_pose: StartPose | None = None,
     ) -> None:
         """Arm a task: it begins with the next sample, or with the first at `begin` [s] or later. Needs a controller.
 
         force: exerted after the impact; None: what the scenario asks for on its surface. hold: whether the arm goes on
         with the end of the post-impact reference and with the force when the task is over, instead of stopping.
+        start_pose: where the arm has to be in that sample, else the task is over and REFUSED; None: anywhere.
         """
         self.scenario = scenario
         self._hold = hold
         self._begin = begin
+        self._start_pose = start_pose
         self._duration = scenario.task.duration
         self.judge.start(scenario, reference)
         self.reaction.start(reaction_parameters(scenario))
@@ -180,7 +185,13 @@ class Pipeline:
         """How the task stands; final once `finished`."""
         if self.controller is not None and self.controller.mode is Mode.FAULT:
             return Outcome.FAULT
+        if self._start_pose is not None and self._start_pose.missed:
+            return Outcome.REFUSED
         return Outcome.CANCELLED if self._cancelled else outcome_of(self.judge)
+
+    def start_defect(self) -> str:
+        """Say where the arm was when the task was to begin, if it had to be elsewhere; else nothing."""
+        return "" if self._start_pose is None else self._start_pose.reason()
 
     def sample_defect(self) -> str:
         """Say what was wrong with the sample that led to the controller's fault; nothing if none did."""
@@ -202,9 +213,7 @@ class Pipeline:
         dynamics = self.dynamics
         dynamics.update(position, velocity)
         if self._armed is not None and self.controller is not None and time >= self._begin:
-            self.controller.start(*self._armed, time)
-            self._armed = None
-            self._task_running = True
+            self._begin_task(self.controller, *self._armed, time, position)
         if self.observer is not None and self._observes:
             dynamics.update_momentum_terms()
             self.observer.update(
@@ -224,6 +233,22 @@ class Pipeline:
             if self._task_running and controller.mode in JUDGED and not self._interrupted:
                 self._judge(controller, self.observer, time - controller.start_time, velocity)
         self._end_task_if_due(time, velocity)
+
+    def _begin_task(
+        self,
+        controller: ReferenceSpreadingController,
+        reference: ImpactReference,
+        force: DesiredForce,
+        time: float,
+        position: Vector,
+    ) -> None:
+        """Begin the armed task with this sample, unless the arm is elsewhere than it starts."""
+        self._armed = None
+        if self._start_pose is not None and not self._start_pose.compare(position):
+            self._finish()
+            return
+        controller.start(reference, force, time)
+        self._task_running = True
 
     def _detect(
         self,

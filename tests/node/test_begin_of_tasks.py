@@ -1,4 +1,4 @@
-"""Goals of a loop that is deactivated, or deactivated and activated again, while their references are built."""
+"""When a task begins, and when it does not: the loop was deactivated meanwhile, or the arm is elsewhere."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from action_msgs.msg import GoalStatus
 from impact_msgs.action import ExecuteImpactTask
 
 from impact_control.assignment import assigned
+from impact_control.control import Mode
 from impact_control.nodes import impact_task
+from impact_control.nodes.messages import to_stamp
 from impact_control.pipeline import Outcome
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "fuzz"))
@@ -25,6 +28,8 @@ PATIENCE = 10.0
 PERIOD = 1_000_000
 TASKS = {name: assigned(name) for name in ("tabletop", "tabletop_raised")}
 PLANS = {name: task.plan() for name, task in TASKS.items()}
+NAMES, START = TASKS["tabletop"].robot.joint_names, PLANS["tabletop"].reference.initial_configuration
+AT_START, AWAY = JointStates(NAMES, START), JointStates(NAMES, START + 0.06 * np.eye(7)[1])
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +47,7 @@ def configured(graph):
 class Slow:
     """A loop that holds an arm, and whose references are built when the test says so.
 
-    Attributes: node, tasks.
+    Attributes: node, tasks, stamp [ns] of the last sample.
     """
 
     def __init__(self, graph, node, monkeypatch):
@@ -50,10 +55,7 @@ class Slow:
         self._graph = graph
         self._gates = {name: threading.Event() for name in TASKS}
         self._builders = {}
-        self._states = JointStates(
-            TASKS["tabletop"].robot.joint_names, PLANS["tabletop"].reference.initial_configuration
-        )
-        self._stamp = EPOCH
+        self.stamp = EPOCH
         monkeypatch.setattr(impact_task, "assigned", self._assigned)
         self.restart()
 
@@ -65,13 +67,15 @@ class Slow:
         renew(self.node)
         self.sample()
 
-    def sample(self):
-        self._stamp += PERIOD
-        self.node._on_state(self._states.good(self._stamp))
+    def sample(self, *, away=False):
+        self.stamp += PERIOD
+        self.node._on_state((AWAY if away else AT_START).good(self.stamp))
 
-    def accept(self, name):
+    def accept(self, name, begin=0):
         before = set(threading.enumerate())
-        accepted = accept(self.tasks, ExecuteImpactTask.Goal(scenario=name))
+        goal = ExecuteImpactTask.Goal(scenario=name)
+        to_stamp(begin, goal.begin)
+        accepted = accept(self.tasks, goal)
         (self._builders[name],) = set(threading.enumerate()) - before
         return accepted
 
@@ -79,11 +83,19 @@ class Slow:
         self._gates[name].set()
         self._builders[name].join()
         self.tasks.advance()
-        self.sample()
 
     def open_gates(self):
         for name in self._builders:
             self._gates[name].set()
+
+    def assert_not_begun(self, accepted):
+        """The arm is held where it is, and the client is told why."""
+        assert self.node._pipeline.controller.mode is Mode.IDLE
+        self.tasks.advance()
+        result = self.answer(accepted).result
+        assert result.outcome == Outcome.REFUSED
+        assert "not where the task starts: panda_joint2" in result.summary
+        assert "0.060 rad from" in result.summary
 
     def answer(self, accepted):
         _, answered = accepted
@@ -105,6 +117,7 @@ def test_a_goal_that_has_ended_moves_no_arm_when_its_reference_comes(slow):
     goal = slow.accept("tabletop")
     slow.restart()
     slow.build("tabletop")
+    slow.sample()
     assert not slow.node._pipeline.task_active
     assert not slow.tasks._refusal()
     assert slow.answer(goal).result.outcome == Outcome.FAULT
@@ -161,3 +174,22 @@ def test_a_result_is_that_of_the_end_of_its_task(slow):
     slow.node.on_deactivate(None)
     assert slow.answer(first).result.outcome == Outcome.CANCELLED
     assert slow.answer(second).result.outcome == Outcome.FAULT
+
+
+def test_a_goal_that_comes_before_any_sample_begins_only_at_its_start(slow):
+    renew(slow.node)
+    goal = slow.accept("tabletop")
+    slow.build("tabletop")
+    assert slow.node._pipeline.armed
+    slow.sample(away=True)
+    slow.assert_not_begun(goal)
+
+
+def test_a_goal_that_begins_later_begins_only_at_its_start(slow):
+    goal = slow.accept("tabletop", begin=slow.stamp + 3 * PERIOD)
+    slow.build("tabletop")
+    for _ in range(2):
+        slow.sample(away=True)
+        assert slow.node._pipeline.armed
+    slow.sample(away=True)
+    slow.assert_not_begun(goal)

@@ -1,0 +1,44 @@
+"""Where an arm has to stand for a task to begin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from impact_control.pipeline.rest import largest_magnitude
+from impact_control.types import Vector
+
+START_TOLERANCE = 0.05
+"""[rad] a joint may be from the start of a task."""
+
+
+class StartPose:
+    """The start of one task, and where the arm was when it was compared with it."""
+
+    def __init__(self, joint_names: Sequence[str], configuration: Vector) -> None:
+        """configuration (n,) [rad]: in which the reference of the task starts."""
+        self._names = joint_names
+        self._configuration = configuration
+        self._away = np.zeros_like(configuration)
+
+    def compare(self, position: Vector) -> bool:
+        """Take where the arm is (n,) [rad]; tell whether the task may begin there."""
+        np.subtract(position, self._configuration, out=self._away)
+        return not self.missed
+
+    @property
+    def missed(self) -> bool:
+        """Whether the arm was elsewhere; not before it is compared."""
+        return largest_magnitude(self._away) > START_TOLERANCE
+
+    def reason(self) -> str:
+        """Say where the arm was and where it should be; nothing when it was there."""
+        if not self.missed:
+            return ""
+        joint = int(np.abs(self._away).argmax())
+        start, away = self._configuration[joint], self._away[joint]
+        return (
+            f"the arm is not where the task starts: {self._names[joint]} is at {start + away:.3f} rad, "
+            f"{abs(away):.3f} rad from {start:.3f} rad (limit {START_TOLERANCE:g} rad)"
+        )
