@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from impact_control.control import Fault
+from impact_control.pipeline.judge import Judge
 from impact_control.pipeline.rest import LONGEST_SETTLE_TIME, REST_SPEED, REST_TIME, SETTLE_TIME, Rest
 from impact_control.pipeline.samples import LIMIT_TOLERANCE, VELOCITY_TOLERANCE, SampleCheck
 from impact_control.robots import load_robot
+from impact_control.scenario import load_scenario
 
 PERIOD = 1e-3
 STILL = np.zeros(7)
@@ -115,3 +119,29 @@ def test_what_is_not_a_number_is_a_fault(check, which):
     assert check.fault(1.001, *sample, in_task=False) is Fault.STATE_NOT_FINITE
     kind = ("position", "velocity", "torque")[which]
     assert check.reason(Fault.STATE_NOT_FINITE) == f"the {kind} of panda_joint4 is nan"
+
+
+TUNED = {"envelope_margin": "0.1 rad/s", "window_length": 60, "decay_rate": "3 1/s", "post_impact_time": "40 ms"}
+
+
+@pytest.mark.parametrize("key", TUNED)
+def test_a_task_is_judged_by_the_tuning_of_its_own_scenario(key):
+    """Whatever the scenario was that the judge was made for."""
+    robot, made_for = load_robot(), load_scenario("tabletop")
+    task = made_for.with_overrides({f"classification.{key}": TUNED[key]})
+    planned = SimpleNamespace(nominal_impact_time=0.0, impact_configuration=STILL)
+
+    def judged(made_for, task):
+        """What is found of a velocity error that comes with the impact and stays."""
+        judge = Judge(made_for, robot, classify=True, complete=False)
+        judge.start(task, planned)
+        found = []
+        for k in range(-30, 200):
+            if k == 0:
+                judge.impact_detected(0.0, STILL)
+            judge.update(k * PERIOD, np.full(7, 0.05 if k > 0 else 0.0), STILL)
+            found.append((judge.post_impact, *judge.classifier.lower, *judge.classifier.margin))
+        return found, judge.reason
+
+    assert judged(made_for, task) == judged(task, task)
+    assert judged(task, task) != judged(made_for, made_for)

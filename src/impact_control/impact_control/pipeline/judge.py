@@ -7,7 +7,7 @@ from typing import Protocol
 
 from impact_control.classification import ExternalForce, Verdict
 from impact_control.observation import MomentumObserver
-from impact_control.parts import classifier_parameters, make_classifier, make_completion, make_held_force
+from impact_control.parts import make_classifier, make_completion, make_held_force
 from impact_control.robots import Dynamics, RobotDescription
 from impact_control.scenario import Scenario
 from impact_control.types import Vector
@@ -34,7 +34,8 @@ class Judge:
 
     def __init__(self, scenario: Scenario, robot: RobotDescription, *, classify: bool, complete: bool) -> None:
         """classify: with a classifier. complete: with contact completion, where the scenario has one."""
-        self.classifier = make_classifier(scenario, len(robot.joint_names)) if classify else None
+        self._joints = len(robot.joint_names)
+        self.classifier = make_classifier(scenario, self._joints) if classify else None
         self.completion = make_completion(scenario, robot) if complete else None
         self.held_force = make_held_force(scenario) if classify else None
         self._external_force = ExternalForce(scenario.detection.observer_gain)
@@ -48,9 +49,9 @@ class Judge:
         self.post_impact = Verdict.NOT_STARTED
 
     def start(self, scenario: Scenario, reference: PlannedImpact) -> None:
-        """Judge a new task."""
+        """Judge a new task, with a classifier of its scenario's tuning. Not for the loop."""
         if self.classifier is not None:
-            self.classifier.parameters = classifier_parameters(scenario)
+            self.classifier = make_classifier(scenario, self._joints)
         self._await_impact(reference)
 
     def start_anew(self, reference: PlannedImpact) -> None:
