@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,7 +18,7 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
 from impact_control.assignment import assigned
-from impact_control.errors import InvalidInputError
+from impact_control.errors import ImpactControlError, InvalidInputError
 from impact_control.nodes import loop as loop_module
 from impact_control.nodes.impact_task import PreparedTask
 from impact_control.nodes.loop import LoopNode
@@ -98,3 +100,22 @@ def test_the_reason_of_a_fault_ends_with_it(loop, monkeypatch):
     for k in range(STATUS_PERIOD):
         loop._on_state(STATES.good(EPOCH + k * MILLISECOND))
     assert reasons[-1] == ""
+
+
+@pytest.mark.parametrize(
+    ("overrides", "built_in"),
+    [
+        ({"task.duration": "3 s", "reaction.on_unexpected_impact": "continue"}, ""),
+        ({"classification.window_length": 25, "classification.envelope_margin": "0.1 rad/s"}, ""),
+        ({"classification.method": "simultaneous"}, "classification.method"),
+        ({"control.gains.position": "100 1/s^2"}, "control"),
+        ({"control.friction_compensation": 0.5}, "control"),
+        ({"detection.refractory_time": "15 ms"}, "detection"),
+    ],
+    ids=str,
+)
+def test_a_goal_that_needs_what_the_loop_is_not_built_with_is_refused(loop, overrides, built_in):
+    other = replace(TASK, scenario=TASK.scenario.with_overrides(overrides))
+    needs = pytest.raises(ImpactControlError, match=f"needs another {built_in} than") if built_in else nullcontext()
+    with needs:
+        loop._tasks._require_what_is_built_in(other)

@@ -82,7 +82,14 @@ class Arm(Protocol):
         """Return what is wrong, in words; nothing when nothing is."""
 
 
-BUILT_IN = ("robot", "detection", "classification.method", "classification.completion", "classification.held_force")
+BUILT_IN = (
+    "robot",
+    "control",
+    "detection",
+    "classification.method",
+    "classification.completion",
+    "classification.held_force",
+)
 """Entries of a scenario that the node is built for when it is configured: a goal has to agree with them."""
 
 
