@@ -10,20 +10,24 @@ import os
 import subprocess
 import sys
 import sysconfig
+import threading
 import time
 from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
+import rclpy
 from harness import JOINTS, Peer, joint_state
 from impact_msgs.msg import ControllerStatus, SupervisorStatus
+from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from impact_control.graph import Duty, NodeSpec
 from impact_control.nodes import qos
+from impact_control.nodes.supervisor import ASK_AGAIN
 from impact_control.supervision import RobotMode
 
 pytestmark = [pytest.mark.wall_clock, pytest.mark.long]
@@ -34,17 +38,30 @@ SWITCH = """
 string[] activate_controllers
 string[] deactivate_controllers
 int32 strictness
+int32 BEST_EFFORT=1
 int32 STRICT=2
 ---
 bool ok
+"""
+LIST = """
+---
+controller_manager_msgs/ControllerState[] controller
+"""
+CONTROLLER = """
+string name
+string state
 """
 STATE = """
 float64 control_command_success_rate
 uint8 robot_mode
 """
 DEFINITIONS = {
-    "controller_manager_msgs": ("srv/SwitchController.srv", SWITCH),
-    "franka_msgs": ("msg/FrankaRobotState.msg", STATE),
+    "controller_manager_msgs": {
+        "msg/ControllerState.msg": CONTROLLER,
+        "srv/ListControllers.srv": LIST,
+        "srv/SwitchController.srv": SWITCH,
+    },
+    "franka_msgs": {"msg/FrankaRobotState.msg": STATE},
 }
 """As far as they are used, by the definitions of ros2_control 4.46 and franka_ros2 3.4.0."""
 
@@ -57,7 +74,7 @@ find_package(rosidl_default_generators REQUIRED)
 find_package(action_msgs REQUIRED)
 include({cmake}/drop_missing_includes.cmake)
 drop_missing_includes()
-rosidl_generate_interfaces({package} {file})
+rosidl_generate_interfaces({package} {files})
 ament_package()
 """
 MANIFEST = """<package format="3"><name>{package}</name><version>0.0.0</version><description>stand-in</description>
@@ -69,10 +86,11 @@ MANIFEST = """<package format="3"><name>{package}</name><version>0.0.0</version>
 
 def build(package, source, prefix):
     """Build a package of messages in a new directory and install it."""
-    file, definition = DEFINITIONS[package]
-    (source / file).parent.mkdir(parents=True)
-    (source / file).write_text(definition)
-    recipe = RECIPE.format(package=package, file=file, cmake=ROOT / "src" / "impact_msgs" / "cmake")
+    definitions = DEFINITIONS[package]
+    for file, definition in definitions.items():
+        (source / file).parent.mkdir(parents=True, exist_ok=True)
+        (source / file).write_text(definition)
+    recipe = RECIPE.format(package=package, files=" ".join(definitions), cmake=ROOT / "src" / "impact_msgs" / "cmake")
     (source / "CMakeLists.txt").write_text(recipe)
     (source / "package.xml").write_text(MANIFEST.format(package=package))
     environment = {**os.environ, "AMENT_PREFIX_PATH": sys.prefix, "CMAKE_PREFIX_PATH": sys.prefix}
@@ -106,28 +124,64 @@ def messages(tmp_path_factory):
         yield
 
 
+class ControllerManager:
+    """Switches the effort controller as that of ros2_control 4.46 does, in a thread of its own: it may take its time.
+
+    active: whether the effort controller is. time: [s] a switch takes. switched: what was switched.
+    """
+
+    def __init__(self, context):
+        self.active = True
+        self.time = 0.0
+        self.switched = []
+        services = import_module("controller_manager_msgs.srv")
+        self._strict = services.SwitchController.Request.STRICT
+        self._state = import_module("controller_manager_msgs.msg").ControllerState
+        self._executor = SingleThreadedExecutor(context=context)
+        self._node = rclpy.create_node("controller_manager", context=context)
+        self._node.create_service(services.SwitchController, "~/switch_controller", self._switch)
+        self._node.create_service(services.ListControllers, "~/list_controllers", self._list)
+        self._executor.add_node(self._node)
+        self._thread = threading.Thread(target=self._executor.spin)
+        self._thread.start()
+
+    def close(self):
+        self._executor.shutdown()
+        self._thread.join()
+        self._node.destroy_node()
+
+    def _switch(self, request, response):
+        (active,) = {True for _ in request.activate_controllers} | {False for _ in request.deactivate_controllers}
+        if self.active is active:
+            response.ok = request.strictness != self._strict
+            return response
+        time.sleep(self.time)
+        self.active = active
+        self.switched.append((list(request.activate_controllers), list(request.deactivate_controllers)))
+        response.ok = True
+        return response
+
+    def _list(self, request, response):
+        state = "active" if self.active else "inactive"
+        response.controller = [self._state(name="effort_controller", state=state)]
+        return response
+
+
 class RobotSide:
     """A controller manager, an arm and our controller, as far as the supervisor sees them."""
 
-    def __init__(self, peer):
+    def __init__(self, peer, manager):
         self.peer = peer
+        self.manager = manager
         self.mode = RobotMode.MOVE
         self.commands = True
-        self.switched = []
         self._kind = import_module("franka_msgs.msg").FrankaRobotState
-        switch = import_module("controller_manager_msgs.srv").SwitchController
         node = peer.node
-        node.create_service(switch, "controller_manager/switch_controller", self._switch)
         self._state = node.create_publisher(JointState, "joint_states", qos.STREAM)
         self._command = node.create_publisher(Float64MultiArray, "effort_controller/commands", qos.COMMAND)
         self._answer = node.create_publisher(ControllerStatus, "controller/status", qos.STREAM)
         self._franka = node.create_publisher(self._kind, "franka_robot_state_broadcaster/robot_state", 10)
         self._timer = node.create_timer(0.002, self._publish)
-
-    def _switch(self, request, response):
-        self.switched.append((list(request.activate_controllers), list(request.deactivate_controllers)))
-        response.ok = request.strictness == 2
-        return response
 
     def _publish(self):
         now = time.time_ns()
@@ -143,18 +197,21 @@ class RobotSide:
 @pytest.fixture(scope="module")
 def robot(messages, tmp_path_factory):
     with Peer(tmp_path_factory.mktemp("log")) as peer:
-        robot = RobotSide(peer)
+        manager = ControllerManager(peer.context)
+        robot = RobotSide(peer, manager)
         robot.heard = peer.listen(SupervisorStatus, "supervisor/status", qos.LATCHED)
         peer.bring_up(NodeSpec("supervisor", "supervisor", Duty.SUPERVISOR, {"robot_side": "ros2_control"}))
         yield robot
+        manager.close()
 
 
 @pytest.fixture
 def watched(robot):
     """A robot side at which the supervisor has found nothing wrong yet."""
     robot.peer.until(lambda: state_of(robot) == SupervisorStatus.WATCHING, what="a watching supervisor")
-    robot.switched.clear()
-    return robot
+    robot.manager.switched.clear()
+    yield robot
+    robot.manager.time = 0.0
 
 
 def state_of(robot):
@@ -162,11 +219,11 @@ def state_of(robot):
 
 
 def await_stop(robot, cause):
-    """Wait until the effort controller is deactivated; return what is said."""
+    """Wait until the effort controller is not active; return what is said."""
     robot.peer.until(lambda: state_of(robot) == SupervisorStatus.STOPPED, what="the stop")
     status = robot.heard[-1]
     assert status.cause == cause, status.reason
-    assert robot.switched[0] == ([], ["effort_controller"])
+    assert not robot.manager.active
     return status
 
 
@@ -178,6 +235,7 @@ def test_a_collision_reflex(watched):
     watched.mode = RobotMode.REFLEX
     changed = time.monotonic()
     status = await_stop(watched, SupervisorStatus.CAUSE_ROBOT_STOPPED)
+    assert watched.manager.switched == [([], ["effort_controller"])]
     assert "REFLEX" in status.reason
     assert time.monotonic() - changed < 1.0
     answer = reset(watched)
@@ -187,7 +245,7 @@ def test_a_collision_reflex(watched):
     watched.peer.spin(0.2)
     assert reset(watched).success
     watched.peer.until(lambda: state_of(watched) == SupervisorStatus.WATCHING, what="a watching supervisor")
-    assert watched.switched[-1] == (["effort_controller"], [])
+    assert watched.manager.switched[1:] == [(["effort_controller"], [])]
     watched.mode = RobotMode.MOVE
 
 
@@ -198,6 +256,26 @@ def test_commands_that_cease(watched, reactions):
     watched.peer.spin(0.1)
     assert reset(watched).success
     watched.peer.until(lambda: state_of(watched) == SupervisorStatus.WATCHING, what="a watching supervisor")
+
+
+def stop_and_reset(robot):
+    assert robot.peer.call(Trigger, "supervisor/stop", Trigger.Request()).success
+    await_stop(robot, SupervisorStatus.CAUSE_OPERATOR)
+    assert reset(robot).success
+    robot.peer.until(lambda: state_of(robot) == SupervisorStatus.WATCHING, what="a watching supervisor")
+    assert robot.manager.active
+
+
+def test_a_manager_that_takes_its_time(watched):
+    watched.manager.time = 3.0 * ASK_AGAIN
+    stop_and_reset(watched)
+    assert watched.manager.switched == [([], ["effort_controller"]), (["effort_controller"], [])]
+
+
+def test_a_controller_that_the_manager_has_deactivated_itself(watched):
+    watched.manager.active = False
+    stop_and_reset(watched)
+    assert watched.manager.switched == [(["effort_controller"], [])]
 
 
 @pytest.fixture(scope="module")

@@ -187,7 +187,8 @@ class SupervisorNode(LifecycleNode):
         for publisher in (*self._statuses, self._diagnostics):
             self.destroy_publisher(publisher)
         for switch in self._switches:
-            self.destroy_client(switch.client)
+            for step in switch.steps:
+                self.destroy_client(step.client)
         self._arms = []
         self._inbox.close()
         return TransitionCallbackReturn.SUCCESS
