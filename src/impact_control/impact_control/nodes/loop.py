@@ -47,7 +47,7 @@ class LoopNode(LifecycleNode):
         self.add_post_set_parameters_callback(self._on_parameters_set)
         self._active = False
         self._pipeline: Pipeline | None = None
-        self._supervision = Supervised()
+        self._supervision = Supervised(self._task_runs)
         self._log = QueuedLog(self.get_logger())
 
     # ------------------------------------------------------------------ life
@@ -149,7 +149,7 @@ class LoopNode(LifecycleNode):
     def _take_parameters(self) -> None:
         """Use what may change while the node runs. Between two samples: the executor serves one at a time."""
         self._patience = float(self.get_parameter("state_patience").value)
-        self._supervision.start(float(self.get_parameter("supervisor_patience").value))
+        self._supervision.patience = float(self.get_parameter("supervisor_patience").value)
         controller = required(self._pipeline).controller
         if controller is not None:
             controller.change_gains(**loop_parameters.gains(self, self._scenario))
@@ -382,6 +382,10 @@ class LoopNode(LifecycleNode):
             self._log.error(f"no joint state for {silent:.2f} s (limit {patience:g} s)")
             pipeline.fail(Fault.STATE_STALE)
             pipeline.end_after_fault()
+
+    def _task_runs(self) -> bool:
+        pipeline = self._pipeline
+        return pipeline is not None and pipeline.task_active and not pipeline.armed
 
     def _watch_supervisor(self, pipeline: Pipeline) -> None:
         fault = self._supervision.fault()

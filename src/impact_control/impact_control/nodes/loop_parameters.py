@@ -40,8 +40,8 @@ def declare(node: Node, *, detect: bool, classify: bool, control: bool) -> None:
         "supervisor_patience",
         0.0,
         describe(
-            description="seconds of wall time without a sign of life of the supervisor after which a task ends in "
-            "a fault; 0: there is none",
+            description="seconds of wall time without a sign of life of the supervisor, or without one that watches, "
+            "after which a task ends in a fault; 0: there is none",
             floating_point_range=_from_zero(10.0),
         ),
     )

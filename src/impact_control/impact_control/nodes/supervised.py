@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from impact_msgs.msg import SupervisorStatus
 
@@ -13,23 +14,28 @@ from impact_control.supervision import Supervision
 class Supervised:
     """Takes the supervisor's status; says which fault follows from it, and why.
 
-    Attributes: reason, of the last fault told.
+    That of a supervisor which does not watch is a sign of life as long as no task runs: while the clock of a simulator
+    stands still it must not watch, and tasks are armed then.
+
+    Attributes: patience: seconds between two signs of life, at most; 0: there need not be a supervisor. reason: of the
+    last fault told.
     """
 
-    def __init__(self) -> None:
-        self._patience = 0.0
-        self._heard = time.monotonic()
-        self._stop = ""
+    def __init__(self, task_runs: Callable[[], bool]) -> None:
+        """task_runs: says whether a task is under way that was not only armed."""
+        self.patience = 0.0
         self.reason = ""
-
-    def start(self, patience: float) -> None:
-        """Expect a sign of life at least every `patience` seconds from now on; 0: there need not be a supervisor."""
-        self._patience = patience
+        self._task_runs = task_runs
         self._heard = time.monotonic()
+        self._lack = "no sign of life"
+        self._stop = ""
 
     def take(self, status: SupervisorStatus) -> None:
         """Note a status."""
-        self._heard = time.monotonic()
+        watches = status.state != Supervision.INACTIVE
+        self._lack = "no sign of life" if watches else "nobody watches the task"
+        if watches or not self._task_runs():
+            self._heard = time.monotonic()
         stopped = status.state in (Supervision.STOPPING, Supervision.STOPPED)
         self._stop = status.reason if stopped else ""
 
@@ -39,7 +45,7 @@ class Supervised:
         if self._stop:
             self.reason = self._stop
             return Fault.SUPERVISOR_STOP
-        if 0.0 < self._patience < silent:
-            self.reason = f"no sign of life for {silent:.2f} s (limit {self._patience:g} s)"
+        if 0.0 < self.patience < silent:
+            self.reason = f"{self._lack} for {silent:.2f} s (limit {self.patience:g} s)"
             return Fault.SUPERVISOR_LOST
         return Fault.NONE

@@ -169,6 +169,7 @@ class SupervisorNode(LifecycleNode):
         self._active = True
         if self._state is Supervision.INACTIVE:
             self._state = Supervision.WATCHING
+        self._tell()
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -176,6 +177,7 @@ class SupervisorNode(LifecycleNode):
         self._active = False
         if self._state is Supervision.WATCHING:
             self._state = Supervision.INACTIVE
+        self._tell()
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
