@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from rclpy.lifecycle import TransitionCallbackReturn
+from rclpy.parameter import Parameter
 
 from impact_control.nodes.supervisor import SupervisorNode
 from impact_control.supervision import Supervision
@@ -28,6 +29,33 @@ def configured(node):
     assert node.on_configure(None) is TransitionCallbackReturn.SUCCESS
     yield node
     node.on_cleanup(None)
+
+
+OTHERS = {
+    "arms": "left,right",
+    "robot_side": "ros2_control",
+    "command_limit": 0.2,
+    "state_limit": 0.2,
+    "lag_limit": 0.4,
+}
+
+
+@pytest.mark.parametrize(("name", "value"), OTHERS.items())
+def test_what_it_is_built_from_cannot_change_while_it_is_configured(configured, name, value):
+    before = configured.get_parameter(name).value
+    (answer,) = configured.set_parameters([Parameter(name, value=value)])
+    assert not answer.successful
+    assert answer.reason.startswith(f"{name}: ") and "clean up" in answer.reason
+    assert configured.get_parameter(name).value == before
+
+
+def test_it_can_change_before_and_after(node):
+    for limit in (0.2, 0.1):
+        (answer,) = node.set_parameters([Parameter("command_limit", value=limit)])
+        assert answer.successful
+        assert node.on_configure(None) is TransitionCallbackReturn.SUCCESS
+        assert [arm.watch.limits.command_limit for arm in node._arms] == [limit]
+        node.on_cleanup(None)
 
 
 class Listener:

@@ -21,6 +21,7 @@ from impact_control.control import RUNNING, Fault, Mode, QPStatus
 from impact_control.errors import ImpactControlError
 from impact_control.nodes import loop_parameters, qos, real_time, runtime, topics
 from impact_control.nodes.diagnostics import LoopDiagnostics
+from impact_control.nodes.fixed_parameters import judge_change
 from impact_control.nodes.impact_task import ImpactTaskServer, PreparedTask
 from impact_control.nodes.joint_states import JointStateReader
 from impact_control.nodes.loop_output import ControlOutput, DetectionOutput
@@ -140,7 +141,7 @@ class LoopNode(LifecycleNode):
         return TransitionCallbackReturn.SUCCESS
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
-        return loop_parameters.judge_change(parameters, configured=self._pipeline is not None)
+        return judge_change(parameters, loop_parameters.MODEL, configured=self._pipeline is not None)
 
     def _on_parameters_set(self, parameters: list[Parameter]) -> None:
         if self._active:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
+from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
 from rclpy.node import Node
-from rclpy.parameter import Parameter
 
 from impact_control.scenario import Scenario
 
@@ -72,16 +69,6 @@ def gains(node: Node, scenario: Scenario) -> dict[str, float]:
         name: float(node.get_parameter(f"gains.{name}").value) or getattr(scenario.control.gains, name)
         for name in GAINS
     }
-
-
-def judge_change(parameters: Sequence[Parameter], *, configured: bool) -> SetParametersResult:
-    """Refuse a change of the model of a configured node. Ranges were checked before."""
-    fixed = [parameter.name for parameter in parameters if configured and parameter.name in MODEL]
-    if not fixed:
-        return SetParametersResult(successful=True)
-    names = ", ".join(fixed)
-    reason = f"{names}: the node is built from it; deactivate, clean up, set and configure again"
-    return SetParametersResult(successful=False, reason=reason)
 
 
 def _from_zero(highest: float) -> list[FloatingPointRange]:

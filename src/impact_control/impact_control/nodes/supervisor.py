@@ -5,20 +5,22 @@ from __future__ import annotations
 import math
 import sys
 import time
-from dataclasses import asdict, replace
+from dataclasses import fields, replace
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from impact_msgs.msg import ControllerStatus, SupervisorStatus
-from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
+from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
 from rclpy.experimental import EventsExecutor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from impact_control.errors import ImpactControlError, InvalidInputError
 from impact_control.nodes import qos, runtime, topics
+from impact_control.nodes.fixed_parameters import judge_change
 from impact_control.nodes.franka_state import FrankaState, franka_robot_state
 from impact_control.nodes.inbox import Inbox, Slot
 from impact_control.nodes.messages import serialised_stamp
@@ -37,6 +39,13 @@ ASK_AGAIN = 0.1
 
 SIGNS_PATIENCE = 10.0
 """[s] that the first command, joint state and status may take at activation."""
+
+
+LIMITS = tuple(limit.name for limit in fields(SupervisionLimits))
+"""Parameters that say what is tolerated."""
+
+FIXED = ("arms", "robot_side", *LIMITS)
+"""Parameters that the node is built from: fixed from its configuration to its clean-up."""
 
 
 class WatchedArm:
@@ -111,6 +120,7 @@ class SupervisorNode(LifecycleNode):
         self.declare_parameter("command_limit", limits.command_limit, _limit("without a command"))
         self.declare_parameter("state_limit", limits.state_limit, _limit("without a joint state"))
         self.declare_parameter("lag_limit", limits.lag_limit, _limit("the controller may be behind the joint states"))
+        self.add_on_set_parameters_callback(self._on_parameters)
         self._state = Supervision.INACTIVE
         self._active = False
         self._finding = Finding(Cause.NONE, "", math.nan)
@@ -127,9 +137,7 @@ class SupervisorNode(LifecycleNode):
         """Open the topics, find the switch of the robot side."""
         try:
             names = names_in("arms", str(self.get_parameter("arms").value)) or [""]
-            limits = SupervisionLimits(
-                **{name: float(self.get_parameter(name).value) for name in asdict(SupervisionLimits())}
-            )
+            limits = SupervisionLimits(**{name: float(self.get_parameter(name).value) for name in LIMITS})
             self._switches = robot_switches(self, self._kind(), names)
         except ImpactControlError as error:
             self.get_logger().error(str(error))
@@ -194,6 +202,9 @@ class SupervisorNode(LifecycleNode):
         self._arms = []
         self._inbox.close()
         return TransitionCallbackReturn.SUCCESS
+
+    def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
+        return judge_change(parameters, FIXED, configured=bool(self._arms))
 
     def _kind(self) -> SwitchKind:
         value = str(self.get_parameter("robot_side").value)
