@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 
 import pytest
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
+from std_srvs.srv import Trigger
 
 from impact_control.nodes.supervisor import SupervisorNode
 from impact_control.supervision import Supervision
@@ -56,6 +58,46 @@ def test_it_can_change_before_and_after(node):
         assert node.on_configure(None) is TransitionCallbackReturn.SUCCESS
         assert [arm.watch.limits.command_limit for arm in node._arms] == [limit]
         node.on_cleanup(None)
+
+
+class Switch:
+    """A switch that obeys at once."""
+
+    steps = ()
+
+    def __init__(self):
+        self.allows = True
+
+    def ask(self, allow):
+        self.allows = allow
+
+    @property
+    def done(self):
+        return not self.allows
+
+
+def test_one_that_has_stopped_the_robot_stops_that_of_its_next_configuration_too(node, monkeypatch):
+    def configure():
+        switches = [Switch(), Switch()]
+        monkeypatch.setattr("impact_control.nodes.supervisor.robot_switches", lambda *_: switches)
+        assert node.on_configure(None) is TransitionCallbackReturn.SUCCESS
+        return switches
+
+    monkeypatch.setattr(node, "_state", Supervision.WATCHING)
+    monkeypatch.setattr(node, "_allow", True)
+    monkeypatch.setattr(node, "_asked", -math.inf)
+    configure()
+    node._on_stop(Trigger.Request(), Trigger.Response())
+    node.look()
+    assert node._state is Supervision.STOPPED
+    node.on_cleanup(None)
+    monkeypatch.setattr(node, "_asked", -math.inf)
+    switches = configure()
+    node.look()
+    assert not any(switch.allows for switch in switches)
+    node.look()
+    assert node._state is Supervision.STOPPED
+    node.on_cleanup(None)
 
 
 class Listener:

@@ -201,6 +201,9 @@ class SupervisorNode(LifecycleNode):
                 self.destroy_client(step.client)
         self._arms = []
         self._inbox.close()
+        if self._state is Supervision.STOPPED:
+            # The next configuration may have other switches: they have to be asked.
+            self._state, self._allow = Supervision.STOPPING, False
         return TransitionCallbackReturn.SUCCESS
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
