@@ -39,17 +39,22 @@ def fall_silent(loop):
     return Fault.STATE_STALE
 
 
-@pytest.mark.parametrize("cause", [stop_by_the_supervisor, fall_silent])
-def test_the_torque_rate_is_kept(loop, cause):
+@pytest.fixture
+def away(loop):
+    """Joint states off the start of a task that the loop, which has answered one sample, is to begin with the next."""
     plan = TASK.plan()
     start = plan.reference.initial_configuration
-    watch = CommandWatch(TASK.robot, TASK.scenario.control.period)
     loop._supervision.take(SupervisorStatus(state=SupervisorStatus.WATCHING))
     renew(loop)
-    at_start, away = JointStates(TASK.robot.joint_names, start), JointStates(TASK.robot.joint_names, start + 0.03)
-    loop._on_state(at_start.good(EPOCH))
-    watch.look(loop._pipeline.torque)
+    loop._on_state(JointStates(TASK.robot.joint_names, start).good(EPOCH))
     assert not loop.start_task(PreparedTask(plan, ClassificationWriter(TASK.scenario, 7), 0))
+    return JointStates(TASK.robot.joint_names, start + 0.03)
+
+
+@pytest.mark.parametrize("cause", [stop_by_the_supervisor, fall_silent])
+def test_the_torque_rate_is_kept(loop, away, cause):
+    watch = CommandWatch(TASK.robot, TASK.scenario.control.period)
+    watch.look(loop._pipeline.torque)
     for k in range(1, 31):
         loop._on_state(away.good(EPOCH + k * 1_000_000))
         watch.look(loop._pipeline.torque)
@@ -63,3 +68,12 @@ def test_the_torque_rate_is_kept(loop, cause):
         loop._on_state(away.good(EPOCH + k * 1_000_000))
         watch.look(loop._pipeline.torque)
     assert np.abs(pipeline.torque).max() < 0.1 * pulling
+
+
+@pytest.mark.parametrize(("after", "fault"), [(0, Fault.STATE_STALE), (1_000_000, Fault.NONE)])
+def test_a_state_that_only_comes_again_is_no_sign_of_life(loop, away, after, fault):
+    loop._on_state(away.good(EPOCH + 1_000_000))
+    fall_silent(loop)
+    loop._on_state(away.good(EPOCH + 1_000_000 + after))
+    loop._on_slow_timer()
+    assert loop._pipeline.controller.fault is fault

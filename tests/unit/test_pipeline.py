@@ -297,6 +297,52 @@ def test_repeated_and_late_samples_change_nothing():
     assert pipeline.judge.impacts == 0
 
 
+def standing(pipeline, q, count):
+    """Send the newest sample again, in which the arm moves; return the torques that answered it."""
+    torques = []
+    for _ in range(count):
+        pipeline.tick(0.001, q, np.full(7, 0.5), np.zeros(7))
+        torques.append(pipeline.torque.copy())
+    return np.array(torques)
+
+
+def test_a_stamp_that_stands_still_in_a_task_is_a_fault_and_the_torque_fades():
+    """Damped, the velocity of long ago would drive the arm the other way for ever."""
+    pipeline, q = started()
+    pipeline.tick(0.001, q + 0.01, np.zeros(7), np.zeros(7))
+    pulling = np.abs(pipeline.torque).max()
+    longest = round(pipeline.scenario.control.state_timeout / PERIOD)
+    assert np.ptp(standing(pipeline, q, longest), axis=0).max() == 0.0
+    assert pipeline.controller.mode is Mode.ANTE
+    torques = standing(pipeline, q, 200)
+    assert pipeline.controller.fault is Fault.STATE_STALE
+    assert pipeline.finished and pipeline.outcome is Outcome.FAULT
+    assert pipeline.sample_defect() == f"more than {longest} samples in a row whose stamp did not advance"
+    assert np.abs(torques).max() <= pulling
+    np.testing.assert_array_equal(torques[-1], 0.0)
+
+
+def test_in_a_fault_a_stamp_that_stands_still_lets_the_torque_fade():
+    """Also where the fault came between two samples, as the supervisor's, and no sample after it was damped."""
+    pipeline, q = started()
+    pipeline.tick(0.001, q + 0.01, np.zeros(7), np.zeros(7))
+    pipeline.fail(Fault.SUPERVISOR_STOP)
+    pipeline.end_after_fault()
+    assert np.abs(pipeline.torque).max() > 0.0
+    np.testing.assert_array_equal(standing(pipeline, q, 200)[-1], 0.0)
+    assert pipeline.controller.fault is Fault.SUPERVISOR_STOP
+    assert pipeline.sample_defect() == ""
+
+
+def test_without_a_task_a_stamp_that_stands_still_is_no_fault():
+    pipeline = Pipeline(*plan("tabletop")[:2])
+    pipeline.reset()
+    q = plan("tabletop")[2].initial_configuration
+    pipeline.tick(0.001, q, np.zeros(7), np.zeros(7))
+    standing(pipeline, q, 200)
+    assert pipeline.controller.mode is Mode.IDLE
+
+
 def test_a_clock_that_was_set_back_is_a_fault_in_a_task():
     pipeline, q = started()
     pipeline.tick(0.001, q, np.zeros(7), np.zeros(7))

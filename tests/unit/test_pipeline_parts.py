@@ -53,7 +53,7 @@ def test_after_a_reset_the_time_begins_anew():
 
 @pytest.fixture
 def check():
-    check = SampleCheck(load_robot(), timeout=0.02)
+    check = SampleCheck(load_robot(), timeout=0.02, period=PERIOD)
     assert check.fault(1.0, STILL, STILL, STILL, in_task=False) in (Fault.NONE, Fault.STATE_OUT_OF_LIMITS)
     return check
 
@@ -72,6 +72,16 @@ def test_a_gap_counts_in_a_task_only(check, after, fault):
 @pytest.mark.parametrize(("after", "repeated"), [(0.0, True), (-0.0199, True), (-0.021, False), (0.001, False)])
 def test_what_comes_again_or_late_is_told_from_a_clock_that_was_set_back(check, after, repeated):
     assert check.repeated(1.0 + after) is repeated
+
+
+def test_a_stamp_stands_still_after_more_samples_than_one_that_is_ahead_makes_late(check):
+    for _ in range(20):
+        assert check.repeated(1.0)
+        assert not check.stands_still
+    assert check.repeated(1.0)
+    assert check.stands_still
+    assert not check.repeated(1.001)
+    assert not check.stands_still
 
 
 @pytest.mark.parametrize("joint", range(7))

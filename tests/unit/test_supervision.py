@@ -154,6 +154,18 @@ def test_an_arm_that_follows_no_commands_is_found(mode):
         assert finding is None
 
 
+def test_a_robot_that_sends_its_last_state_again_and_again_is_silent():
+    observed = Observed()
+    observed.look()
+    stamp, last_sign = observed.now, observed.now
+    finding = None
+    while finding is None:
+        observed.watch.see_state(stamp)
+        finding = observed.look(state=False)
+    assert finding.cause is Cause.ROBOT_SILENT
+    assert finding.since == pytest.approx(last_sign, abs=1e-9)
+
+
 def test_a_robot_that_stands_still_is_not_blamed_on_its_controller():
     observed = Observed()
     finding = None

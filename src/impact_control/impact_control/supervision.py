@@ -132,7 +132,9 @@ class Watch:
         self._command = self._looked
 
     def see_state(self, stamp: float) -> None:
-        """A joint state came since the last look, with this stamp [s] of its own clock."""
+        """A joint state came since the last look, with this stamp [s] of its own clock; the same one again is none."""
+        if stamp == self._stamp:
+            return
         now = self._looked
         due = self._stamp + now - self._stamped
         if abs(stamp - due) > self.limits.lag_limit:

@@ -230,7 +230,8 @@ class LoopNode(LifecycleNode):
     def _count(self, stamp: int) -> int:
         """Count a sample; return how many were missed just before it, by the stamps."""
         self._samples += 1
-        self._last_arrival = time.monotonic()
+        if stamp != self._last_stamp:  # a state that only comes again is no sign of life
+            self._last_arrival = time.monotonic()
         passed_over = 0
         if self._last_stamp:
             passed_over = max(0, round((stamp - self._last_stamp) * 1e-9 / self._scenario.control.period) - 1)

@@ -74,8 +74,9 @@ class Pipeline:
         self.controller = ReferenceSpreadingController(robot, control_parameters(scenario, robot)) if control else None
         self.reaction = CollisionReaction(reaction_parameters(scenario))
         self._maneuvers = Maneuvers(scenario)
-        self._check = SampleCheck(robot, scenario.control.state_timeout)
+        self._check = SampleCheck(robot, scenario.control.state_timeout, scenario.control.period)
         self._rest = Rest()
+        self._unknown = np.full(len(robot.joint_names), np.nan)
         self._observes = self._needs_observer(scenario)
         self._begin = -math.inf
         self._duration = 0.0
@@ -204,6 +205,8 @@ class Pipeline:
         self.impact_now = False
         self.judge.changed = False
         if self._check.repeated(time):
+            if self._check.stands_still:
+                self._answer_standstill()
             return  # the torque of the newest sample stands
         fault = self._check.fault(time, position, velocity, torque, in_task=self._task_running)
         if fault is not Fault.NONE:
@@ -351,6 +354,16 @@ class Pipeline:
             self.controller.fail(fault)
             if velocity is not None:
                 self.controller.damp(velocity)
+
+    def _answer_standstill(self) -> None:
+        """Answer a stamp that stands still, in a task by a fault.
+
+        A velocity that is not measured any more is not damped: its torque would drive the arm the other way in the end.
+        """
+        if self._task_running or (self.controller is not None and self.controller.mode is Mode.FAULT):
+            self._check.note_standstill()
+            self.fail(Fault.STATE_STALE, self._unknown)
+            self.end_after_fault()
 
     def refuse(self, fault: Fault, velocity: Vector) -> None:
         """Answer a sample that cannot be used, in place of `tick`: it tells of no impact, and a task ends with it.

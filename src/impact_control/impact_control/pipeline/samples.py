@@ -33,27 +33,41 @@ def _defect(position: Vector, velocity: Vector, torque: Vector, lower: Vector, u
 
 
 class SampleCheck:
-    """Checks sample by sample; `timeout` [s] is the longest gap in a task."""
+    """Checks sample by sample; `timeout` [s] is the longest gap in a task, `period` [s] that of the samples."""
 
-    def __init__(self, robot: RobotDescription, timeout: float) -> None:
+    def __init__(self, robot: RobotDescription, timeout: float, period: float) -> None:
         self._names = robot.joint_names
         self._limits = robot.limits
         self._lower = robot.limits.position_lower - LIMIT_TOLERANCE
         self._upper = robot.limits.position_upper + LIMIT_TOLERANCE
         self._fastest = robot.limits.velocity * VELOCITY_TOLERANCE
         self._timeout = timeout
+        self._most_repeats = round(timeout / period)
         self._first = np.zeros((3, len(self._names)))
         self.reset()
 
     def reset(self) -> None:
         """Forget the last sample, and what was wrong with one."""
         self._last_time = -math.inf
+        self._repeats = 0
         self._found = Fault.NONE
         self._gap = math.nan
 
     def repeated(self, time: float) -> bool:
-        """Tell whether a sample at `time` [s] comes again or late: the newest one stands."""
-        return 0.0 <= self._last_time - time < self._timeout
+        """Take a stamp [s] and tell whether its sample comes again or late: the newest one stands."""
+        again = 0.0 <= self._last_time - time < self._timeout
+        self._repeats = self._repeats + 1 if again else 0
+        return again
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether more samples in a row came again or late than one stamp ahead of the others can make."""
+        return self._repeats > self._most_repeats
+
+    def note_standstill(self) -> None:
+        """Keep that the stamp stood still, as what was wrong, for `reason`."""
+        if self._found is Fault.NONE:
+            self._found, self._gap = Fault.STATE_STALE, 0.0
 
     def fault(self, time: float, position: Vector, velocity: Vector, torque: Vector, *, in_task: bool) -> Fault:
         """Take a sample and return what is wrong with it.
@@ -79,6 +93,8 @@ class SampleCheck:
         """Say what was wrong with the first sample since `reset` that was a fault; nothing if it was another fault."""
         if fault is not self._found or fault is Fault.NONE:
             return ""
+        if fault is Fault.STATE_STALE and self._gap == 0.0:
+            return f"more than {self._most_repeats} samples in a row whose stamp did not advance"
         if fault is Fault.STATE_STALE:
             jump = f"{1e3 * self._gap:.1f} ms between the stamps of two samples"
             return f"{jump} (at most {1e3 * self._timeout:g} ms, and forwards)"
