@@ -51,6 +51,15 @@ class Bench:
             self.tick()
         return self
 
+    def hold(self):
+        """Go on to where every task is over and the arms press on."""
+        self.ticks(3)
+        self.tick(left=60.0, right=60.0)
+        while not self.team.finished:
+            self.tick()
+        assert set(self.modes.values()) == {Mode.POST}
+        return self
+
     @property
     def modes(self):
         return {name: pipeline.controller.mode for name, pipeline in self.team.pipelines.items()}
@@ -108,6 +117,25 @@ def test_a_fault_of_one_arm_stops_the_others_and_is_the_outcome(first):
     bench.ticks(600)
     assert bench.team.finished
     assert bench.team.outcome is Outcome.FAULT
+
+
+@pytest.mark.parametrize("first", ["left", "right"])
+def test_a_fault_of_one_arm_stops_the_others_also_where_they_hold_on_when_their_tasks_are_over(first):
+    """Or it would press on against an arm that is damped."""
+    bench = Bench(patient=True).hold()
+    bench.tick(**{first: np.nan})
+    bench.ticks(2)
+    assert bench.modes == {first: Mode.FAULT, OTHER[first]: Mode.STOPPED}
+
+
+def test_a_gap_or_a_stamp_that_stands_still_is_a_fault_of_an_arm_that_holds_on():
+    bench = Bench(patient=True).hold()
+    late, standing = bench.team.pipelines.values()
+    q = bench.team.plan.arms["left"].reference.initial_configuration
+    late.tick(bench.count * PERIOD + 0.5, q, np.zeros(7), np.zeros(7))
+    for _ in range(30):
+        standing.tick((bench.count - 1) * PERIOD, q, np.zeros(7), np.zeros(7))
+    assert {pipeline.controller.fault for pipeline in (late, standing)} == {Fault.STATE_STALE}
 
 
 def test_a_fault_before_the_first_sample_of_the_task_keeps_the_others_from_starting():

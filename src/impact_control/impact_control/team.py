@@ -137,11 +137,11 @@ class Team:
                 continue
             stopped = controller.mode is not Mode.IDLE and controller.mode not in RUNNING
             for other, partner in self.pipelines.items():
-                if other == name or not partner.task_active:
+                if other == name or not partner.exerts:
                     continue
                 if pipeline.impact_now and pipeline.detector is not None:
                     partner.partner_touched(pipeline.detector.impact_time)
-                if stopped and (partner.armed or _runs(partner)):
+                if stopped and (partner.armed or partner.follows):
                     partner.stop_with_partner()
 
     @property
@@ -154,8 +154,3 @@ class Team:
         """How the task of the team stands; final once `finished`."""
         outcomes = {pipeline.outcome for pipeline in self.pipelines.values()}
         return next((worst for worst in _WORST_FIRST if worst in outcomes), Outcome.SUCCEEDED)
-
-
-def _runs(pipeline: Pipeline) -> bool:
-    """Whether the arm follows its references."""
-    return pipeline.controller is not None and pipeline.controller.mode in RUNNING

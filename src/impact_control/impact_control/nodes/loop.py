@@ -17,7 +17,7 @@ from sensor_msgs.msg import JointState
 
 from impact_control.assignment import assigned
 from impact_control.classification import Verdict
-from impact_control.control import RUNNING, Fault, Mode, QPStatus
+from impact_control.control import Fault, Mode, QPStatus
 from impact_control.errors import ImpactControlError
 from impact_control.nodes import loop_parameters, qos, real_time, runtime, topics
 from impact_control.nodes.diagnostics import LoopDiagnostics
@@ -281,12 +281,10 @@ class LoopNode(LifecycleNode):
             self._told_partner = name
 
     def _in_task(self, time: int) -> float | None:
-        """Return a time [ns] in seconds of the pipeline's clock, None when it is not in a task that runs."""
+        """Return a time [ns] in seconds of the pipeline's clock, None when it is in no task that is followed."""
         pipeline = self._pipeline
-        if not self._active or pipeline is None or pipeline.controller is None:
-            return None
-        runs = pipeline.task_active and pipeline.controller.mode in RUNNING
-        return self._since_start(time) if runs else None
+        follows = self._active and pipeline is not None and pipeline.follows
+        return self._since_start(time) if follows else None
 
     def _since_start(self, time: int) -> float | None:
         """Return a time [ns] in seconds of the pipeline's clock, None when it is of before the task.
@@ -387,14 +385,14 @@ class LoopNode(LifecycleNode):
 
     def _task_runs(self) -> bool:
         pipeline = self._pipeline
-        return pipeline is not None and pipeline.task_active and not pipeline.armed
+        return pipeline is not None and pipeline.exerts and not pipeline.armed
 
     def _watch_supervisor(self, pipeline: Pipeline) -> None:
         fault = self._supervision.fault()
         if fault is Fault.NONE or pipeline.controller is None or pipeline.controller.mode is Mode.FAULT:
             return
-        # Without a task the arm is only held; but a robot that takes commands again must not find a pulling one.
-        if pipeline.task_active or fault is Fault.SUPERVISOR_STOP:
+        # An arm that exerts nothing is only held; but a robot that takes commands again must not find a pulling one.
+        if pipeline.exerts or fault is Fault.SUPERVISOR_STOP:
             pipeline.fail(fault)
             pipeline.end_after_fault()
 

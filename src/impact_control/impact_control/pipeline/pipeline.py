@@ -177,6 +177,16 @@ class Pipeline:
         return self._task_running or self._armed is not None
 
     @property
+    def follows(self) -> bool:
+        """Whether the arm follows the references of a task, and may press: with `hold` also when the task is over."""
+        return self.controller is not None and self.controller.mode in RUNNING
+
+    @property
+    def exerts(self) -> bool:
+        """Whether a task is armed or running, or one that is over is held on to."""
+        return self.task_active or self.follows
+
+    @property
     def armed(self) -> bool:
         """Whether a task waits for its first sample."""
         return self._armed is not None
@@ -208,7 +218,7 @@ class Pipeline:
             if self._check.stands_still:
                 self._answer_standstill()
             return  # the torque of the newest sample stands
-        fault = self._check.fault(time, position, velocity, torque, in_task=self._task_running)
+        fault = self._check.fault(time, position, velocity, torque, in_task=self._task_running or self.follows)
         if fault is not Fault.NONE:
             self.fail(fault, velocity)
             self._end_task_if_due(time, velocity)
@@ -360,7 +370,8 @@ class Pipeline:
 
         A velocity that is not measured any more is not damped: its torque would drive the arm the other way in the end.
         """
-        if self._task_running or (self.controller is not None and self.controller.mode is Mode.FAULT):
+        failed = self.controller is not None and self.controller.mode is Mode.FAULT
+        if self._task_running or self.follows or failed:
             self._check.note_standstill()
             self.fail(Fault.STATE_STALE, self._unknown)
             self.end_after_fault()

@@ -1,0 +1,65 @@
+"""An arm that goes on pressing when its task is over is watched as in the task: `task.post.hold` of a scene."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from impact_msgs.msg import ControllerStatus, SupervisorStatus
+
+from impact_control.assignment import assigned
+from impact_control.control import Fault, Mode
+from impact_control.nodes.impact_task import PreparedTask
+from impact_control.nodes.messages import to_stamp
+from impact_control.nodes.writers import ClassificationWriter
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "fuzz"))
+
+from surfaces.graph import EPOCH, Graph, JointStates, renew
+
+TASK = assigned("tabletop")
+PERIOD = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def node():
+    graph = Graph()
+    yield graph.add_loop("impact_loop")
+    graph.close()
+
+
+@pytest.fixture
+def loop(node):
+    """A loop whose task is over and that holds on; `sampled` [ns] is the stamp of its last sample."""
+    plan = replace(TASK.plan(), hold=True)
+    states = JointStates(TASK.robot.joint_names, plan.reference.initial_configuration)
+    node._supervision.take(SupervisorStatus(state=SupervisorStatus.WATCHING))
+    renew(node)
+    node.sampled = EPOCH
+    node._on_state(states.good(EPOCH))
+    assert not node.start_task(PreparedTask(plan, ClassificationWriter(TASK.scenario, 7), 0))
+    pipeline = node._pipeline
+    while not pipeline.finished:
+        node.sampled += PERIOD
+        node._on_state(states.good(node.sampled))
+        if pipeline.controller.mode is Mode.ANTE:
+            pipeline.controller.impact((node.sampled - EPOCH) * 1e-9)
+    assert pipeline.controller.mode is Mode.POST
+    assert not pipeline.task_active
+    return node
+
+
+def test_it_stops_with_a_partner(loop):
+    status = ControllerStatus(mode=int(Mode.FAULT))
+    to_stamp(loop.sampled, status.header.stamp)
+    loop._partners._take_status("other", status)
+    assert loop._pipeline.controller.mode is Mode.STOPPED
+
+
+def test_without_its_supervisor_it_is_damped(loop):
+    loop._supervision.start(0.5)
+    loop._supervision._heard -= 1.0
+    loop._on_slow_timer()
+    assert loop._pipeline.controller.fault is Fault.SUPERVISOR_LOST
