@@ -391,6 +391,25 @@ def test_cancel_stops_and_is_the_outcome():
     assert pipeline.outcome is Outcome.CANCELLED
 
 
+def test_what_a_cancelled_task_does_after_its_impact_is_no_verdict():
+    """It decelerates, as no reference of the task does."""
+    scenario, robot, reference = plan("tabletop")
+    plant, sensors, gate = build_simulation(scenario)
+    pipeline = Pipeline(scenario, robot)
+    pipeline.reset()
+    pipeline.start(reference, scenario)
+    cancelled = round((reference.nominal_impact_time + 0.04) / PERIOD)
+    for k in range(cancelled + 300):
+        if k == cancelled:
+            assert (pipeline.judge.impact, pipeline.judge.post_impact) == (Verdict.EXPECTED, Verdict.UNKNOWN)
+            pipeline.cancel()
+        sample = sensors.measure(plant)
+        pipeline.tick(k * PERIOD, sample.position, sample.velocity, sample.torque)
+        gate.offer(pipeline.torque)
+        plant.step(gate.select(plant.link_velocity, PERIOD))
+    assert pipeline.judge.post_impact is Verdict.UNKNOWN, pipeline.judge.reason
+
+
 def test_a_task_begins_with_the_first_sample_at_its_begin():
     scenario, robot, reference = plan("tabletop")
     pipeline = Pipeline(scenario, robot)

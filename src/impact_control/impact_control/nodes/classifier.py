@@ -121,7 +121,7 @@ class ClassifierNode(LifecycleNode):
         if mode is Mode.ANTE and self._mode not in RUNNING:
             self._begin(message, stamp)
         self._mode = mode
-        if self._start_stamp is None or mode not in (*RUNNING, Mode.STOPPED) or stamp not in self._stamps:
+        if self._start_stamp is None or mode not in RUNNING or stamp not in self._stamps:
             return
         reference = (
             message.ante_joint_velocity if self._classifier.impact is Verdict.UNKNOWN else message.post_joint_velocity

@@ -31,9 +31,6 @@ from impact_control.robots import Dynamics, RobotDescription
 from impact_control.scenario import CONTACT_COMPLETION, Scenario
 from impact_control.types import Vector
 
-JUDGED = (*RUNNING, Mode.STOPPED)
-"""Modes in which the classifier follows the arm; in the others the clock of the task stands or is slowed down."""
-
 
 class Pipeline:
     """Observer, detector, classifier and controller of one arm, whole or in parts.
@@ -243,7 +240,8 @@ class Pipeline:
         if controller is not None and self.observer is not None:
             controller.update(dynamics, time, position, velocity, self.observer.residual)
             self._go_on_reacting(controller, time, self.observer.residual)
-            if self._task_running and controller.mode in JUDGED and not self._interrupted:
+            # In other modes the arm does not move as the reference of the task, whose clock stands or is slowed down.
+            if self._task_running and controller.mode in RUNNING:
                 self._judge(controller, self.observer, time - controller.start_time, velocity)
         self._end_task_if_due(time, velocity)
 

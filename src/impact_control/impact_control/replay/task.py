@@ -12,7 +12,6 @@ from impact_control.control import RUNNING, ImpactStrategy, Mode
 from impact_control.observation import MomentumObserver
 from impact_control.parts import impact_course
 from impact_control.pipeline.judge import Judge
-from impact_control.pipeline.pipeline import JUDGED
 from impact_control.pipeline.rest import Rest
 from impact_control.recording.recorded_run import RecordedReference
 from impact_control.references import ImpactReference
@@ -77,13 +76,15 @@ class TaskFollower:
             return
         before, self._mode = self._mode, Mode(int(self._reference.mode[row]))
         self._go_through(before, row, time)
-        if math.isnan(self._start) or self._mode not in JUDGED:
+        if math.isnan(self._start):
             return
-        judge, seconds = self._judge, time - self._start
-        judge.contact_closes(seconds, dynamics, observer)
-        judge.update(seconds, velocity, self._expected(row))
-        if self._mode is Mode.POST:
-            judge.feel(seconds, dynamics, observer, self._reference.force[row])
+        # The reaction to the verdict of a sample has left its mode by the time this is recorded.
+        if self._mode in RUNNING or before in RUNNING:
+            judge, seconds = self._judge, time - self._start
+            judge.contact_closes(seconds, dynamics, observer)
+            judge.update(seconds, velocity, self._expected(row))
+            if self._mode is Mode.POST:
+                judge.feel(seconds, dynamics, observer, self._reference.force[row])
         if self._mode is Mode.STOPPED and self._rest.reached(time, velocity):
             self._start = math.nan
 
