@@ -221,6 +221,22 @@ def test_an_approach_without_impact_ends_at_its_time_out():
     assert record.speed[-100:].max() < 0.02
 
 
+def test_an_impact_after_the_time_out_of_a_missing_one_sets_the_arm_in_motion_no_more():
+    scenario, robot, reference = plan("tabletop")
+    scenario = scenario.with_overrides(
+        {"control.missing_impact_timeout": "0.1 s", "reaction.on_unexpected_impact": "pull_back"}
+    )
+    pipeline = Pipeline(scenario, robot)
+    pipeline.reset()
+    pipeline.start(reference, scenario)
+    late = round((reference.nominal_impact_time + 0.15) / PERIOD)
+    for k in range(late + 10):
+        torque = np.full(7, 60.0 if k >= late else 0.0)
+        pipeline.tick(k * PERIOD, reference.initial_configuration, np.zeros(7), torque)
+    assert pipeline.judge.impact is Verdict.UNEXPECTED
+    assert pipeline.controller.mode is Mode.STOPPED
+
+
 def test_four_contacts_are_closed_by_their_completion():
     """Of several touches, and only then begins the blending."""
     record = run("tabletop_plate", overrides=(("control.interim.until", "contact_completion"),))

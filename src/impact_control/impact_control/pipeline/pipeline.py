@@ -335,6 +335,8 @@ class Pipeline:
         self._obey(self.reaction.verdict(self.judge.impact, self.judge.post_impact), controller)
 
     def _go_on_reacting(self, controller: ReferenceSpreadingController, time: float, residual: Vector) -> None:
+        if controller.mode is Mode.STOPPED:
+            self.reaction.end()  # also where the time-out of a missing impact stopped it, which no reaction knows of
         touched, self._touched = self._touched, False
         self._obey(self.reaction.update(time, residual, touched, controller.arrived, controller.pressing), controller)
 
