@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from impact_control.control import Fault
+from impact_control.control import DesiredForce, Fault, ObjectForce
 from impact_control.pipeline.pipeline import Pipeline
 from impact_control.reaction import Step
-from impact_control.references import build_reference
+from impact_control.references import ImpactReference, build_reference
 from impact_control.robots import RobotDescription
 from impact_control.scenario import Scenario
+
+_OBJECT_FORCE = ObjectForce(clamping=np.zeros(3), mass=0.0, support=np.zeros(3), drag=0.0, offset=np.zeros(3))
+"""Of an arm of a scene: none of its numbers, but the same code."""
 
 
 def warm_up(scenario: Scenario, robot: RobotDescription) -> None:
@@ -19,12 +22,18 @@ def warm_up(scenario: Scenario, robot: RobotDescription) -> None:
     )
     reference = build_reference(patient, robot)
     pipeline = Pipeline(patient, robot)
-    pipeline.reset()
+    for force in (None, _OBJECT_FORCE):
+        _walk(pipeline, reference, force)
+
+
+def _walk(pipeline: Pipeline, reference: ImpactReference, force: DesiredForce | None) -> None:
+    """Go through a task that exerts `force` after its impact, None: the one on its surface, and into a fault."""
     q = reference.initial_configuration
     still = np.zeros_like(q)
-    period = patient.control.period
+    limits, period = pipeline.robot.limits, pipeline.scenario.control.period
+    pipeline.reset()
     pipeline.tick(0.0, q, still, still)
-    pipeline.start(reference, patient)
+    pipeline.start(reference, pipeline.scenario, force)
     # On the reference and far from it, where limits are active and the solver is asked.
     places = (q, q + 0.05, q)
     for k, place in enumerate(places, start=1):
@@ -36,6 +45,7 @@ def warm_up(scenario: Scenario, robot: RobotDescription) -> None:
         pipeline.obey(step)
         pipeline.tick(k * period, q, still, still)
     pipeline.cancel()
-    pipeline.tick(13.0 * period, q, still, still)
+    # At full speed into the limits, which no torque can keep then: the solver is asked for what comes nearest.
+    pipeline.tick(13.0 * period, limits.position_upper.copy(), limits.velocity.copy(), still)
     pipeline.fail(Fault.INTERNAL, still)
     pipeline.tick(14.0 * period, q, still, still)
