@@ -59,7 +59,7 @@ def test_it_stops_with_a_partner(loop):
 
 
 def test_without_its_supervisor_it_is_damped(loop):
-    loop._supervision.start(0.5)
+    loop._supervision.patience = 0.5
     loop._supervision._heard -= 1.0
     loop._on_slow_timer()
     assert loop._pipeline.controller.fault is Fault.SUPERVISOR_LOST
