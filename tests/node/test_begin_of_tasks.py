@@ -90,7 +90,7 @@ class Slow:
 
     def assert_not_begun(self, accepted):
         """The arm is held where it is, and the client is told why."""
-        assert self.node._pipeline.controller.mode is Mode.IDLE
+        assert self.node._pipeline.controller.mode is Mode.STOPPED, "which its partners hear"
         self.tasks.advance()
         result = self.answer(accepted).result
         assert result.outcome == Outcome.REFUSED

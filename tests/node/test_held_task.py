@@ -58,6 +58,23 @@ def test_it_stops_with_a_partner(loop):
     assert loop._pipeline.controller.mode is Mode.STOPPED
 
 
+def test_it_stops_with_a_partner_while_its_next_task_is_armed(loop):
+    plan = TASK.plan()
+    begin = loop.sampled + 3_000_000_000
+    assert not loop.start_task(PreparedTask(plan, ClassificationWriter(TASK.scenario, 7), begin))
+    test_it_stops_with_a_partner(loop)
+    assert not loop._pipeline.task_active
+
+
+def test_a_supervisor_that_is_deactivated_when_the_task_is_over_is_no_fault(loop):
+    """As a session does before it stops the clock."""
+    loop._supervision.patience = 0.5
+    loop._supervision._heard -= 1.0
+    loop._supervision.take(SupervisorStatus(state=SupervisorStatus.INACTIVE))
+    loop._on_slow_timer()
+    assert loop._pipeline.controller.mode is Mode.POST
+
+
 def test_without_its_supervisor_it_is_damped(loop):
     loop._supervision.patience = 0.5
     loop._supervision._heard -= 1.0

@@ -170,3 +170,6 @@ def test_a_goal_whose_preparation_fails_in_an_unknown_way_ends_with_the_reason(c
     building = Building()
     tasks._build(ExecuteImpactTask.Goal(scenario="tabletop"), building)
     assert building.built == "KeyError: 'what nobody thought of'"
+    tasks._building = building
+    tasks.advance()
+    assert not tasks._refusal()

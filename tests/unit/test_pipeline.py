@@ -451,7 +451,7 @@ def test_a_task_with_a_start_pose_begins_only_there(away, begins):
         pipeline.tick(k * PERIOD, q + away * np.eye(7)[3], still, still)
     assert pipeline.task_active == begins
     assert pipeline.finished != begins
-    assert pipeline.controller.mode is (Mode.ANTE if begins else Mode.IDLE)
+    assert pipeline.controller.mode is (Mode.ANTE if begins else Mode.STOPPED)
     assert (pipeline.outcome is Outcome.REFUSED) != begins
     where = f"panda_joint4 is at {q[3] + away:.3f} rad, 0.051 rad from {q[3]:.3f} rad (limit 0.05 rad)"
     assert pipeline.start_defect() == ("" if begins else f"the arm is not where the task starts: {where}")

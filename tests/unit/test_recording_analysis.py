@@ -198,6 +198,23 @@ def test_a_command_that_was_lost_is_no_step(prefix: Path, analysis: RunAnalysis,
     assert np.all(peak <= analysis.peak_torque_rate.max() * (1 + 1e-5))
 
 
+def test_the_first_command_of_another_activation_is_no_step(
+    prefix: Path, analysis: RunAnalysis, tmp_path: Path
+) -> None:
+    """The controller counts its samples anew, and its arm had no torque before."""
+    with BagWriter(tmp_path / "bag", search_paths=[prefix]) as bag:
+        for topic, content, log_time in messages(SampleRun()):
+            again = log_time > EPOCH_NS + 600_000_000
+            if again and topic == "/arm/controller/status":
+                content["samples"] -= 300
+            if again and topic == "/arm/effort_controller/commands":
+                content["data"] = [torque + 3.0 for torque in content["data"]]
+            bag.write(topic, TYPES[topic], encoder_of(topic, prefix)(content), log_time)
+    peak = analyse(read_bag(tmp_path / "bag"), limits=LIMITS).peak_torque_rate
+    assert analysis.peak_torque_rate is not None
+    assert np.all(peak <= analysis.peak_torque_rate.max() * (1 + 1e-5))
+
+
 def test_commands_stand_in_for_a_missing_status(prefix: Path, analysis: RunAnalysis, tmp_path: Path) -> None:
     kept = dict.fromkeys(("/arm/joint_states", "/arm/effort_controller/commands"), unchanged)
     alone = analyse(write_some(tmp_path / "bag", prefix, SampleRun(), kept))

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -128,6 +128,7 @@ class Endurance:
         self._session: Session | None = None
         self._sessions = 0
         self._log = LogTail(directory)
+        self._loop_cores: Collection[int] = ()
         self._records: list[TaskRecord] = []
         self._memory: dict[str, list[tuple[float, float]]] = {}
         self._start = time.monotonic()
@@ -206,7 +207,7 @@ class Endurance:
     def _run(self, session: Session, name: str, seed: int, bag: Path, fault: Fault | None) -> TaskEnd:
         """Run a task to its end, with its fault, and take the step after it that docs/safety.md names."""
         injection = None if fault is None else Injection(session, fault)
-        end = TaskEnd(loop_cores=os.sched_getaffinity(session.processes.pid(LOOP)))
+        end = TaskEnd(loop_cores=self._loop_cores)
 
         def look(progress: Progress) -> None:
             self._motion.show(self._watch)
@@ -283,6 +284,7 @@ class Endurance:
         except BaseException:
             session.stop()
             raise
+        self._loop_cores = os.sched_getaffinity(session.processes.pid(LOOP))
         self._session = session
         return session
 

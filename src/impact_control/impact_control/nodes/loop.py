@@ -292,7 +292,8 @@ class LoopNode(LifecycleNode):
         Not of before the activation: the clock may have been set back since.
         """
         pipeline = required(self._pipeline)
-        if self._base is None or pipeline.controller is None or pipeline.armed:
+        waits = pipeline.armed and not pipeline.follows  # an arm may hold on to one task until the next begins
+        if self._base is None or pipeline.controller is None or waits:
             return None
         seconds = (time - self._base) * 1e-9
         return seconds if seconds >= pipeline.controller.start_time else None
@@ -385,7 +386,7 @@ class LoopNode(LifecycleNode):
 
     def _task_runs(self) -> bool:
         pipeline = self._pipeline
-        return pipeline is not None and pipeline.exerts and not pipeline.armed
+        return pipeline is not None and pipeline.task_active and not pipeline.armed
 
     def _watch_supervisor(self, pipeline: Pipeline) -> None:
         fault = self._supervision.fault()

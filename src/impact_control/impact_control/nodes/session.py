@@ -45,6 +45,9 @@ HASTE = 0.3
 DDS may take seconds to take leave of a peer that vanished.
 """
 
+REASON_PATIENCE = 0.1
+"""[s] in which the reason of a refusal comes into the log: a loop at real-time priority leaves that to a thread."""
+
 STANDSTILL_TIME = 0.35
 """[s] the robot side is left running without the controller, so that the arm comes to a damped rest."""
 
@@ -346,6 +349,7 @@ class Session:
             action.send_goal_async(request, feedback_callback=remember), CALL_PATIENCE, "the answer to the goal"
         )
         if not goal.accepted:
+            self.watch(REASON_PATIENCE)
             raise GraphError(f"the controller refused the task{self.processes.last_words(self._controller_name(arm))}")
         return goal
 

@@ -204,6 +204,7 @@ class SupervisorNode(LifecycleNode):
         if self._state is Supervision.STOPPED:
             # The next configuration may have other switches: they have to be asked.
             self._state, self._allow = Supervision.STOPPING, False
+            self._finding = replace(self._finding, since=time.monotonic())
         return TransitionCallbackReturn.SUCCESS
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
@@ -264,7 +265,7 @@ class SupervisorNode(LifecycleNode):
                 self.get_logger().info("the robot takes commands again")
             self._tell()
         elif time.monotonic() - self._asked > ASK_AGAIN:
-            self.get_logger().error("the robot side did not obey: asking again", throttle_duration_sec=1.0)
+            self.get_logger().warning("the robot side did not obey: asking again", throttle_duration_sec=1.0)
             self._ask(allow=self._allow)
 
     # ------------------------------------------------------------------ what others ask for

@@ -256,6 +256,7 @@ class Pipeline:
         """Begin the armed task with this sample, unless the arm is elsewhere than it starts."""
         self._armed = None
         if self._start_pose is not None and not self._start_pose.compare(position):
+            controller.stop()  # for its partners, which begin with the same sample: they hear that it stopped
             self._finish()
             return
         controller.start(reference, force, time)

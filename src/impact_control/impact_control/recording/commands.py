@@ -79,12 +79,12 @@ def commanded_peaks(recording: Recording, topics: Topics) -> tuple[Vector | None
 
 
 def _lost_commands(recording: Recording, topics: Topics, period: float) -> int | None:
-    """How many commands were sent between first and last status and not recorded; None without either.
+    """How many commands were sent between first and last status and not recorded; None where that is not known.
 
-    A command goes out for each sample, just before the status that counts the samples.
+    A command goes out for each sample, just before the status that counts the samples since the activation.
     """
     status, commands = (series_if_recorded(recording, topic) for topic in (topics.status, topics.commands))
-    if status is None or commands is None:
+    if status is None or commands is None or np.any(np.diff(status["samples"].astype(np.int64)) < 0):
         return None
     # Half a period later none is on its way.
     first, last = status["log_time"][[0, -1]] + 0.5 * period
