@@ -162,7 +162,7 @@ def test_the_robot_side_understands_every_fault_of_its_lines():
             message = JointState(velocity=[0.0] * 7) if told.line == STATES else Float64MultiArray(data=[0.0] * 7)
             if told.line == STATES:
                 message.header.stamp.sec = 100
-            told.alter(message)
+            told.alter(message if told.line == STATES else (message, 0))
             values = message.velocity if told.line == STATES else message.data
             stamp = message.header.stamp if told.line == STATES else Time(sec=100)
             shift = stamp.sec - 100 + 1e-9 * stamp.nanosec
@@ -199,6 +199,8 @@ def test_a_fault_explains_no_longer_gap_than_it_makes(name, target, size, said, 
         ("stop", "simulator", 0.2, "SUPERVISOR_STOP: no joint state for 92 ms"),
         ("stop", "impact_loop", 0.2, "no command for 92 ms"),
         ("drop", STATES, 60.0, "STATE_STALE: 61.0 ms between the stamps"),
+        ("drop", COMMANDS, 60.0, "no command for 20 ms: joints damped"),
+        ("delay", COMMANDS, 160.0, "no command for 20 ms: joints damped"),
         ("clock forward", STATES, 0.05, "STATE_STALE: 51.0 ms between the stamps"),
         ("clock set back", STATES, 5.0, "STATE_STALE: -4999.0 ms between the stamps"),
     ],

@@ -69,6 +69,30 @@ def test_gate_damps_before_the_first_command_and_after_reset():
     np.testing.assert_array_equal(g.select(np.ones(7), 1e-3), np.full(7, -10.0))
 
 
+def test_gate_damps_where_commands_come_late():
+    g = gate()
+    speed = np.full(7, 0.5)
+    for _ in range(30):
+        assert g.offer(np.full(7, 3.0), age=0.02)
+        np.testing.assert_array_equal(g.select(speed, 1e-3), np.full(7, 3.0))
+        assert g.state is CommandState.FRESH
+    for _ in range(30):
+        assert g.offer(np.full(7, 3.0), age=0.021)
+        np.testing.assert_array_equal(g.select(speed, 1e-3), np.full(7, -5.0))
+        assert g.state is CommandState.LOST
+    assert g.refused == 0
+
+
+def test_gate_holds_a_command_for_as_long_as_it_is_young():
+    g = gate()
+    g.offer(np.full(7, 3.0), age=0.015)
+    states = []
+    for _ in range(8):
+        g.select(STILL, 1e-3)
+        states.append(g.state)
+    assert states == [CommandState.FRESH] + [CommandState.HELD] * 5 + [CommandState.LOST] * 2
+
+
 @pytest.mark.parametrize("command", [np.ones(6), np.ones(8), np.append(np.ones(6), math.nan), np.full(7, math.inf)])
 def test_gate_drops_what_is_no_command(command):
     g = gate()

@@ -54,6 +54,7 @@ GAP = re.compile(r"(-?\d+\.\d) ms between the stamps|no (?:command|joint state) 
 """What loop and supervisor say of samples that did not come, or of somebody who fell silent."""
 
 _STALE = ("STATE_STALE", "SUPERVISOR_STOP", "no command for", "no joint state for")
+_UNHEARD = ("no command for",)
 _BEHIND = "behind the joint states"
 _KILLED = "node '{target}' was killed by SIGKILL"
 _DURATION = (0.005, 2.0)
@@ -100,11 +101,11 @@ FAULTS = (
         trace=("SUPERVISOR_LOST",),
         certain=(0.7, 0.7),
     ),
-    # What happens to commands on their way the loop cannot know, and the supervisor sees them before.
+    # What happens to commands on their way only the robot side can tell: the supervisor sees them before.
     FaultKind("drop", (STATES,), _COUNT, "messages", _STALE, disturbs=True, trace=_STALE, certain=(50.0, 0.15)),
-    FaultKind("drop", (COMMANDS,), _COUNT, "messages", disturbs=True),
+    FaultKind("drop", (COMMANDS,), _COUNT, "messages", disturbs=True, trace=_UNHEARD, certain=(50.0, 0.15)),
     FaultKind("delay", (STATES,), _COUNT, "messages", (*_STALE, _BEHIND), disturbs=True),
-    FaultKind("delay", (COMMANDS,), _COUNT, "messages", disturbs=True),
+    FaultKind("delay", (COMMANDS,), _COUNT, "messages", disturbs=True, trace=_UNHEARD, certain=(150.0, 0.15)),
     FaultKind("duplicate", (STATES, COMMANDS), _COUNT, "messages"),
     FaultKind("reorder", (STATES,), (2, 500), "messages", _STALE, disturbs=True),
     FaultKind("reorder", (COMMANDS,), (2, 500), "messages", disturbs=True),

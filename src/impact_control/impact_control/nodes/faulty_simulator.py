@@ -42,14 +42,17 @@ class FaultySlot(Slot):
 
     def __init__(self, slot: Slot) -> None:
         super().__init__(slot._subscription)
-        self._come: deque[Any] = deque(maxlen=1)
-        self.line: FaultyLine[Any] = FaultyLine(self._come.append, copy.deepcopy)
+        self._come: deque[tuple[Any, int]] = deque(maxlen=1)
+        self.line: FaultyLine[tuple[Any, int]] = FaultyLine(self._come.append, copy.deepcopy)
 
     def take(self) -> Any | None:
         """Return the newest message that has come since the last look, or None."""
         while (message := super().take()) is not None:
-            self.line.carry(message)
-        return self._come.pop() if self._come else None
+            self.line.carry((message, self.sent))
+        if not self._come:
+            return None
+        message, self.sent = self._come.pop()
+        return message
 
 
 class FaultyInbox(Inbox):
@@ -135,9 +138,9 @@ class LineFault:
         return cls(line, Order(Disturbance(happens), int(count), int(size)))
 
 
-def _spoil(message: JointState | Float64MultiArray) -> None:
-    """Make one number of a message none."""
-    values = message.velocity if isinstance(message, JointState) else message.data
+def _spoil(carried: JointState | tuple[Float64MultiArray, int]) -> None:
+    """Make one number of a joint state none, or of a command that comes with the time at which it was sent."""
+    values = carried.velocity if isinstance(carried, JointState) else carried[0].data
     values[len(values) // 2] = math.nan
 
 

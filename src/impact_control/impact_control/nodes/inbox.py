@@ -40,11 +40,15 @@ class Inbox:
 
 
 class Slot:
-    """One subscription of an inbox."""
+    """One subscription of an inbox.
+
+    Attributes: topic, its full name; sent, when the message that was taken last was sent [ns of the system clock].
+    """
 
     def __init__(self, subscription: Subscription) -> None:
         self._subscription = subscription
         self.topic: str = subscription.topic_name
+        self.sent = 0
 
     @property
     def publishers(self) -> int:
@@ -54,7 +58,11 @@ class Slot:
     def take(self) -> Any | None:
         """Return the oldest message that waits, or None."""
         taken = self._subscription.handle.take_message(self._subscription.msg_type, self._subscription.raw)
-        return None if taken is None else taken[0]
+        if taken is None:
+            return None
+        message, information = taken
+        self.sent = information["source_timestamp"]
+        return message
 
     def drain(self) -> Iterator[tuple[Any, int, int]]:
         """Yield every message that waits with the times [ns] at which it was received and sent."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections import deque
+
 import numpy as np
 from impact_msgs.msg import ExternalTorque, GroundTruth
 from rclpy.node import Node
@@ -33,12 +36,16 @@ class ArmSide:
     Attributes: held, how many periods had no new command; stopped, whether commands are refused by order.
     """
 
-    def __init__(self, node: Node, inbox: Inbox, name: str, *, lockstep: bool, ros2_control: bool = False) -> None:
+    def __init__(
+        self, node: Node, inbox: Inbox, name: str, period: float, *, lockstep: bool, ros2_control: bool = False
+    ) -> None:
         """Open the topics of the arm `name`, in the namespace of that name below the node's; "": in the node's own.
 
-        ros2_control: commands come as the effort of a JointState, which has to name the joints in our order.
+        period: of the samples [s]. ros2_control: commands come as the effort of a JointState, which has to name the
+        joints in our order.
         """
         self._name = name
+        self._period = period
         self._log = node.get_logger()
         self._states = node.create_publisher(JointState, topics.of_arm(name, topics.JOINT_STATES), qos.STREAM)
         self._truths = node.create_publisher(GroundTruth, topics.of_arm(name, topics.TRUTH), qos.STREAM)
@@ -76,6 +83,7 @@ class ArmSide:
         self._told_rivals = False
         self._command: Float64MultiArray | JointState | None = None
         self._observed = True
+        self._sent_samples: deque[int] = deque(maxlen=round(self.gate.timeout / self._period) + 2)
         self.forget_commands()
 
     def destroy(self) -> None:
@@ -92,6 +100,7 @@ class ArmSide:
         self._position[:] = sample.position
         self._velocity[:] = sample.velocity
         self._effort[:] = sample.torque
+        self._sent_samples.append(time.time_ns())
         self.send_state()
 
     def send_state(self) -> None:
@@ -148,18 +157,31 @@ class ArmSide:
             self._observed = self._observed or torque.header.stamp == self._state.header.stamp
         return self._command is not None and self._observed
 
-    def torque(self, period: float) -> Vector:
-        """Return the torque (n,) [Nm] for the next period [s], from the newest command."""
+    def torque(self) -> Vector:
+        """Return the torque (n,) [Nm] for the next period, from the newest command."""
         command, self._command = self._command or self._commands.take(), None
         rivals = self._commands.publishers > 1
         self.gate.closed = self.stopped or rivals
         self._tell_rivals(rivals)
         torques = None if command is None else commanded_torque(command, self._state.name)
-        if torques is not None and not self.gate.closed and not self.gate.offer(torques):
+        if torques is not None and not self.gate.closed and not self.gate.offer(torques, self._command_age()):
             self._tell_refused(torques)
-        torque = self.gate.select(self._arm.link_velocity, period)
-        self._tell_command_state()
+        torque = self.gate.select(self._arm.link_velocity, self._period)
+        self._tell_command_state(came=torques is not None)
         return torque
+
+    def _command_age(self) -> float:
+        """Return how long ago [s] the last command was sent, in samples that were sent since.
+
+        Counted so, it does not grow where the clock of the plant stands still or is slow; both times are those of the
+        system clock, which two hosts have to agree on. What is older than the gate allows is not told apart.
+        """
+        sent, later = self._commands.sent, 0
+        for sample_sent in reversed(self._sent_samples):
+            if sample_sent <= sent:
+                break
+            later += 1
+        return later * self._period
 
     def _tell_refused(self, torques: Vector) -> None:
         found = f"{torques.size} values"
@@ -176,14 +198,15 @@ class ArmSide:
             self._log.error(f"{self._who}more than one sends commands: joints damped, none is taken, until one is left")
         self._told_rivals = rivals
 
-    def _tell_command_state(self) -> None:
+    def _tell_command_state(self, *, came: bool) -> None:
         if self.gate.state is CommandState.HELD:
             self.held += 1
         lost = self.gate.state is CommandState.LOST
         if lost and not self._told_lost and self.gate.seen_command:
             limit = f"{self.gate.timeout * 1e3:.0f} ms"
-            self._log.warning(f"{self._who}no command for {limit}: joints damped, gravity compensated, until one comes")
-        self._told_lost = lost
+            found = f"commands come more than {limit} after they were sent" if came else f"no command for {limit}"
+            self._log.warning(f"{self._who}{found}: joints damped, gravity compensated, until one comes in time")
+        self._told_lost = lost and self.gate.seen_command
 
     @property
     def _who(self) -> str:

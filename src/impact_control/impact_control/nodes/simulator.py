@@ -172,7 +172,7 @@ class SimulatorNode(LifecycleNode):
         if not self._sides:
             behind = bool(self.get_parameter("ros2_control").value)
             self._sides = {
-                name: ArmSide(self, self._inbox, name, lockstep=self._lockstep, ros2_control=behind)
+                name: ArmSide(self, self._inbox, name, PERIOD_NS * 1e-9, lockstep=self._lockstep, ros2_control=behind)
                 for name in world.arms
             }
             self._objects = {name: ObjectPose(self, name) for name in world.objects}
@@ -271,7 +271,7 @@ class SimulatorNode(LifecycleNode):
             self._deadline += lag
 
     def _advance(self) -> None:
-        self._world.step([side.torque(PERIOD_NS * 1e-9) for side in self._sides.values()])
+        self._world.step([side.torque() for side in self._sides.values()])
         self._cycles += 1
 
     def _publish(self) -> None:

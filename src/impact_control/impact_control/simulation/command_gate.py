@@ -29,8 +29,8 @@ class CommandGate:
 
     `torque` (n,) [Nm] is what acts, without gravity; `state` says where it came from; `refused` counts
     commands of the wrong size or not finite, which are dropped as ros2_control drops them; `seen_command`
-    tells whether any was taken since the reset; `timeout` [s] is the limit; while `closed` is set, no command
-    is taken and the joints are damped.
+    tells whether any was taken since the reset; `timeout` [s] is the limit of their age; while `closed` is set, no
+    command is taken and the joints are damped.
     """
 
     def __init__(self, limits: JointLimits, timeout: float, damping: Vector) -> None:
@@ -41,6 +41,7 @@ class CommandGate:
         self._damping = np.asarray(damping, dtype=float)
         self._pending = np.zeros(self._limit.size)
         self._have_new = False
+        self._new_age = 0.0
         self._age = np.inf
         self.torque = np.zeros(self._limit.size)
         self.state = CommandState.LOST
@@ -56,13 +57,14 @@ class CommandGate:
         self.state = CommandState.LOST
         self.seen_command = False
 
-    def offer(self, command: Vector) -> bool:
-        """Take a command (n,) [Nm] for the next period; False when it was refused."""
+    def offer(self, command: Vector, age: float = 0.0) -> bool:
+        """Take a command (n,) [Nm], sent `age` [s] ago, for the next period; False when it was refused."""
         if command.shape != self._pending.shape or not np.all(np.isfinite(command)):
             self.refused += 1
             return False
         np.clip(command, -self._limit, self._limit, out=self._pending)
         self._have_new = True
+        self._new_age = age
         self.seen_command = True
         return True
 
@@ -72,17 +74,17 @@ class CommandGate:
             self._have_new = False
             self._age = np.inf
             self._damp(velocity, CommandState.REFUSED)
-        elif self._have_new:
+            return self.torque
+        if self._have_new:
             self._have_new = False
-            self._age = 0.0
+            self._age = self._new_age
             self.torque[:] = self._pending
             self.state = CommandState.FRESH
         else:
             self._age += period
-            if self._age < self.timeout + 0.5 * period:  # whole periods, whatever their sum rounds to
-                self.state = CommandState.HELD
-            else:
-                self._damp(velocity, CommandState.LOST)
+            self.state = CommandState.HELD
+        if self._age >= self.timeout + 0.5 * period:  # whole periods, whatever their sum rounds to
+            self._damp(velocity, CommandState.LOST)
         return self.torque
 
     def _damp(self, velocity: Vector, state: CommandState) -> None:
