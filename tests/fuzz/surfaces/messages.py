@@ -139,7 +139,9 @@ class Messages:
                 side._command = JointState(name=names, effort=values)
             else:
                 side._command = Float64MultiArray(data=values)
-            torque = side.torque(1e-3)
+            side._sent_samples.extend(range(30))
+            side._commands.sent = source.integer(0, 40)
+            torque = side.torque()
             if not np.all(np.isfinite(torque)) or np.any(np.abs(torque) > self._torque_limit):
                 raise BrokenPromiseError(f"the simulated arm was given {torque}")
         return side.gate.refused == refused
