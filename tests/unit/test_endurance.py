@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -358,6 +359,9 @@ def fault_of(name, target, size=10.0):
     return Fault(next(kind for kind in FAULTS if kind.name == name and target in kind.targets), target, 0.7, size)
 
 
+NO_SPANS = np.empty((0, 3), dtype=np.int64)
+
+
 class TestJudgement:
     plan = load_scenario("tabletop")
     limits = load_robot().limits
@@ -521,13 +525,15 @@ class TestJudgement:
 
     def test_a_robot_that_was_stopped_after_a_good_task_is_told(self, tmp_path):
         stopped = {"robot_stopped": "no command for 95 ms", "refusal": "the robot side did not obey the reset"}
-        _, complaints = evaluated(TaskEnd(self.result(Outcome.SUCCEEDED), **stopped), self.plan, tmp_path / "nothing")
+        _, complaints = evaluated(
+            TaskEnd(self.result(Outcome.SUCCEEDED), **stopped), self.plan, tmp_path / "nothing", NO_SPANS
+        )
         assert complaints[:2] == list(stopped.values())
 
     def test_a_node_that_logs_an_error_in_a_good_task_is_told(self, tmp_path):
         logged = ("[WARN] [1.0] [simulator]: late", "[ERROR] [1.0] [recorder]: cannot write")
         end = TaskEnd(self.result(Outcome.SUCCEEDED), logged=logged)
-        _, complaints = evaluated(end, self.plan, tmp_path / "nothing")
+        _, complaints = evaluated(end, self.plan, tmp_path / "nothing", NO_SPANS)
         assert complaints[0] == f"a node says {logged[1]}" and len(complaints) == 2
 
     def test_an_error_that_nobody_caught_is_told_whatever_the_fault(self):
@@ -557,6 +563,28 @@ class TestJudgement:
         analysis = SimpleNamespace(true_impact_time=contact, detections=np.array(detections), detection_delay=delay)
         assert complaints_of_detection(analysis) == ([complaint] if complaint else [])
 
+    @pytest.mark.parametrize(
+        ("milliseconds", "before", "core", "late"),
+        [
+            (4.4, 1.4, 1, False),  # the contact was at 1.1 s of 2.5 s
+            (4.4, 1.55, 1, False),
+            (4.4, 1.4, 0, True),
+            (4.4, 1.1, 1, True),
+            (4.4, 1.7, 1, True),
+            (0.9, 1.4, 1, True),
+        ],
+    )
+    def test_a_detection_may_be_later_by_as_long_as_the_loop_could_not_run(
+        self, milliseconds, before, core, late, monkeypatch
+    ):
+        analysis = SimpleNamespace(
+            true_impact_time=1.1, detections=np.array([1.106]), detection_delay=0.006, within_limits=True
+        )
+        monkeypatch.setattr("impact_control.nodes.judged_task.evaluate", lambda bag: SimpleNamespace(analysis=analysis))
+        end = TaskEnd(self.result(Outcome.SUCCEEDED), time=10_000_000_000, loop_cores={1})
+        _, complaints = evaluated(end, self.plan, Path("bag"), self.stood_still(milliseconds, before, core))
+        assert complaints == (["the impact was detected 6.0 ms after the contact"] if late else [])
+
     def test_a_refused_reset_is_told_first(self):
         end = TaskEnd(self.result(Outcome.FAULT, "STATE_STALE"), injected=True, refusal="the supervisor refused: still")
         assert complaints_of_fault(end, self.plan, self.kill) == ["the supervisor refused: still"]
@@ -576,7 +604,7 @@ class TestJudgement:
 
     def test_another_outcome_than_the_file_says_is_told(self, tmp_path):
         end = TaskEnd(self.result(Outcome.NO_IMPACT, "no impact was detected"))
-        assert evaluated(end, self.plan, tmp_path) == (
+        assert evaluated(end, self.plan, tmp_path, NO_SPANS) == (
             None, ["no impact, not succeeded: no impact was detected"]
         )  # fmt: skip
 
@@ -605,5 +633,5 @@ class TestJudgement:
     def test_a_bag_that_is_none_is_told(self, tmp_path):
         (complaint,) = complaints_of_bag(tmp_path / "nothing", self.limits)
         assert complaint.startswith("the bag cannot be read: ")
-        _, complaints = evaluated(TaskEnd(self.result(Outcome.SUCCEEDED)), self.plan, tmp_path / "nothing")
+        _, complaints = evaluated(TaskEnd(self.result(Outcome.SUCCEEDED)), self.plan, tmp_path / "nothing", NO_SPANS)
         assert complaints[0].startswith("the bag cannot be read: ")

@@ -29,7 +29,10 @@ DISTURBED = (Outcome.IMPACT_UNEXPECTED, Outcome.POST_IMPACT_UNEXPECTED, Outcome.
 """How a task may end that went on under a disturbance."""
 
 LATEST_DETECTION = 0.005
-"""[s] after the true contact in which an impact of the tabletop scenarios is detected."""
+"""[s] after the true contact in which an impact of the tabletop scenarios is detected, where no core stands still."""
+
+NEAR = 0.2
+"""[s] within which it is known when on the monotonic clock the contact was: the time of the task may lose some."""
 
 LAST = 0.2
 """[s] before the end of a task in which what ended it has happened: the loop tells a fault within 0.05 s."""
@@ -185,8 +188,11 @@ def complaints_of_bag(bag: Path, limits: JointLimits) -> list[str]:
     return complaints
 
 
-def evaluated(end: TaskEnd, plan: Scenario, bag: Path) -> tuple[Evaluation | None, list[str]]:
-    """Return what the bag of a task without a fault says, and what is wrong with task and bag."""
+def evaluated(end: TaskEnd, plan: Scenario, bag: Path, spans: Spans) -> tuple[Evaluation | None, list[str]]:
+    """Return what the bag of a task without a fault says, and what is wrong with task and bag.
+
+    spans: when a core stood still.
+    """
     wanted = outcome_by_file(plan)
     if end.result is None or end.result.outcome is not wanted:
         return None, [f"{end.outcome}, not {wanted.name.lower()}: {end.said}"]
@@ -198,16 +204,28 @@ def evaluated(end: TaskEnd, plan: Scenario, bag: Path) -> tuple[Evaluation | Non
         return None, [*complaints, f"the bag cannot be read: {error}"]
     if evaluation.analysis.within_limits is not True:
         complaints.append("torque or torque rate of the commands above its limit")
-    return evaluation, complaints + complaints_of_detection(evaluation.analysis)
+    stood_still = _standstill_at_contact(end, end.result.duration, evaluation.analysis.true_impact_time, spans)
+    return evaluation, complaints + complaints_of_detection(evaluation.analysis, stood_still)
 
 
-def complaints_of_detection(analysis: RunAnalysis) -> list[str]:
-    """Return what is wrong with the detection where there was no fault: soon after a contact, and without one never."""
+def _standstill_at_contact(end: TaskEnd, duration: float, contact: float | None, spans: Spans) -> float:
+    """Return for how long [s] a core of the loop stood still near the contact; duration, contact: times of the task."""
+    if contact is None:
+        return 0.0
+    when, near = end.time - round(1e9 * (duration - contact)), round(1e9 * NEAR)
+    return longest(on_cores(spans, end.loop_cores), when - near, when + near)
+
+
+def complaints_of_detection(analysis: RunAnalysis, stood_still: float = 0.0) -> list[str]:
+    """Return what is wrong with the detection where there was no fault: soon after a contact, and without one never.
+
+    stood_still: for how long [s] the loop could not run near the contact; by as much it may be later.
+    """
     if analysis.true_impact_time is None:
         return ["an impact was detected and there was no contact"] if analysis.detections.size else []
     delay = analysis.detection_delay
     if delay is None:
         return ["there was contact and no impact was detected"]
-    if not 0.0 <= delay <= LATEST_DETECTION:
+    if not 0.0 <= delay <= LATEST_DETECTION + stood_still:
         return [f"the impact was detected {1e3 * delay:.1f} ms after the contact"]
     return []
