@@ -172,26 +172,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ["IMPACT_CONTROL_REALTIME"] = "0"
     examples = -(-chosen.inputs // DRAWN) if chosen.examples is None else chosen.examples
     machine, records = describe_machine(), []
-    with ThreadPoolExecutor(chosen.jobs) as pool:
-        names = chosen.surface or tuple(SURFACES)
-        for record in pool.map(
-            lambda name: fuzz(name, chosen.inputs, examples, chosen.seed, chosen.hang, directory), names
-        ):
-            records.append(record)
-            print(line(record), flush=True)
-            for kind, name in record.get("kinds_of_failure", {}).items():
-                print(f"    {kind}: {sys.executable} tests/fuzz --again {directory / name}", flush=True)
-    result = {
+    head = {
         "fuzzer": f"atheris {version('atheris')}",
         "package": f"impact_control {impact_control.__version__}",
         "commit": machine["commit"],
         "machine": machine["kind"],
         "date": begin.isoformat(timespec="seconds"),
         "seed": chosen.seed,
-        "surfaces": records,
     }
-    (directory / "fuzz.json").write_text(json.dumps(result, indent=2) + "\n")
-    print(f"records: {directory / 'fuzz.json'}")
+    file = directory / "fuzz.json"
+    with ThreadPoolExecutor(chosen.jobs) as pool:
+        names = tuple(dict.fromkeys(chosen.surface or SURFACES))
+        for record in pool.map(
+            lambda name: fuzz(name, chosen.inputs, examples, chosen.seed, chosen.hang, directory), names
+        ):
+            records.append(record)
+            # After each of them: a surface takes minutes to an hour, and Ctrl-C comes when it comes.
+            file.write_text(json.dumps(head | {"surfaces": records}, indent=2) + "\n")
+            print(line(record), flush=True)
+            for kind, name in record.get("kinds_of_failure", {}).items():
+                print(f"    {kind}: {sys.executable} tests/fuzz --again {directory / name}", flush=True)
+    print(f"records: {file}")
     return int(any(not passed(record, chosen.inputs, examples) for record in records))
 
 

@@ -169,6 +169,25 @@ def test_an_input_is_kept_of_each_way_to_the_place_that_raises(tmp_path):
     assert kept == [bytes([0]), bytes([1])]
 
 
+def test_what_is_through_is_recorded_before_the_next_surface_and_once(tmp_path, monkeypatch):
+    fuzzing = FUZZER["main"].__globals__
+
+    def fuzz(name, *_):
+        if name == "services":
+            raise KeyboardInterrupt
+        return {"name": name, **DIED}
+
+    monkeypatch.setitem(fuzzing, "fuzz", fuzz)
+    monkeypatch.setitem(fuzzing, "version", lambda package: "3")
+    monkeypatch.setitem(fuzzing, "isolate", lambda directory: None)
+    monkeypatch.setenv("IMPACT_CONTROL_REALTIME", "0")
+    surfaces = ["--surface", "recordings", "--surface", "recordings", "--surface", "services"]
+    with pytest.raises(KeyboardInterrupt):
+        FUZZER["main"]([*surfaces, "--into", str(tmp_path / "fuzz")])
+    told = json.loads((tmp_path / "fuzz/fuzz.json").read_text())
+    assert [record["name"] for record in told["surfaces"]] == ["recordings"]
+
+
 def test_the_record_names_the_commit_as_the_reports_do(tmp_path, monkeypatch):
     fuzzing = FUZZER["main"].__globals__
     monkeypatch.setitem(fuzzing, "fuzz", lambda name, *_: {"name": name, **DIED})

@@ -63,8 +63,7 @@ class Messages:
             return self._to_classifier(source)
         if kind < 9:
             return self._to_simulator(source)
-        serialised_stamp(edited(source, self._states.good(EPOCH)))
-        return True
+        return serialised_stamp(edited(source, self._states.good(EPOCH))) is not None
 
     def _to_loop(self, source: Source) -> bool:
         watched = choice(source, self._loops)
