@@ -75,6 +75,12 @@ def run(endurance, tmp_path):
     return lambda session, fault=DROP: endurance._run(session, "tabletop", 1, tmp_path / "bag", fault)
 
 
+def test_the_report_names_the_commit_with_which_the_run_began(endurance, monkeypatch):
+    begun = endurance.report("soak", 0, "").machine["commit"]
+    monkeypatch.setattr("impact_control.nodes.endurance.describe_machine", lambda: {"commit": "another"})
+    assert endurance.report("soak", 0, "").machine["commit"] == begun != "another"
+
+
 @pytest.mark.parametrize("step", ["restart_arm", "begin_bag", "run_task", "mend", "pause", "end_bag"])
 @pytest.mark.parametrize(
     "error",

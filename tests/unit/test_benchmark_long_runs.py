@@ -122,6 +122,7 @@ def test_a_complete_run_counts_before_a_newer_one_that_broke_off_or_is_short(tmp
         (soak(seconds=1200.0, broke_off=STOPPED_BY_USER), True),
         (soak([task(1, "still moving")], seconds=1200.0, broke_off=STOPPED_BY_USER), False),
         (soak([task(1, "still moving")], seconds=6.0), False),
+        (soak(seconds=1800.0, growth=5.0), False),
         (soak([], seconds=6.0, broke_off="no graph"), False),
         (soak(seconds=1200.0, broke_off="by an error that is none of ours"), False),
         (soak([task(1, "still moving")], seconds=6.0, kind="faults"), True),

@@ -164,6 +164,11 @@ def test_the_command_prints_the_policy_of_a_scenario_scene_or_namespace():
     assert printed("--scenario", SCENE) == scene_policy()
 
 
+def test_a_policy_of_ones_own_needs_a_place_for_its_keys():
+    with pytest.raises(InvalidInputError, match=r"policy = 'nothing\.xml'.*directory for the keys"):
+        CliRunner().invoke(app, ["security", "--policy", "nothing.xml"], catch_exceptions=False)
+
+
 def test_without_sros2_the_way_to_it_is_told(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "sros2", None)
     with pytest.raises(MissingDependencyError, match="ros-jazzy-sros2"):

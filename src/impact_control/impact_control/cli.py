@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from impact_control.errors import ImpactControlError, InterruptedByUserError, words_of
+from impact_control.errors import ImpactControlError, InterruptedByUserError, InvalidInputError, words_of
 from impact_control.graph import Shape, View, sustainable_real_time_factor
 from impact_control.pipeline import Outcome
 from impact_control.progress_line import ProgressLine
@@ -418,7 +418,9 @@ def security(
     ] = None,
     scenario: ScenarioArgument = "tabletop",
     namespace: Annotated[str, typer.Option(help="Namespace in which the graph runs.")] = "",
-    policy: Annotated[Optional[Path], typer.Option(help="Policy file instead of the one of the graph.")] = None,
+    policy: Annotated[
+        Optional[Path], typer.Option(help="Policy file for the keys instead of the one of the graph.")
+    ] = None,
 ) -> None:
     """Make the keys and permissions with which the graph runs under SROS 2."""
     import tempfile
@@ -427,7 +429,9 @@ def security(
 
     text = graph_policy(scenario, namespace=namespace, **parts_of(load_any(scenario)))
     if keystore is None:
-        typer.echo(text if policy is None else policy.read_text(), nl=False)
+        if policy is not None:
+            raise InvalidInputError("policy", str(policy), "used only with a directory for the keys that it is for")
+        typer.echo(text, nl=False)
         return
     with tempfile.TemporaryDirectory() as directory:
         own = Path(directory) / "policy.xml"

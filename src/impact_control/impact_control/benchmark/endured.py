@@ -61,7 +61,8 @@ def _standing(report: EnduranceReport) -> tuple[bool, bool]:
 
 def _shortcoming(report: EnduranceReport) -> str:
     length = f"{report.seconds / 60.0:.1f} min, {len(report.tasks)} tasks, {len(report.bad)} with complaints"
-    return f"broke off after {length}: {report.broke_off}" if report.broke_off else f"only {length}"
+    grown = "" if report.flat else f", memory grew by {max(report.growth().values()):.1f} MB"
+    return f"broke off after {length}{grown}: {report.broke_off}" if report.broke_off else f"only {length}{grown}"
 
 
 def _figures(report: EnduranceReport, other_commit: bool, failed_since: int) -> list[Figure]:

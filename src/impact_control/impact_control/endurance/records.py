@@ -85,8 +85,11 @@ class EnduranceReport:
 
     @property
     def went_wrong(self) -> bool:
-        """Whether something is to be complained about, or an error ended it. Else it may still be too short to pass."""
-        return bool(self.bad) or self.broke_off not in ("", STOPPED_BY_USER)
+        """Whether something is to be complained about, memory too, or an error ended it.
+
+        Else it may still be too short to pass.
+        """
+        return bool(self.bad) or not self.flat or self.broke_off not in ("", STOPPED_BY_USER)
 
     def growth(self) -> dict[str, float]:
         """Return by how much [MB] each process grew from the second tenth of the run to the last."""

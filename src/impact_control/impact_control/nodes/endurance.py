@@ -131,6 +131,8 @@ class Endurance:
         self._loop_cores: Collection[int] = ()
         self._records: list[TaskRecord] = []
         self._memory: dict[str, list[tuple[float, float]]] = {}
+        # Before the run: meanwhile somebody may commit.
+        self._described = describe_machine()
         self._start = time.monotonic()
 
     def __enter__(self) -> Endurance:
@@ -155,7 +157,7 @@ class Endurance:
     def report(self, kind: str, seed: int, broke_off: str) -> EnduranceReport:
         """Return what came out so far; broke_off: the error that ended it."""
         seconds = time.monotonic() - self._start
-        return EnduranceReport(kind, seed, seconds, describe_machine(), self._records, self._memory, broke_off)
+        return EnduranceReport(kind, seed, seconds, self._described, self._records, self._memory, broke_off)
 
     # ------------------------------------------------------------------ a task
 
@@ -174,7 +176,7 @@ class Endurance:
         if fault is not None:
             complaints += complaints_of_fault(end, plan, fault, excused=stopped)
         if fault is None and not stopped:
-            evaluation, more = evaluated(end, plan, bag)
+            evaluation, more = evaluated(end, plan, bag, spans)
             complaints += more
         else:
             complaints += complaints_of_logs(end, excused=stopped) + complaints_of_bag(bag, self._limits)
