@@ -12,8 +12,8 @@ import sys
 import pytest
 import yaml
 
-from impact_control.endurance import FAULTS, Fault, read_reports
-from impact_control.endurance.records import STOPPED_BY_USER
+from impact_control.endurance import FAULTS, Fault
+from impact_control.endurance.records import STOPPED_BY_USER, readable_reports
 from impact_control.nodes.endurance import endure
 from impact_control.recording.series import read_bag
 from impact_control.scenario.loading import config_directory
@@ -46,7 +46,8 @@ def test_tasks_back_to_back_are_as_they_should_be(tmp_path):
     ]
     assert set(report.memory) == {"simulator", "impact_loop", "predictor", "recorder", "supervisor", "this process"}
     assert all(size > 20.0 for series in report.memory.values() for _, size in series)
-    assert read_reports(tmp_path)["soak"].tasks == report.tasks
+    ((place, kept),) = readable_reports(tmp_path)
+    assert (place, kept.kind, kept.tasks) == (directory, "soak", report.tasks)
     assert not any((directory / f"bag-{task.number}").exists() for task in report.tasks if task.good)
 
 
@@ -93,7 +94,8 @@ def test_a_ctrl_c_ends_the_run_in_order_and_says_so(tmp_path):
     assert "tabletop" in first
     assert f"BROKE OFF: {STOPPED_BY_USER}" in rest and rest.startswith("\nFAILED: 1 tasks")
     assert run.returncode == 1
-    assert read_reports(tmp_path)["soak"].broke_off == STOPPED_BY_USER
+    ((_, kept),) = readable_reports(tmp_path)
+    assert (kept.kind, kept.broke_off) == ("soak", STOPPED_BY_USER)
 
 
 def test_a_task_that_ends_otherwise_is_a_complaint_and_its_bag_is_kept(tmp_path):

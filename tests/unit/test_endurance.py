@@ -28,8 +28,8 @@ from impact_control.endurance import (
     Order,
     TaskRecord,
     draw_fault,
-    read_reports,
 )
+from impact_control.endurance.records import readable_reports
 from impact_control.endurance.summary import report_text
 from impact_control.errors import InvalidInputError
 from impact_control.nodes.faulty_simulator import LineFault
@@ -315,7 +315,7 @@ def test_a_report_passes_without_complaints_and_with_flat_memory(tmp_path):
         kept.write(tmp_path / place)
     newest = tmp_path / "3-soak" / "endurance.json"
     newest.write_text(newest.read_text()[:-100])  # cut off
-    assert read_reports(tmp_path) == {"soak": good}
+    assert list(readable_reports(tmp_path)) == [(tmp_path / "1-soak", grown), (tmp_path / "2-soak", good)]
 
 
 @pytest.mark.parametrize("wrong", [{"memory": []}, {"memory": None}, {"tasks": [{}]}, {"tasks": 1}])
@@ -325,12 +325,12 @@ def test_a_report_of_another_shape_is_passed_over(tmp_path, wrong):
         (tmp_path / place).mkdir()
         newest = good.write(tmp_path / place)
     newest.write_text(json.dumps(json.loads(newest.read_text()) | wrong))
-    assert read_reports(tmp_path) == {"soak": good}
+    assert list(readable_reports(tmp_path)) == [(tmp_path / "1-soak", good)]
 
 
 def test_a_report_that_is_no_file_is_passed_over(tmp_path):
     (tmp_path / "1-soak" / "endurance.json").mkdir(parents=True)
-    assert read_reports(tmp_path) == {}
+    assert list(readable_reports(tmp_path)) == []
 
 
 def test_the_report_is_told_in_a_few_lines():

@@ -2,7 +2,7 @@
 
 from impact_control.endurance.faults import COMMANDS, FAULTS, STATES, Fault, FaultKind, draw_fault, gaps_in
 from impact_control.endurance.faulty_line import Disturbance, FaultyLine, Order
-from impact_control.endurance.records import EnduranceReport, TaskRecord, read_reports
+from impact_control.endurance.records import EnduranceReport, TaskRecord
 from impact_control.endurance.watch import ArmWatch
 
 __all__ = [
@@ -19,5 +19,4 @@ __all__ = [
     "TaskRecord",
     "draw_fault",
     "gaps_in",
-    "read_reports",
 ]

@@ -114,11 +114,6 @@ class EnduranceReport:
         return file
 
 
-def read_reports(directory: Path) -> dict[str, EnduranceReport]:
-    """Return the newest report of each kind in the directories below `directory`; unreadable ones are passed over."""
-    return {report.kind: report for _, report in readable_reports(directory)}
-
-
 def readable_reports(directory: Path) -> Iterator[tuple[Path, EnduranceReport]]:
     """Yield all reports in the directories below `directory`, oldest first, each after its directory.
 
