@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from impact_control.benchmark.course import Course
+from impact_control.benchmark.course import Course, observing_parts
 from impact_control.benchmark.figure import Figure, Peer, figure_beside, figure_of
 from impact_control.benchmark.loop import loop_figures
 from impact_control.benchmark.peers import NOT_SET_UP, Peers, write_course
@@ -94,6 +94,12 @@ def test_without_a_limit_nothing_is_met_or_missed() -> None:
     figure = Figure("step", {"median": 1.0})
     assert figure.met is None
     assert figure.target == ""
+
+
+def test_the_detector_that_is_measured_looks_at_the_observer() -> None:
+    _, observer, _, signals = observing_parts(COURSE)
+    assert signals.residual is observer.residual
+    assert signals.residual_rate is observer.residual_rate
 
 
 def test_every_part_of_a_tick_has_a_peer() -> None:

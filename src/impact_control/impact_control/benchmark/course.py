@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from impact_control.detection import DetectionSignals, Detector
+from impact_control.observation import MomentumObserver
+from impact_control.parts import make_detector, make_observer
 from impact_control.pipeline import Pipeline, warm_up
 from impact_control.references import ImpactReference, build_reference
-from impact_control.robots import RobotDescription, load_robot
+from impact_control.robots import Dynamics, RobotDescription, load_robot
 from impact_control.scenario import Scenario, load_scenario
 from impact_control.simulation import build_simulation
 from impact_control.types import Vector
@@ -57,3 +60,11 @@ def record_run(scenario: Scenario, robot: RobotDescription, reference: ImpactRef
         gate.offer(pipeline.torque)
         plant.step(gate.select(plant.link_velocity, period))
     return samples
+
+
+def observing_parts(course: Course) -> tuple[Dynamics, MomentumObserver, Detector, DetectionSignals]:
+    """Return dynamics, observer and detector of the arm, and the detector's signals, which hold what is observed."""
+    n = len(course.robot.joint_names)
+    observer, signals = make_observer(course.scenario, course.robot), DetectionSignals(n)
+    signals.residual, signals.residual_rate = observer.residual, observer.residual_rate
+    return Dynamics(course.robot), observer, make_detector(course.scenario, n), signals

@@ -5,15 +5,13 @@ from __future__ import annotations
 import time
 from functools import partial
 
-from impact_control.benchmark.course import Course
+from impact_control.benchmark.course import Course, observing_parts
 from impact_control.benchmark.figure import Figure, figure_beside
 from impact_control.benchmark.peers import Peers
 from impact_control.benchmark.yardstick import YARDSTICK, yardstick_pass
 from impact_control.classification import SingleImpactClassifier
-from impact_control.detection import DetectionSignals
-from impact_control.parts import classifier_parameters, make_detector, make_observer
+from impact_control.parts import classifier_parameters
 from impact_control.pipeline import Pipeline
-from impact_control.robots import Dynamics
 
 STEP_TARGET = 60e-6
 STEP_TAIL_TARGET = 300e-6
@@ -81,11 +79,7 @@ def _tick_durations(course: Course) -> list[float]:
 
 def _observer_durations(course: Course) -> list[float]:
     """Return the time of momentum terms, observer and detector for each sample [s]."""
-    scenario, robot = course.scenario, course.robot
-    n = len(robot.joint_names)
-    dynamics, observer, detector = Dynamics(robot), make_observer(scenario, robot), make_detector(scenario, n)
-    signals = DetectionSignals(n)
-    signals.residual, signals.residual_rate = observer.residual, observer.residual_rate
+    dynamics, observer, detector, signals = observing_parts(course)
     durations = []
     for time_, q, dq, torque in course.samples:
         dynamics.update(q, dq)

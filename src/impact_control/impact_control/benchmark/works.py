@@ -7,20 +7,13 @@ so that 20 % cannot be told from that.
 from __future__ import annotations
 
 from impact_control.benchmark.broad_yardstick import broad_yardstick
-from impact_control.benchmark.course import Course, record_course
+from impact_control.benchmark.course import Course, observing_parts, record_course
 from impact_control.benchmark.physics import OneImpact, eight_contacts
 from impact_control.benchmark.turns import Work
 from impact_control.benchmark.yardstick import yardstick
 from impact_control.classification import SingleImpactClassifier
 from impact_control.control import ReferenceSpreadingController
-from impact_control.detection import DetectionSignals
-from impact_control.parts import (
-    classifier_parameters,
-    contact_force,
-    control_parameters,
-    make_detector,
-    make_observer,
-)
+from impact_control.parts import classifier_parameters, contact_force, control_parameters
 from impact_control.pipeline import Pipeline
 from impact_control.robots import Dynamics
 
@@ -85,14 +78,10 @@ def _ticks(course: Course) -> Work:
 
 def _observer(course: Course) -> Work:
     """Momentum terms, observer and detector, 150 samples of a moving arm."""
-    scenario, robot = course.scenario, course.robot
-    n = len(robot.joint_names)
-    dynamics, observer, detector = Dynamics(robot), make_observer(scenario, robot), make_detector(scenario, n)
-    signals = DetectionSignals(n)
-    signals.residual, signals.residual_rate = observer.residual, observer.residual_rate
+    dynamics, observer, detector, signals = observing_parts(course)
     _, signals.position, signals.velocity, signals.joint_torque = course.samples[len(course.samples) // 4]
     dynamics.update(signals.position, signals.velocity)
-    period = scenario.control.period
+    period = course.scenario.control.period
 
     def work() -> None:
         observer.reset()
