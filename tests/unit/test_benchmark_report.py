@@ -1,6 +1,7 @@
 """The report of a benchmark: what it says as text and as JSON, and what it finds in earlier ones."""
 
 import json
+import math
 
 import pytest
 
@@ -73,6 +74,17 @@ def test_ratios_are_compared_with_the_median_of_earlier_runs_on_such_a_machine(t
     assert step.worse
     assert not changes["map / yardstick, checked"].worse
     assert "WORSE" in text_of(report(), list(changes.values()))
+
+
+def test_a_ratio_that_is_no_number_is_worse_than_before(tmp_path):
+    """Of a loop that never answers in time. It is none to compare others with."""
+    keep(tmp_path, "1", report(1.0))
+    keep(tmp_path, "2", report(math.nan))
+    changes = {change.name: change for change in earlier_changes(report(math.nan), tmp_path)}
+    step = changes["step / other"]
+    assert step.worse and step.earlier == (1.0,)
+    assert "WORSE" in text_of(report(math.nan), list(changes.values()))
+    assert draw_report(report(math.nan), list(changes.values())).startswith(b"\x89PNG")
 
 
 def test_the_picture_is_drawn_with_and_without_what_may_be_missing(tmp_path):

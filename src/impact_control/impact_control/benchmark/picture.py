@@ -88,8 +88,8 @@ def _draw_figures(axes: Axes, figures: Sequence[Figure]) -> None:
 def _draw_changes(axes: Axes, changes: Sequence[Change]) -> None:
     """Every ratio over the median of the earlier runs, which are grey."""
     for place, change in enumerate(changes):
-        before = change.ratio / change.change
-        axes.plot([ratio / before for ratio in change.earlier], [place] * len(change.earlier), ".", color=NEUTRAL)
+        earlier = [ratio / change.before for ratio in change.earlier]
+        axes.plot(earlier, [place] * len(earlier), ".", color=NEUTRAL)
         axes.plot(change.change, place, "o", color=ALARM if change.worse else POST)
     axes.axvline(LIMIT, color=ALARM, linewidth=0.9, linestyle="--")
     axes.set_yticks(range(len(changes)), [change.name for change in changes], fontsize=7.5)

@@ -75,14 +75,19 @@ class Change:
     earlier: tuple[float, ...]
 
     @property
+    def before(self) -> float:
+        """Median of the earlier runs."""
+        return float(np.median(self.earlier))
+
+    @property
     def change(self) -> float:
         """Factor to the median of the earlier runs."""
-        return self.ratio / float(np.median(self.earlier))
+        return self.ratio / self.before
 
     @property
     def worse(self) -> bool:
-        """Whether it is more than the limit above the median of the earlier runs."""
-        return self.change > LIMIT
+        """Whether it is more than the limit above the median of the earlier runs, or no number."""
+        return not self.change <= LIMIT
 
 
 def earlier_changes(report: Report, directory: Path) -> list[Change]:
@@ -126,9 +131,8 @@ def text_of(report: Report, changes: Sequence[Change]) -> str:
     if changes:
         lines += ["", f"{'Against earlier runs':{80}s}{'ratio':>8s}{'before':>8s}{'change':>8s}{'runs':>6s}"]
         for change in changes:
-            before = float(np.median(change.earlier))
             mark = "   WORSE" if change.worse else ""
-            numbers = f"{change.ratio:8.2f}{before:8.2f}{change.change - 1.0:+8.0%}{len(change.earlier):6d}"
+            numbers = f"{change.ratio:8.2f}{change.before:8.2f}{change.change - 1.0:+8.0%}{len(change.earlier):6d}"
             lines.append(f"  {change.name:78s}{numbers}{mark}")
     for run in report.long_runs:
         lines += ["", *run.lines]
