@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
 from impact_control.benchmark import growth
 from impact_control.benchmark.chain import bent, chain, gains, rest_at
 from impact_control.benchmark.course import Course
+from impact_control.benchmark.turns import durations_in_turns
 from impact_control.control import QPStatus, ReferenceSpreadingController
 from impact_control.control.contact_force import NO_FORCE
+from impact_control.recording.bag import BagWriter
 from impact_control.references import build_reference
 from impact_control.robots import Dynamics, load_robot
 from impact_control.scenario import load_scenario
@@ -62,3 +66,24 @@ def test_a_curve_has_a_cost_at_each_place(few_rounds, measure):
 def test_more_topics_cost_more(few_rounds):
     (costs,) = growth.grow_topics((1, 16)).lines.values()
     assert costs[1] > 4.0 * costs[0]
+
+
+def test_what_the_bag_writer_does_every_200_samples_is_in_its_cost(few_rounds, monkeypatch):
+    """20 ms of the processor then are 100 us a sample; adding its message takes a few."""
+
+    def flush(bag):
+        started = time.thread_time()
+        while time.thread_time() < started + 20e-3:
+            pass
+        plain_flush(bag)
+
+    plain_flush = BagWriter.flush
+    monkeypatch.setattr(BagWriter, "flush", flush)
+    (costs,) = growth.grow_topics((1,)).lines.values()
+    assert costs[0] > 100.0
+
+
+@pytest.mark.parametrize("work", [growth._completion, lambda window: growth._velocity_filter(window, np.zeros((1, 7)))])
+def test_a_filter_that_looks_at_its_whole_window_costs_more_with_a_longer_one(work):
+    short, long = durations_in_turns([work(12), work(4000)], 5).min(axis=0)
+    assert long > 2.0 * short
