@@ -15,7 +15,7 @@ NAMES = ("first", "second")
 COMMIT = "abc1234"
 
 
-def keep(directory, name, minutes, trial_minutes, *, quick=False, commit=COMMIT + "d" * 33):
+def keep(directory, name, minutes, trial_minutes, *, quick=False, commit=COMMIT):
     """Write of a study what `write_results` writes of its run."""
     (directory / name).mkdir()
     with h5py.File(directory / name / "results.h5", "w") as file:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,19 +58,11 @@ class LongRun:
 
 
 def same_commit(one: str, other: str) -> bool:
-    """Tell whether two names of commits, as `git describe` gives them, surely mean the same code.
+    """Tell whether two commits, as `commit_of` names them, surely mean the same code.
 
-    Short forms of one hash do. Changes that were not committed may be any, and so may a commit without a name.
+    Changes that were not committed may be any, and so may a commit without a name.
     """
-    if not one or not other or any(name.endswith("+") for name in (one, other)):
-        return False
-    hashes = [
-        found[1] for found in (re.fullmatch(r"(?:.*-g)?([0-9a-f]{7,40})", name) for name in (one, other)) if found
-    ]
-    if len(hashes) < 2:
-        return one == other
-    short, long = sorted(hashes, key=len)
-    return long.startswith(short)
+    return bool(one) and one == other and not one.endswith("+")
 
 
 def read_json(file: Path) -> Any:

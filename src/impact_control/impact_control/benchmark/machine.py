@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
-import subprocess
 from datetime import datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from impact_control import __version__
+from impact_control.studies.provenance import PACKAGE, commit_of
+from impact_control.studies.software import installed_version
 
 PACKAGES = ("numpy", "pin", "numba")
 """Those that most of the work is done by."""
@@ -23,15 +23,15 @@ def describe_machine() -> dict[str, str]:
         "system": f"{platform.system()} {platform.release()}",
         "load": f"{os.getloadavg()[0]:.1f}",
         "version": __version__,
-        "commit": _commit(Path(__file__).parent),
+        "commit": commit_of(PACKAGE),
         "date": f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S %z}",
     }
 
 
 def machine_kind() -> str:
     """Return what ratios depend on beside our own code: processor, and minor versions of Python and `PACKAGES`."""
-    python = ".".join(platform.python_version_tuple()[:2])
-    return ", ".join([_processor(), f"Python {python}", *(f"{name} {_minor_version(name)}" for name in PACKAGES)])
+    versions = {"Python": platform.python_version(), **{name: installed_version(name) for name in PACKAGES}}
+    return ", ".join([_processor(), *(f"{name} {_minor(version) or 'none'}" for name, version in versions.items())])
 
 
 def _processor() -> str:
@@ -44,18 +44,5 @@ def _processor() -> str:
     return f"{facts.get('model name', platform.machine())} {facts.get('cpu family', '')}/{facts.get('model', '')}"
 
 
-def _minor_version(package: str) -> str:
-    try:
-        return ".".join(version(package).split(".")[:2])
-    except PackageNotFoundError:
-        return "none"
-
-
-def _commit(directory: Path) -> str:
-    """Return the commit of a clone, with a plus where files differ from it; nothing outside a clone."""
-    git = ["git", "-C", str(directory)]
-    try:
-        done = subprocess.run([*git, "describe", "--always", "--dirty=+"], capture_output=True, text=True, timeout=10)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.strip()
+def _minor(version: str) -> str:
+    return ".".join(version.split(".")[:2])

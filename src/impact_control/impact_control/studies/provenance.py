@@ -11,6 +11,9 @@ from impact_control import __version__
 from impact_control.scenario import scenario_digest
 from impact_control.studies.software import installed_version, software
 
+PACKAGE = Path(__file__).parents[1]
+"""Directory of this package."""
+
 _ENGINES = ("mujoco", "drake")
 """Distributions that one study computes with; its trials name them."""
 
@@ -22,7 +25,7 @@ class Provenance:
     Attributes:
         seed, quick: of the study.
         software_version: of this package.
-        commit: of the checkout the package lies in, with "+" when something in it is not committed; "" without one.
+        commit: of the checkout the package lies in, see `commit_of`.
         scenarios: digest of all files in `config/scenarios`.
         software: what trials are computed with, see `software`, and the versions of the engines.
     """
@@ -41,19 +44,23 @@ def provenance(seed: int, quick: bool) -> Provenance:
         seed=seed,
         quick=quick,
         software_version=__version__,
-        commit=_commit(Path(__file__).parents[1]),
+        commit=commit_of(PACKAGE),
         scenarios=scenario_digest(),
         software={**software(), **{name: installed_version(name) for name in _ENGINES}},
     )
 
 
-def _commit(directory: Path) -> str:
-    """Return the commit that a directory belongs to; "" when it is in no repository, or there is no git."""
+def commit_of(package: Path) -> str:
+    """Return the hash of the commit that the directory of a package was checked out from.
+
+    A "+" behind it says that something in the checkout is not committed, be it a new file. "" when the package is in
+    no repository, or there is no git.
+    """
     try:
         # Another repository that an installation happens to lie in does not have the file.
-        _git(directory, "ls-files", "--error-unmatch", "__init__.py")
-        commit = _git(directory, "rev-parse", "HEAD")
-        return f"{commit}+" if _git(directory, "status", "--porcelain", ".") else commit
+        _git(package, "ls-files", "--error-unmatch", "__init__.py")
+        commit = _git(package, "rev-parse", "HEAD")
+        return f"{commit}+" if _git(package, "status", "--porcelain", "--untracked-files=normal") else commit
     except (OSError, subprocess.SubprocessError):
         return ""
 
