@@ -120,7 +120,8 @@ def write_example_results(directory):
     result = StudyResult((table,), (), (), "It holds.", holds=True, comparisons=compared)
     file = directory / "runs" / study.name / "results.h5"
     file.parent.mkdir(parents=True)
-    write_results(file, study, result, provenance(0, quick=True), seconds=1.0, trial_seconds=1.0)
+    times = dict.fromkeys(("seconds", "trial_seconds", "found_seconds"), 1.0)
+    write_results(file, study, result, provenance(0, quick=True), **times)
 
 
 PREPARED = {

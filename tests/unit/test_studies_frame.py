@@ -270,8 +270,17 @@ def test_time_of_trials_of_an_earlier_run_is_counted(tmp_path):
         run_trials(busy, [1, 2], tmp_path / "trials", progress)
         return StudyResult((), (), (), "", True)
 
-    first, again = (run_study(named("busy", study), tmp_path) for _ in range(2))
+    first = run_study(named("busy", study), tmp_path)
+    assert first.found_seconds == found_seconds(tmp_path / "busy") == 0.0
+    again = run_study(named("busy", study), tmp_path)
     assert first.trial_seconds == again.trial_seconds >= 0.1
+    assert again.found_seconds == found_seconds(tmp_path / "busy") == first.trial_seconds
+
+
+def found_seconds(directory):
+    with h5py.File(directory / "results.h5") as file:
+        assert file["run/found_seconds"].attrs["unit"] == "s"
+        return file["run/found_seconds"][()]
 
 
 def busy(_case):

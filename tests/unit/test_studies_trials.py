@@ -245,6 +245,20 @@ def test_processor_time_is_counted_once_and_kept_with_the_trial(tmp_path):
         run_trials(outer, [Throw(0)], tmp_path, silent)
     assert 0.2 <= first.seconds < 0.4
     assert again.seconds == first.seconds
+    assert (first.found_seconds, again.found_seconds) == (0.0, first.seconds)
+
+
+def test_a_trial_that_the_same_run_computed_is_not_one_of_an_earlier_run(tmp_path):
+    with computing_at(current_place()) as first:
+        run_trials(work, [Throw(0)], tmp_path, silent)
+        run_trials(work, [Throw(0), Throw(1)], tmp_path, silent)
+    with computing_at(current_place()) as again:
+        for _ in range(2):
+            run_trials(work, [Throw(0), Throw(1)], tmp_path, silent)
+        run_trials(work, [Throw(2)], tmp_path, silent)
+    assert 0.2 <= first.seconds < 0.3 and first.found_seconds == 0.0
+    assert again.found_seconds == pytest.approx(first.seconds)
+    assert 0.3 <= again.seconds < 0.4
 
 
 def test_a_directory_that_cannot_be_is_refused(tmp_path):

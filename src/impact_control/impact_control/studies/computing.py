@@ -10,8 +10,9 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing import get_context, parent_process, resource_tracker
+from pathlib import Path
 from threading import Lock, Thread
 from typing import Any, Protocol, TypeVar
 
@@ -111,9 +112,14 @@ class ProcessPool:
 
 @dataclass
 class Account:
-    """What the trials took: processor time [s] of all of them, also of those that were found from an earlier run."""
+    """What the trials took: processor time [s] of all of them, and of those that were found from an earlier run.
+
+    kept: the files of those whose results are kept.
+    """
 
     seconds: float = 0.0
+    found_seconds: float = 0.0
+    kept: set[Path] = field(default_factory=set)
 
 
 _PLACE: ContextVar[Place | None] = ContextVar("place", default=None)
@@ -160,11 +166,19 @@ def current_place() -> Place:
     return _PLACE.get() or InThisProcess()
 
 
-def charge(seconds: float) -> None:
-    """Add the processor time of a trial [s] to the account that is open, if there is one."""
+def charge(seconds: float, kept: Path | None, *, found: bool) -> None:
+    """Add the processor time of a trial [s] to the account that is open, if there is one.
+
+    kept: where its result is kept. found: there, and not computed; what the account has already is not added again.
+    """
     account = _ACCOUNT.get()
-    if account is not None:
-        account.seconds += seconds
+    if account is None or (found and kept in account.kept):
+        return
+    account.seconds += seconds
+    if found:
+        account.found_seconds += seconds
+    if kept is not None:
+        account.kept.add(kept)
 
 
 def cores() -> int:

@@ -31,12 +31,20 @@ VERDICTS = {Mark.GOOD: "holds", Mark.BAD: "does not hold", Mark.PLAIN: ""}
 
 
 def write_results(
-    path: Path, study: Study, result: StudyResult, origin: Provenance, *, seconds: float, trial_seconds: float
+    path: Path,
+    study: Study,
+    result: StudyResult,
+    origin: Provenance,
+    *,
+    seconds: float,
+    trial_seconds: float,
+    found_seconds: float,
 ) -> None:
     """Write what came out of a study, with units and provenance; a file of the same name is replaced.
 
     seconds: that this run took by the clock. trial_seconds: processor time of all its trials, those that were found
-    included. Raises MissingDependencyError without h5py, InvalidInputError for a path that cannot be written.
+    from an earlier run included; found_seconds: of those alone. Raises MissingDependencyError without h5py,
+    InvalidInputError for a path that cannot be written.
     """
     with new_hdf5(path) as file:
         file.attrs.update(format=FORMAT, format_version=FORMAT_VERSION)
@@ -47,7 +55,8 @@ def write_results(
         made.attrs.update({**facts, **origin.software})
         run = file.create_group("run")
         run.attrs["finished"] = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        for name, value in (("seconds", seconds), ("trial_seconds", trial_seconds)):
+        times = {"seconds": seconds, "trial_seconds": trial_seconds, "found_seconds": found_seconds}
+        for name, value in times.items():
             run[name] = value
             run[name].attrs["unit"] = "s"
         file["findings"] = _texts([finding.text for finding in result.findings])

@@ -22,6 +22,7 @@ class StudyRun:
         body: what stands on the page.
         seconds: that it took by the clock.
         trial_seconds: processor time of its trials, those that were found from an earlier run included.
+        found_seconds: of those alone.
     """
 
     study: Study
@@ -30,6 +31,7 @@ class StudyRun:
     body: str
     seconds: float
     trial_seconds: float
+    found_seconds: float
 
 
 def run_study(
@@ -70,9 +72,13 @@ def run_study(
     for data in result.data:
         data.write(directory / data.name)
     body = write_report(study, result, directory, seed=seed, quick=quick)
-    run = StudyRun(study, result, directory / REPORT_FILE, body, time.monotonic() - started, account.seconds)
-    write_results(directory / RESULTS_FILE, study, result, origin, seconds=run.seconds, trial_seconds=run.trial_seconds)
-    return run
+    times = {
+        "seconds": time.monotonic() - started,
+        "trial_seconds": account.seconds,
+        "found_seconds": account.found_seconds,
+    }
+    write_results(directory / RESULTS_FILE, study, result, origin, **times)
+    return StudyRun(study, result, directory / REPORT_FILE, body, **times)
 
 
 def output_directory(output: Path, name: str) -> Path:

@@ -66,7 +66,9 @@ def run_trials(
     missing = [index for index, result in enumerate(results) if result is None]
     done = len(cases) - len(missing)
     if done:
-        charge(sum(one.seconds for one in kept if one is not None))
+        for path, one in zip(paths, kept, strict=True):
+            if one is not None:
+                charge(one.seconds, path, found=True)
         progress(done / len(cases), f"{done} of {len(cases)} trials found")
 
     def take(number: int, computed: Computed) -> None:
@@ -75,7 +77,7 @@ def run_trials(
         path = paths[index]
         if path is not None:
             _keep(path, computed)
-        charge(computed.seconds)
+        charge(computed.seconds, path, found=False)
         results[index] = computed.result
         done += 1
         progress(done / len(cases), f"trial {done} of {len(cases)}")
