@@ -1,17 +1,21 @@
 """The peers of the benchmark get the course of our own controller; what they say and how they fail comes back."""
 
+import ast
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from impact_control.benchmark import loop, physics
+from impact_control.benchmark import peers as peers_module
 from impact_control.benchmark.course import Course, observing_parts
 from impact_control.benchmark.figure import Figure, Peer, figure_beside, figure_of
 from impact_control.benchmark.loop import loop_figures
-from impact_control.benchmark.peers import NOT_SET_UP, Peers, write_course
+from impact_control.benchmark.peers import MEASUREMENTS, NOT_SET_UP, Peers, write_course
 from impact_control.benchmark.yardstick import YARDSTICK
-from impact_control.errors import ImpactControlError
+from impact_control.errors import ImpactControlError, InvalidInputError
 from impact_control.references import build_reference
 from impact_control.robots import Dynamics, load_robot
 from impact_control.scenario import load_scenario
@@ -58,11 +62,55 @@ def test_a_peer_is_measured_when_it_is_asked_for(tmp_path: Path) -> None:
         assert peers.measurement("pink") == NOT_SET_UP
 
 
-@pytest.mark.parametrize("said", ["", 'echo \'{"TSID": "1.7"}\'\nread name\n'])
-def test_a_failure_is_told(tmp_path: Path, said: str) -> None:
+ALIVE = 'echo \'{"TSID": "1.7"}\'; read name; echo "[1e-6]"; read name'
+"""What a peer does that ends when it is asked for the second time."""
+
+
+@pytest.mark.parametrize("said", ["", ALIVE, f'{ALIVE}; printf "[1e-6, 2"'])
+def test_a_peer_that_fails_is_missing_and_told_with_the_reason(tmp_path: Path, said: str) -> None:
     broken = interpreter(tmp_path, f"{said}\necho first >&2; echo no such solver >&2; exit 3")
-    with pytest.raises(ImpactControlError, match="no such solver"), Peers(COURSE, broken) as peers:
-        peers.measurement("TSID")()  # type: ignore[operator]
+    with Peers(COURSE, broken) as peers:
+        asked = {"TSID": peers.measurement("TSID"), "other": lambda: [3e-6]}
+        for _ in range(2):
+            failed, other = figure_beside("ours", lambda: [6e-6], asked, rounds=3).peers
+            assert failed == Peer("TSID", missing="its process ended: no such solver")
+            assert other.ratio == pytest.approx(2.0)
+
+
+def test_an_error_of_our_own_is_none_of_a_peer() -> None:
+    def broken() -> list[float]:
+        raise ImpactControlError("plant A: no impact")
+
+    with pytest.raises(ImpactControlError, match="no impact"):
+        figure_beside("ours", broken, {"other": lambda: [3e-6]}, rounds=1)
+
+
+def test_who_is_asked_for_is_who_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that nobody has would be told as one that is not installed."""
+    asked: set[str] = set()
+
+    def beside(name: str, ours: object, peers: Mapping[str, object], *_: object) -> Figure:
+        asked.update(peer for peer, one in peers.items() if one == NOT_SET_UP)
+        return Figure(name, {})
+
+    for module in (loop, physics):
+        monkeypatch.setattr(module, "figure_beside", beside)
+    monkeypatch.setattr(physics, "timed", lambda *_: None)
+    with Peers(COURSE, Path("nothing")) as peers:
+        loop_figures(COURSE, peers)
+        physics.physics_figures(peers)
+        with pytest.raises(InvalidInputError, match="'MuJoCo, one step'"):
+            peers.measurement("MuJoCo, a step")
+    assert asked == set(MEASUREMENTS)
+
+
+def test_the_process_of_the_peers_measures_what_is_said_of_it() -> None:
+    """Read and not run: what it measures is not installed here."""
+    script = Path(peers_module.__file__).parent / "data" / "peer_process.py"
+    named = [node for node in ast.walk(ast.parse(script.read_text())) if isinstance(node, ast.AnnAssign)]
+    (offered,) = (node.value for node in named if ast.unparse(node.target) == "measurements")
+    assert isinstance(offered, ast.Dict)
+    assert [ast.literal_eval(key) for key in offered.keys if key is not None] == list(MEASUREMENTS)
 
 
 def test_a_missing_environment_is_said_to_be_missing(tmp_path: Path) -> None:

@@ -8,11 +8,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from impact_control.errors import ImpactControlError
+
 Pass = Callable[[], Sequence[float]]
 """One pass of a measurement: does the work some times and returns how long each took [s]."""
 
 MEDIAN, HIGH, HIGHEST = "median", "99 %", "99.9 %"
 """Names of the values of a duration."""
+
+
+class PeerFailedError(ImpactControlError):
+    """A peer could not be measured; what it says is why."""
 
 
 @dataclass(frozen=True)
@@ -89,20 +95,24 @@ def figure_beside(
 ) -> Figure:
     """Measure ours and its peers in turns, one pass of each a round, so that a slower machine meets all of them.
 
-    peers: by name; a text instead of a pass says why there is none. The ratio to a peer is the median of those of the
-    medians in each round. target, tail_target [s]: see `figure_of`.
+    peers: by name; a text instead of a pass says why there is none, and one whose pass raises PeerFailedError is
+    missing, too. The ratio to a peer is the median of those of the medians in each round. target, tail_target [s]: see
+    `figure_of`.
     """
     present = {peer: one for peer, one in peers.items() if not isinstance(one, str)}
+    missing = {peer: reason for peer, reason in peers.items() if isinstance(reason, str)}
     passes: dict[str, list[Sequence[float]]] = {"": [], **{peer: [] for peer in present}}
     for _ in range(rounds):
         passes[""].append(ours())
-        for peer, one in present.items():
-            passes[peer].append(one())
+        for peer in [peer for peer in present if peer not in missing]:
+            try:
+                passes[peer].append(present[peer]())
+            except PeerFailedError as error:
+                missing[peer] = str(error)
 
     def beside(peer: str) -> Peer:
-        reason = peers[peer]
-        if isinstance(reason, str):
-            return Peer(peer, missing=reason)
+        if peer in missing:
+            return Peer(peer, missing=missing[peer])
         pairs = zip(passes[""], passes[peer], strict=True)
         ratio = float(np.median([np.median(our) / np.median(its) for our, its in pairs]))
         return Peer(peer, percentiles(np.concatenate(passes[peer]).tolist()), ratio)

@@ -20,13 +20,16 @@ from typing import Any
 import numpy as np
 
 from impact_control.benchmark.course import HOMES, Course
-from impact_control.benchmark.figure import Pass
-from impact_control.errors import ImpactControlError
+from impact_control.benchmark.figure import Pass, PeerFailedError
+from impact_control.errors import InvalidInputError
 from impact_control.robots import load_robot
 from impact_control.robots.data_file import DATA_DIRECTORY
 
 PEERS_PYTHON = Path(sys.prefix) / "peers" / "bin" / "python"
 """Interpreter of the environment of the peers."""
+
+MEASUREMENTS = ("TSID", "pink", "MuJoCo, one step", "MuJoCo, planar arm", "MuJoCo, Panda")
+"""What `peer_process` measures."""
 
 NOT_SET_UP = "not installed: `make bench` sets up its environment"
 
@@ -41,10 +44,11 @@ class Peers:
         """course: what they are to follow. python: where it does not exist, nobody is there to be measured."""
         self._course = course
         self._python = python
+        self._missing = NOT_SET_UP
         self.versions: dict[str, str] = {}
 
     def __enter__(self) -> Peers:
-        """Start the process, if there is an interpreter for it. Raises ImpactControlError when it fails."""
+        """Start the process, if there is an interpreter for it. When it fails, nobody is there to be measured."""
         if not self._python.exists():
             return self
         self._directory = tempfile.TemporaryDirectory()
@@ -62,9 +66,8 @@ class Peers:
         )
         try:
             self.versions = json.loads(self._answer())
-        except ImpactControlError:
-            self.__exit__(None, None, None)
-            raise
+        except PeerFailedError as error:
+            self._missing = str(error)
         return self
 
     def __exit__(
@@ -77,11 +80,16 @@ class Peers:
             self._directory.cleanup()
 
     def measurement(self, name: str) -> Pass | str:
-        """Return a pass of the measurement of this name, or why there is none."""
-        return partial(self._measure, name) if name in self.versions else NOT_SET_UP
+        """Return a pass of one of MEASUREMENTS, or why there is none. It raises PeerFailedError when the process ends.
+
+        Raises InvalidInputError for any other name.
+        """
+        if name not in MEASUREMENTS:
+            raise InvalidInputError("peer", name, f"one of {', '.join(map(repr, MEASUREMENTS))}")
+        return partial(self._measure, name) if name in self.versions else self._missing
 
     def _measure(self, name: str) -> list[float]:
-        """Return how long each sample, step or run took [s]. Raises ImpactControlError when the process ended."""
+        """Return how long each sample, step or run took [s]. Raises PeerFailedError when the process ended."""
         # Of a process that has ended the answer tells why.
         with contextlib.suppress(BrokenPipeError):
             if (asking := self._process.stdin) is not None:
@@ -92,12 +100,13 @@ class Peers:
 
     def _answer(self) -> str:
         line = self._process.stdout.readline() if self._process.stdout is not None else ""
-        if line:
+        # A process that ends may have said part of a line.
+        if line.endswith("\n"):
             return line
         self._process.wait()
         self._errors.seek(0)
         last = self._errors.read().strip().splitlines()[-1:] or ["no reason given"]
-        raise ImpactControlError(f"peers of the benchmark: {last[0]}")
+        raise PeerFailedError(f"its process ended: {last[0]}")
 
 
 def write_course(path: Path, course: Course) -> None:
