@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -62,8 +62,8 @@ class Curve:
     lines: Mapping[str, tuple[float, ...]]
 
 
-def growth_curves(course: Course, tell: Callable[[str], None]) -> list[Curve]:
-    """Measure all curves; tell: called with the name of each before it is measured."""
+def growth_curves(course: Course, tell: Callable[[str], None]) -> Iterator[Curve]:
+    """Measure all curves and yield each; tell: called with its name before it is measured."""
     measures: dict[str, Callable[[], Curve]] = {
         "joints": grow_joints,
         "contacts": grow_contacts,
@@ -71,11 +71,9 @@ def growth_curves(course: Course, tell: Callable[[str], None]) -> list[Curve]:
         "recorded topics": grow_topics,
         "workers": grow_workers,
     }
-    curves = []
     for name, measure in measures.items():
         tell(name)
-        curves.append(measure())
-    return curves
+        yield measure()
 
 
 def grow_joints(joints: Sequence[int] = JOINTS) -> Curve:

@@ -47,6 +47,8 @@ def draw_report(report: Report, changes: Sequence[Change]) -> bytes:
     heights = [height for height, _ in wide]
     if halves:
         heights.append(_PANEL * -(-len(halves) // 2))
+    # Nothing to draw is left where every part failed.
+    heights = heights or [_ROW]
     with styled():
         picture = Picture(figsize=(_WIDTH, sum(heights) + 0.4), layout="constrained")
         # Apart from each other, so that the long names of one do not take room from the others.

@@ -28,7 +28,8 @@ class Report:
 
     machine: see `describe_machine`, and the versions of the peers; sections: figures by heading, no two of one name;
     checks: of `run_check`; curves: of the growth; memory: by name, times [s] and own memory [MB] of a process;
-    soak_memory: the same of the long run before this one; long_runs: those that were done before, with their logs.
+    soak_memory: the same of the long run before this one; long_runs: those that were done before, with their logs;
+    failures: parts that could not be measured to their end, and why.
     """
 
     machine: Mapping[str, str]
@@ -38,6 +39,7 @@ class Report:
     memory: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
     soak_memory: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
     long_runs: Sequence[LongRun] = ()
+    failures: Mapping[str, str] = field(default_factory=dict)
 
     def ratios(self) -> dict[str, float]:
         """Return all ratios to work of the same run, by name: what may be compared with other runs."""
@@ -50,6 +52,7 @@ class Report:
         """Return the report, with its `changes` against earlier runs, as JSON."""
         content = {
             "machine": dict(self.machine),
+            "failures": dict(self.failures),
             "figures": [
                 {"section": heading, **asdict(figure), "target": figure.target, "met": figure.met}
                 for heading, figures in self.sections.items()
@@ -117,6 +120,7 @@ def text_of(report: Report, changes: Sequence[Change]) -> str:
         f"impact_control {facts['version']} {facts['commit']}, {facts['date']}",
         f"{facts['kind']}; {facts['cores']} cores, load {facts['load']}, {facts['system']}",
         f"peers: {facts['peers']}",
+        *(f"FAILED: {part}: {reason}" for part, reason in report.failures.items()),
     ]
     for heading, figures in report.sections.items():
         lines += ["", f"{heading + ' [us]':{NAME_WIDTH}s}{MEDIAN:>10s}{HIGH:>10s}{HIGHEST:>10s}{'ratio':>8s}   target"]

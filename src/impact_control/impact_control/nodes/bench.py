@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from impact_control.benchmark.check import reference_ratios, run_check
+from impact_control.benchmark.check import Check, reference_ratios, run_check
 from impact_control.benchmark.course import record_course
 from impact_control.benchmark.figure import HIGH, HIGHEST, MEDIAN, Figure, Peer
-from impact_control.benchmark.growth import growth_curves
+from impact_control.benchmark.growth import Curve, growth_curves
 from impact_control.benchmark.load import loaded_cores
+from impact_control.benchmark.long_run import LongRun
 from impact_control.benchmark.long_runs import long_run_figures, long_runs, soak_memory
 from impact_control.benchmark.loop import loop_figures
 from impact_control.benchmark.machine import describe_machine
@@ -29,7 +30,8 @@ from impact_control.benchmark.report import (
 )
 from impact_control.benchmark.study_time import study_time
 from impact_control.benchmark.works import checked_works
-from impact_control.endurance.records import memory_growth
+from impact_control.endurance.records import STOPPED_BY_USER, memory_growth
+from impact_control.errors import ImpactControlError, InterruptedByUserError, words_of
 from impact_control.nodes import real_time
 from impact_control.nodes.environment import isolate
 from impact_control.nodes.latency import CPP_PING_PONG, LOOP, PING_PONG, Latency, measure_latency
@@ -64,42 +66,81 @@ def run_bench(
     growth: with the curves of cost against size. measures: with what each measure of real time is worth.
     tell: called with what is done, and with the report.
 
-    Raises InvalidInputError for measures of real time that there are not, GraphError where nodes do not answer.
+    Raises InvalidInputError for measures of real time that there are not. With the report of what was measured written:
+    InterruptedByUserError when it was interrupted (Ctrl-C), ImpactControlError when a part of it failed.
     """
     real_time.chosen()
     directory = new_run_directory(output, "bench")
-    machine = describe_machine()
+    machine = describe_machine() | {"peers": "none"}
+    sections: dict[str, list[Figure]] = {}
+    checks: list[Check] = []
+    curves: list[Curve] = []
+    memory: dict[str, tuple[tuple[float, float], ...]] = {}
+    before: list[LongRun] = []
+    failures: dict[str, str] = {}
+    part = partial(_part, failures, tell)
     tell("measuring on one core ...")
     course = record_course()
-    with Peers(course) as peers:
-        sections = {"On one core": [*loop_figures(course, peers), *physics_figures(peers)]}
-        installed = sorted({f"{name.split(',')[0]} {version}" for name, version in peers.versions.items()})
-        machine["peers"] = ", ".join(installed) or "none"
-    tell("measuring against the yardstick ...")
-    references, limit = reference_ratios(machine["kind"])
-    checks = run_check(checked_works(course), references, limit, lambda check: None)
-    curves = growth_curves(course, lambda name: tell(f"growing {name} ...")) if growth else []
-    memory: dict[str, tuple[tuple[float, float], ...]] = {}
-    with tempfile.TemporaryDirectory() as logs:
-        isolate(Path(logs))
+    try:
+        with part("On one core") as name, Peers(course) as peers:
+            installed = sorted({f"{peer.split(',')[0]} {version}" for peer, version in peers.versions.items()})
+            machine["peers"] = ", ".join(installed) or "none"
+            sections[name] = loop_figures(course, peers)
+            sections[name] += physics_figures(peers)
+        with part("Ratio to the yardstick"):
+            tell("measuring against the yardstick ...")
+            references, limit = reference_ratios(machine["kind"])
+            run_check(checked_works(course), references, limit, checks.append)
+        if growth:
+            with part("Growth"):
+                for curve in growth_curves(course, lambda name: tell(f"growing {name} ...")):
+                    curves.append(curve)
+        isolate(directory / "log")
         for load in ("idle", "loaded") if loaded else ("idle",):
-            tell(f"measuring over DDS, {load}, {seconds:g} s each for the loop and a ping-pong in turns ...")
-            latencies, stolen = _over_dds(seconds, load == "loaded")
-            sections[f"Over DDS at 1 kHz, {load}"] = latency_figures(load, latencies, stolen)
-            memory |= {f"{_shown(name)}, {load}": latency.memory for name, latency in latencies.items()}
-        sections["Messages"] = message_figures()
+            with part(f"Over DDS at 1 kHz, {load}") as name:
+                tell(f"measuring over DDS, {load}, {seconds:g} s each for the loop and a ping-pong in turns ...")
+                latencies, stolen = _over_dds(seconds, load == "loaded")
+                sections[name] = latency_figures(load, latencies, stolen)
+                memory |= {f"{_shown(way)}, {load}": latency.memory for way, latency in latencies.items()}
+        with part("Messages") as name:
+            sections[name] = message_figures()
         if measures:
-            sections["Measures of real time"] = measure_figures(SECONDS_OF_MEASURES, tell)
-    before = long_runs(output, machine["commit"])
-    sections["Long runs before this one"] = [*long_run_figures(before), *study_time(output, machine["commit"])]
-    report = Report(machine, sections, checks, curves, memory, soak_memory(before), before)
+            with part("Measures of real time") as name:
+                sections[name] = measure_figures(SECONDS_OF_MEASURES, tell)
+        with part("Long runs before this one") as name:
+            before += long_runs(output, machine["commit"])
+            sections[name] = [*long_run_figures(before), *study_time(output, machine["commit"])]
+    except KeyboardInterrupt as interruption:
+        raise InterruptedByUserError(f"benchmark interrupted; what it measured is in {directory}") from interruption
+    finally:
+        report = Report(machine, sections, checks, curves, memory, soak_memory(before), before, failures)
+        _write(report, directory, output, tell)
+    if failures:
+        raise ImpactControlError(f"parts of the benchmark failed: {'; '.join(failures)}. All else is in {directory}")
+    return directory
+
+
+@contextmanager
+def _part(failures: dict[str, str], tell: Callable[[str], None], name: str) -> Iterator[str]:
+    """Give the name of a part; an error in it is noted and told, and ends no other, as each takes minutes."""
+    try:
+        yield name
+    except KeyboardInterrupt:
+        failures[name] = STOPPED_BY_USER
+        raise
+    except Exception as error:
+        failures[name] = f"{type(error).__name__}: {words_of(error)}"
+        tell(f"{name} failed: {failures[name]}")
+
+
+def _write(report: Report, directory: Path, output: Path, tell: Callable[[str], None]) -> None:
+    """Write the report beside those before it below `output`, and tell it."""
     changes = earlier_changes(report, output)
     text = text_of(report, changes)
     (directory / TEXT_FILE).write_text(text + "\n")
     (directory / REPORT_FILE).write_text(report.as_json(changes))
     (directory / PICTURE_FILE).write_bytes(draw_report(report, changes))
     tell(f"\n{text}\n\nReport: {directory}")
-    return directory
 
 
 def latency_figures(load: str, latencies: Mapping[str, Latency], stolen: float) -> list[Figure]:
