@@ -22,9 +22,6 @@ KNOT = 0.01
 Motion = Callable[[float], tuple[Vector, Vector, Vector]]
 """Pose (x, z [m], turn about y [rad]), its rate and its second derivative, each (3,), at a time [s]."""
 
-_DOWN = np.diag([1.0, -1.0, -1.0])
-"""Axes of E in A: z of E against the expected normal."""
-
 
 @dataclass(frozen=True, eq=False)
 class Plan:
