@@ -71,7 +71,7 @@ def summarise(analysis: RunAnalysis, comparison: PostImpactComparison | None = N
     """Put an analysis into words."""
     rows = [
         Row("Scenario", analysis.scenario or "not named"),
-        Row("Outcome", _outcome(analysis), Mark.GOOD if analysis.outcome == "succeeded" else Mark.BAD),
+        Row("Outcome", _outcome(analysis), Mark.of(analysis.outcome == "succeeded")),
         Row("Modes", " → ".join(interval.mode for interval in analysis.modes) or "not recorded"),
         Row("Impact", _impact(analysis), Mark.PLAIN if analysis.detections.size else Mark.BAD),
         *_verdict_rows(analysis.verdict),
@@ -127,7 +127,7 @@ def _contact_rows(analysis: RunAnalysis) -> list[Row]:
     error = analysis.final_position_error
     position = f", position error {1e3 * error:.1f} mm" if error is not None else ""
     speed = f"{'at rest' if at_rest else 'moving'}, largest joint speed {analysis.final_speed:.3f} rad/s"
-    rows.append(Row("At the end", f"{speed}{position}", Mark.GOOD if at_rest else Mark.BAD))
+    rows.append(Row("At the end", f"{speed}{position}", Mark.of(at_rest)))
     return rows
 
 
@@ -143,7 +143,7 @@ def _limit_rows(analysis: RunAnalysis) -> list[Row]:
 
 
 def _limit_mark(kept: bool | None) -> Mark:
-    return Mark.PLAIN if kept is None else Mark.GOOD if kept else Mark.BAD
+    return Mark.PLAIN if kept is None else Mark.of(kept)
 
 
 def _timing_rows(timing: Timing) -> list[Row]:

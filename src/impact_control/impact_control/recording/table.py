@@ -24,7 +24,7 @@ def summary_table(summary: RunSummary) -> RenderableType:
     facts.add_column(overflow="fold")
     for row in summary.rows:
         facts.add_row(row.label, Text(row.value, _STYLES[row.mark]))
-    verdict = Text(summary.verdict, _STYLES[Mark.GOOD if summary.good else Mark.BAD])
+    verdict = Text(summary.verdict, _STYLES[Mark.of(summary.good)])
     return Group(facts, *(_grid(grid) for grid in summary.grids), verdict)
 
 

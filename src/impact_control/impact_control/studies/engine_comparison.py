@@ -178,12 +178,12 @@ def _run(_seed: int, quick: bool, progress: Progress) -> StudyResult:
     findings = (
         Finding(
             f"Drake's lagged solver, which has Coulomb's law, differs by at most {100 * lagged:.2g} % of the jump.",
-            Mark.GOOD if lagged <= AGREES else Mark.BAD,
+            Mark.of(lagged <= AGREES),
         ),
         Finding(
             f"Close to rigid, {len(agreeing)} of {len(rigid)} agree to {100 * AGREES:g} %; the others have convex "
             f"friction, and what that does in a rigid contact is met by all to {100 * unexplained:.2g} %.",
-            Mark.GOOD if unexplained <= AGREES else Mark.BAD,
+            Mark.of(unexplained <= AGREES),
         ),
         Finding(
             "With MuJoCo's default damping ratio and Drake's default near-rigid threshold the differences go up to "

@@ -30,7 +30,7 @@ def study_text(study: Study, result: StudyResult, *, color: bool = False) -> str
     parts.append(Text())
     parts += [_bullet(_SIGNS[finding.mark], finding.text, _STYLES[finding.mark]) for finding in result.findings]
     parts += [_bullet("assumed:", text, "dim") for text in result.assumptions]
-    parts += [Text(), Text(result.verdict, f"bold {_STYLES[Mark.GOOD if result.holds else Mark.BAD]}")]
+    parts += [Text(), Text(result.verdict, f"bold {_STYLES[Mark.of(result.holds)]}")]
     natural = max((Console(width=2 * WIDTH).measure(_table(table)).maximum for table in result.tables), default=0)
     return _printed(Group(*parts), max(WIDTH, natural), color)
 

@@ -84,7 +84,7 @@ def findings(
     found.append(
         Finding(
             f"Of {judged} judgements on acceptable trials with new noise, {alarms} are unexpected.",
-            Mark.BAD if alarms else Mark.GOOD,
+            Mark.of(not alarms),
         )
     )
     touched, early = sum(e.touched for e in told), sum(e.early for e in told)

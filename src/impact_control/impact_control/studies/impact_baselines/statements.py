@@ -56,7 +56,7 @@ def findings(outcome: Outcome) -> tuple[Finding, ...]:
             f"Reference spreading has a median peak of the feedback torque of {np.median(spread):.1f} Nm, plain "
             f"tracking of {np.median(plain):.1f} Nm: cut by {cut:.0f} % (asked for: {LEAST_CUT:g} %). On the single "
             f"surfaces it is cut by {np.min(paired):.0f} to {np.max(paired):.0f} %, median {np.median(paired):.0f} %.",
-            Mark.GOOD if met else Mark.BAD,
+            Mark.of(met),
         ),
         Finding(
             "Where the surface is met late, plain tracking has its peak before the impact, when it follows a surface "
@@ -88,7 +88,7 @@ def findings(outcome: Outcome) -> tuple[Finding, ...]:
         ),
         Finding(
             f"A limit of torque, torque rate, position or velocity was broken in {broken} of {count} trials.",
-            Mark.GOOD if broken == 0 else Mark.BAD,
+            Mark.of(broken == 0),
         ),
         Finding(f"The impact was not detected in {missed} of {count} trials."),
     )

@@ -56,8 +56,8 @@ def target_table(outcome: Outcome) -> Table:
     """Return the target of the comparison beside what was measured."""
     measured, limits = outcome.cut(), outcome.broken()
     paired, around = float(np.median(outcome.paired_cut())), float(np.median(outcome.paired_cut(AROUND)))
-    met = Mark.GOOD if measured >= LEAST_CUT else Mark.BAD
-    kept = Mark.GOOD if limits == 0 else Mark.BAD
+    met = Mark.of(measured >= LEAST_CUT)
+    kept = Mark.of(limits == 0)
     return Table(
         "targets",
         "Targets",

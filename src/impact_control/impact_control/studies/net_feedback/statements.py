@@ -63,7 +63,7 @@ def _scene(outcome: Outcome, scene: str) -> Finding:
         f"{SCENE_NAMES[scene].capitalize()}: the mean absolute error with B_theta is {absolute:.2f} % (published "
         f"{published.ABSOLUTE_ERROR[scene][0]:.2f} %), the average {errors.mean():+.2f} % (published "
         f"{published.MEAN_ERROR[scene][0]:+.2f} %), single cases {errors.min():+.1f} to {errors.max():+.1f} %.",
-        Mark.GOOD if outcome.meets(scene) else Mark.BAD,
+        Mark.of(outcome.meets(scene)),
     )
 
 
@@ -72,7 +72,7 @@ def _best(outcome: Outcome) -> Finding:
     return Finding(
         f"Over all cases the mean absolute errors are {own[0]:.2f} % with B_theta, {own[1]:.2f} % with B_rho and "
         f"{own[2]:.2f} % without motors; published 3.55, 6.02 and 4.25 %.",
-        Mark.GOOD if outcome.reduced_motors_are_best else Mark.BAD,
+        Mark.of(outcome.reduced_motors_are_best),
     )
 
 
@@ -82,7 +82,7 @@ def _order(outcome: Outcome, scene: str) -> Finding:
     return Finding(
         f"{SCENE_NAMES[scene].capitalize()}: best is {MODEL_NAMES[int(np.argmin(own))]} with {own.min():.2f} %; "
         f"published {MODEL_NAMES[int(np.argmin(printed))]} with {printed.min():.2f} %.",
-        Mark.GOOD if same else Mark.BAD,
+        Mark.of(same),
     )
 
 

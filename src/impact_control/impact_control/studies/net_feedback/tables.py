@@ -42,7 +42,7 @@ def errors_table(outcome: Outcome, scene: str) -> Table:
         ("Absolute error", outcome.absolute(scene), published.ABSOLUTE_ERROR[scene]),
     )
     rows += [(name, None, None, None, None, *_beside(own, printed)) for name, own, printed in averages]
-    good = Mark.GOOD if outcome.meets(scene) else Mark.BAD
+    good = Mark.of(outcome.meets(scene))
     return Table(
         name=f"table_{PRINTED_TABLE[scene].lower()}",
         title=f"Table {PRINTED_TABLE[scene]}, {SCENE_NAMES[scene]}: errors of predicted post-impact velocities",
@@ -67,14 +67,14 @@ def targets_table(outcome: Outcome) -> Table:
     rows: list[tuple[Cell, ...]] = []
     marks = {}
     for scene in (PUSH, GRAB):
-        marks[len(rows), 3] = Mark.GOOD if outcome.meets(scene) else Mark.BAD
+        marks[len(rows), 3] = Mark.of(outcome.meets(scene))
         rows.append((f"mean absolute error, {SCENE_NAMES[scene]}, B_theta", f"at most {TARGET[scene]:g}",
                      published.ABSOLUTE_ERROR[scene][0], float(outcome.absolute(scene)[0])))  # fmt: skip
     printed = np.mean([published.ABSOLUTE_ERROR[scene] for scene in (PUSH, GRAB)], axis=0)
     asked = ("the smallest", "", "")
     for name, target, theirs, own in zip(MODEL_NAMES, asked, printed, outcome.absolute(), strict=True):
         if target:
-            marks[len(rows), 3] = Mark.GOOD if outcome.reduced_motors_are_best else Mark.BAD
+            marks[len(rows), 3] = Mark.of(outcome.reduced_motors_are_best)
         rows.append((f"mean absolute error, all cases, {name}", target, float(theirs), float(own)))
     return Table(
         name="targets",

@@ -53,7 +53,7 @@ def findings(
             f"{str(after).capitalize()}: the mean error at the impact of Fig. 3 is "
             + ", ".join(f"{mean_error(jump, model):.2f} deg/s with {NAMES[model]}" for model in InertiaModel)
             + ".",
-            Mark.GOOD if is_best(jump) else Mark.BAD,
+            Mark.of(is_best(jump)),
         )
         for after, jump in shown.items()
     ]
@@ -65,7 +65,7 @@ def findings(
             f"joint {joint} at {angle:g} deg, {speed:g} m/s, where {NAMES[model]} is better"
             for (angle, speed), joint, model in worse[:6]
         )
-        said.append(Finding(f"{text}{': not ' + where if worse else ''}.", Mark.BAD if worse else Mark.GOOD))
+        said.append(Finding(f"{text}{': not ' + where if worse else ''}.", Mark.of(not worse)))
     rest = [jump.restitution for jump in impacts[AfterImpact.HOLD].values()]
     bias = np.abs(free.fit_bias / (free.common - free.ante))
     errors = {name: [relative_error(jump, BEST) for jump in jumps] for name, jumps in stiff.items()}
@@ -92,12 +92,12 @@ def findings(
             f"falls from {pressed[0]:.2f} % of the jump to {pressed[-1]:.3f} %: plant and map agree in the limit for "
             f"which the map was derived. When the arm is free to leave, the error goes from {unpressed[0]:.1f} % to "
             f"{unpressed[-1]:.1f} %: the rebound does not vanish with the flexibility.",
-            Mark.GOOD if pressed[-1] < 0.1 * pressed[0] else Mark.BAD,
+            Mark.of(pressed[-1] < 0.1 * pressed[0]),
         ),
         Finding(
             "No free impact gains energy: the kinetic energy of the common motion changes by "
             f"{1e3 * change:.2f} mJ or less.",
-            Mark.GOOD if change < 0.0 else Mark.BAD,
+            Mark.of(change < 0.0),
         ),
     ]
     return tuple(said)
@@ -114,4 +114,4 @@ def exceptions(variants: Mapping[str, Mapping[AfterImpact, GrossJump]]) -> Findi
     every = all(is_best(jump) for ends in variants.values() for jump in ends.values())
     overall = "has the smallest mean error in all" if every else "does not have the smallest mean error in all"
     where = f", but single joints where another is better: {'; '.join(worse)}" if worse else ""
-    return Finding(f"M + B_theta {overall} variants{where}.", Mark.GOOD if every else Mark.BAD)
+    return Finding(f"M + B_theta {overall} variants{where}.", Mark.of(every))

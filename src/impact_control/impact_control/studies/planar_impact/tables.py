@@ -68,7 +68,7 @@ def joints_table(shown: Mapping[AfterImpact, GrossJump]) -> Table:
         errors = {model: np.degrees(jump.error(model)) for model in InertiaModel}
         for j in range(jump.ante.size):
             best = best_model(jump, j)
-            marks[len(rows), 8 + int(best)] = Mark.GOOD if best is BEST else Mark.BAD
+            marks[len(rows), 8 + int(best)] = Mark.of(best is BEST)
             free = after is AfterImpact.HOLD
             velocities = (jump.ante, jump.fitted, *(jump.predictions[model].velocity for model in InertiaModel))
             rows.append(
@@ -80,7 +80,7 @@ def joints_table(shown: Mapping[AfterImpact, GrossJump]) -> Table:
                     *(float(errors[model][j]) for model in InertiaModel),
                 )
             )
-        marks[len(rows), 8 + int(BEST)] = Mark.GOOD if is_best(jump) else Mark.BAD
+        marks[len(rows), 8 + int(BEST)] = Mark.of(is_best(jump))
         rows.append((str(after), "mean", *(None,) * 6, *(mean_error(jump, model) for model in InertiaModel)))
     return Table(
         name="joints",
@@ -124,7 +124,7 @@ def sweep_table(impacts: Impacts) -> Table:
     marks: dict[tuple[int, int], Mark] = {}
     for after, by_case in impacts.items():
         for (angle, speed), jump in by_case.items():
-            marks[len(rows), 4] = Mark.GOOD if is_best(jump) else Mark.BAD
+            marks[len(rows), 4] = Mark.of(is_best(jump))
             rest = jump.restitution if after is AfterImpact.HOLD else None
             rows.append((str(after), angle, speed, *_errors(jump), rest))
     return Table(

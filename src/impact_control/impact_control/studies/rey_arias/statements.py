@@ -65,7 +65,7 @@ def _sixth_joint(outcome: Outcome) -> Finding:
         f"B_theta is better in {np.count_nonzero(reduced < motors)} of {reduced.size} types, published in "
         f"{np.count_nonzero(theirs.reduced_motors[:, SIXTH] < theirs.motors[:, SIXTH])}."
     )
-    return Finding(text, _mark(bool(reduced.mean() < motors.mean())))
+    return Finding(text, Mark.of(bool(reduced.mean() < motors.mean())))
 
 
 def _fifth_joint(outcome: Outcome) -> Finding:
@@ -76,7 +76,7 @@ def _fifth_joint(outcome: Outcome) -> Finding:
         f"{theirs.reduced_motors[:, _FIFTH].mean():.2f} and {theirs.motors[:, _FIFTH].mean():.2f}, where the source "
         "finds B_rho slightly better."
     )
-    return Finding(text, _mark(bool(motors < reduced)))
+    return Finding(text, Mark.of(bool(motors < reduced)))
 
 
 def _cells(what: str, ours: Matrix, theirs: Matrix, outcome: Outcome) -> Finding:
@@ -92,7 +92,7 @@ def _cells(what: str, ours: Matrix, theirs: Matrix, outcome: Outcome) -> Finding
         f"{np.count_nonzero(published_gain <= -limit)}. Of those {np.count_nonzero(significant)} published cells, "
         f"{np.count_nonzero(same)} change in the same direction here."
     )
-    return Finding(text, _mark(bool(np.count_nonzero(same) > 0.5 * np.count_nonzero(significant))))
+    return Finding(text, Mark.of(bool(np.count_nonzero(same) > 0.5 * np.count_nonzero(significant))))
 
 
 def _friction_gain(outcome: Outcome) -> Finding:
@@ -102,7 +102,7 @@ def _friction_gain(outcome: Outcome) -> Finding:
         f"{ours.without_friction.mean():.2f}; published {theirs.reduced_motors.mean():.2f} and "
         f"{theirs.without_friction.mean():.2f}."
     )
-    return Finding(text, _mark(bool(ours.reduced_motors.mean() < ours.without_friction.mean())))
+    return Finding(text, Mark.of(bool(ours.reduced_motors.mean() < ours.without_friction.mean())))
 
 
 def _largest(outcome: Outcome) -> Finding:
@@ -112,7 +112,7 @@ def _largest(outcome: Outcome) -> Finding:
         f"The largest error with B_theta and friction is {errors.max():.2f} deg/s, type {row + 1}, joint {column + 1}; "
         f"published: values below {published.LARGEST_ERROR:g}, at most {PUBLISHED.reduced_motors.max():.2f}."
     )
-    return Finding(text, _mark(bool(errors.max() < published.LARGEST_ERROR)))
+    return Finding(text, Mark.of(bool(errors.max() < published.LARGEST_ERROR)))
 
 
 def _coefficient(outcome: Outcome) -> Finding:
@@ -121,7 +121,7 @@ def _coefficient(outcome: Outcome) -> Finding:
         f"From type {published.FRICTION_TYPE} and B_theta the friction coefficient comes back as {coefficient:.3f}. "
         f"The simulated plate has {published.FRICTION_COEFFICIENT:g}, which is what the source identified."
     )
-    return Finding(text, _mark(comes_back(coefficient)))
+    return Finding(text, Mark.of(comes_back(coefficient)))
 
 
 def _coefficient_motors(outcome: Outcome) -> Finding:
@@ -132,7 +132,7 @@ def _coefficient_motors(outcome: Outcome) -> Finding:
         f"With B_rho it comes back as {motors:.3f}, {abs(motors / reduced - 1.0):.0%} from that with B_theta; the "
         "source found the same with both. The search puts into the coefficient what the inertia has too much."
     )
-    return Finding(text, _mark(agree))
+    return Finding(text, Mark.of(agree))
 
 
 def _coefficients(outcome: Outcome) -> Finding:
@@ -200,7 +200,3 @@ def _left(others: list[tuple[int, float]]) -> str:
 
 def _listed(numbers: list[int]) -> str:
     return ", ".join(map(str, numbers)) or "none"
-
-
-def _mark(as_published: bool) -> Mark:
-    return Mark.GOOD if as_published else Mark.BAD

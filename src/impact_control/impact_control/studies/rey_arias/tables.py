@@ -168,7 +168,5 @@ def _pairs(
 def _significant(row: int, gain: Matrix) -> Mapping[tuple[int, int], Mark]:
     """Marks of the first cell of each pair in a row; gain (7,): by how much the first error is smaller."""
     return {
-        (row, 2 + 2 * j): Mark.GOOD if value > 0.0 else Mark.BAD
-        for j, value in enumerate(gain)
-        if abs(value) >= published.SIGNIFICANT
+        (row, 2 + 2 * j): Mark.of(value > 0.0) for j, value in enumerate(gain) if abs(value) >= published.SIGNIFICANT
     }

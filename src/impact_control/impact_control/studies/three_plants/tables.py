@@ -47,7 +47,7 @@ def velocities_table(cases: Mapping[Scenario, Responses]) -> Table:
         for j in range(degrees.shape[1]):
             for first in (1, 3):
                 near = abs(degrees[first, j] - degrees[first + 1, j]) < SAME
-                marks[len(rows), 3 + first] = Mark.GOOD if near else Mark.BAD
+                marks[len(rows), 3 + first] = Mark.of(near)
             rows.append((scenario.name, j + 1, *map(float, degrees[:, j])))
     return Table(
         name="velocities",

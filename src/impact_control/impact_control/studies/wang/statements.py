@@ -147,7 +147,7 @@ def _claim(
     )
     if found is not claimed:
         text += f"; {claimed.value} by {100.0 * mean_error(cases, claimed, reading):.1f} %"
-    return Finding(f"{text}.", Mark.GOOD if found is claimed else Mark.BAD)
+    return Finding(f"{text}.", Mark.of(found is claimed))
 
 
 def _order(cases: Sequence[Case]) -> Finding:
@@ -162,7 +162,7 @@ def _order(cases: Sequence[Case]) -> Finding:
         f"Option 1, (8), is above what is measured in {above} of {count} cases and readings, in Fig. 9 always. Options "
         f"2 and 4, (6) and (20), are below in {below} of {2 * count}, there always, and differ by "
         f"{100.0 * alike:.1f} % or less, there little.",
-        Mark.GOOD if good else Mark.BAD,
+        Mark.of(good),
     )
 
 
