@@ -35,7 +35,7 @@ from impact_control.studies import (
 )
 from impact_control.studies.computing import InThisProcess
 from impact_control.studies.every import Failure, NotRun, mark, run_all
-from impact_control.studies.study import columns
+from impact_control.studies.study import columns, part
 from impact_control.studies.terminal import studies_text, study_text
 from impact_control.studies.trials import run_trials
 
@@ -175,6 +175,14 @@ def test_marked_words_stay_on_the_left(tmp_path):
 def test_columns_side_by_side_share_their_unit():
     assert columns(("a", "b"), "ms", 1) == (Column("a", "ms", 1), Column("b", "ms", 1))
     assert columns(name for name in "ab")[1] == Column("b")
+
+
+def test_a_part_tells_its_share_of_the_whole_and_its_name():
+    told = []
+    outer = part(lambda *step: told.append(step), 0.5, 0.25, "report")
+    part(outer, 0.0, 0.5)(1.0, "trial 3 of 3")
+    part(outer, 0.5, 0.5, "impacts")(1.0, "trial 9 of 9")
+    assert told == [(0.625, "report: trial 3 of 3"), (0.75, "report: impacts: trial 9 of 9")]
 
 
 def test_the_same_seed_writes_the_same_files(tmp_path):
@@ -334,8 +342,8 @@ def test_an_interruption_says_how_to_go_on(tmp_path, monkeypatch, capsys):
 
 def test_the_terminal_shows_all_of_it():
     text = study_text(STUDY, answer(0, True, lambda *_: None))
-    for part in (*("0.33", "1.50", "2.00"), "Errors <b>", "✓ Smaller", "- And quick", "Time passes.", "It holds."):
-        assert part in text
+    for words in (*("0.33", "1.50", "2.00"), "Errors <b>", "✓ Smaller", "- And quick", "Time passes.", "It holds."):
+        assert words in text
     assert max(map(len, text.splitlines())) <= 80
     assert "\x1b" not in text
     assert "\x1b[" in study_text(STUDY, answer(0, True, lambda *_: None), color=True)

@@ -25,7 +25,7 @@ from impact_control.studies.detection.tables import (
 )
 from impact_control.studies.detection.targets import measured_targets
 from impact_control.studies.detection.trials import SCALES
-from impact_control.studies.study import Progress, Study, StudyFigure, StudyResult
+from impact_control.studies.study import Progress, Study, StudyFigure, StudyResult, part
 from impact_control.studies.trials import trials_directory
 
 if TYPE_CHECKING:
@@ -50,15 +50,12 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
     extent = QUICK if quick else Extent()
     plan = Plan(extent, seed, trials_directory("detection_benchmark"))
 
-    def part(name: str, start: float, share: float) -> Progress:
-        return lambda done, text: progress(start + share * done, f"{name}: {text}")
-
-    bounds = plan.calibrate(part("calibration", 0.0, 0.15))
-    choice = choose(plan.run(TUNING, bounds, part("tuning", 0.15, 0.35)))
-    outcomes = plan.run(REPORT, bounds, part("report", 0.5, 0.45))
+    bounds = plan.calibrate(part(progress, 0.0, 0.15, "calibration"))
+    choice = choose(plan.run(TUNING, bounds, part(progress, 0.15, 0.35, "tuning")))
+    outcomes = plan.run(REPORT, bounds, part(progress, 0.5, 0.45, "report"))
     scales = tuple(SCALES[scale] for scale in choice.scales[0])
-    sequences = plan.sequences(bounds[0], scales, part("sequences", 0.95, 0.02))
-    ideal = plan.ideal(part("ideal detector", 0.97, 0.03))
+    sequences = plan.sequences(bounds[0], scales, part(progress, 0.95, 0.02, "sequences"))
+    ideal = plan.ideal(part(progress, 0.97, 0.03, "ideal detector"))
     targets = measured_targets(outcomes, extent, choice, ideal)
 
     def roc_figure() -> Figure:

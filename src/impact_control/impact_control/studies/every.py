@@ -13,7 +13,7 @@ from impact_control.studies.computing import Place
 from impact_control.studies.registry import ALL
 from impact_control.studies.results import VERDICTS
 from impact_control.studies.runner import StudyRun, output_directory, run_study
-from impact_control.studies.study import Cell, Mark, Progress, Study, Table, columns
+from impact_control.studies.study import Cell, Mark, Progress, Study, Table, columns, part
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def run_all(
     for study in studies:
         start, share = before / whole, study.minutes / whole
         before += study.minutes
-        ended.append(_run(study, output, seed, quick, place, _part(progress, study.name, start, share)))
+        ended.append(_run(study, output, seed, quick, place, part(progress, start, share, study.name)))
         write_overview(directory, ended, seed=seed, quick=quick, asked=len(studies))
         tell(ended[-1])
     return ended
@@ -115,10 +115,6 @@ def _run(study: Study, output: Path, seed: int, quick: bool, place: Place, progr
         return NotRun(study, str(error))
     except Exception as error:
         return Failure(study, f"{type(error).__name__}: {words_of(error)}")
-
-
-def _part(progress: Progress, name: str, start: float, share: float) -> Progress:
-    return lambda done, text: progress(start + share * done, f"{name}: {text}")
 
 
 def _studies_table(ended: Sequence[Ended]) -> Table:

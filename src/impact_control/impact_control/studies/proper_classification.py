@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from impact_control.studies.study import Progress, Study, StudyFigure, StudyResult
+from impact_control.studies.study import Progress, Study, StudyFigure, StudyResult, part
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,13 +42,13 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
     tools, tuned, reported = (SPHERE, EDGE), QUICK_TUNED if quick else TUNED, QUICK_REPORTED if quick else REPORTED
     training = [point for tool in tools for point in tuned.points(tool, 2 * seed)]
     others = [point for tool in tools for point in reported.points(tool, 2 * seed + 1)]
-    trials = run_sweep([*training, *others], lambda done, text: progress(0.8 * done, text))
+    trials = run_sweep([*training, *others], part(progress, 0.0, 0.8))
     reported_on = [trial for trial in trials if trial.point.seed != 2 * seed]
     printed = [e for e in EXPERIMENTS if e.end_effector == EDGE and e.algorithm is Algorithm.SIMULTANEOUS]
     tunings = [(experiment, GRID) for experiment in EXPERIMENTS] + [(experiment, NO_RESERVE) for experiment in printed]
     judged = run_judgings(
         [Judging(*tuning, tuned, 2 * seed, reported, 2 * seed + 1) for tuning in tunings],
-        lambda done, text: progress(0.8 + 0.2 * done, f"tuning: {text}"),
+        part(progress, 0.8, 0.2, "tuning"),
     )
     outcomes, unreserved = judged[: len(EXPERIMENTS)], judged[len(EXPERIMENTS) :]
     told = completions(reported_on)

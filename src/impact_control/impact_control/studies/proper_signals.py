@@ -14,6 +14,7 @@ from impact_control.studies.study import (
     StudyResult,
     Table,
     columns,
+    part,
 )
 
 if TYPE_CHECKING:
@@ -39,9 +40,9 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
         NOISY: ObserverCase(0.2, 1.0, seed),
         SLOW: ObserverCase(0.01, 1.0, seed),
     }
-    observed = run_trials(observe, list(cases.values()), directory, lambda done, text: progress(0.6 * done, text))
+    observed = run_trials(observe, list(cases.values()), directory, part(progress, 0.0, 0.6))
     impacts = [EnvelopeCase(tilt, seed) for tilt in TILTS]
-    enveloped = run_trials(impact, impacts, directory, lambda done, text: progress(0.6 + 0.3 * done, text))
+    enveloped = run_trials(impact, impacts, directory, part(progress, 0.6, 0.3))
     progress(0.9, "references")
     signals = Signals(
         {name: from_arrays(Observed, arrays) for name, arrays in zip(cases, observed, strict=True)},

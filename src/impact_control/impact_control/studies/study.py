@@ -27,6 +27,7 @@ __all__ = [
     "StudyResult",
     "Table",
     "columns",
+    "part",
 ]
 
 Cell = str | int | float | None
@@ -34,6 +35,14 @@ Cell = str | int | float | None
 
 Progress = Callable[[float, str], None]
 """Called with the part that is done, 0 to 1, and what is being done."""
+
+
+def part(progress: Progress, start: float, share: float, name: str = "") -> Progress:
+    """Return the progress of a part of the whole, which is `share` of it and begins at `start`.
+
+    name: told before what is being done.
+    """
+    return lambda done, text: progress(start + share * done, f"{name}: {text}" if name else text)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from impact_control.studies.study import Progress, Study, StudyData, StudyFigure, StudyResult
+from impact_control.studies.study import Progress, Study, StudyData, StudyFigure, StudyResult, part
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,8 +38,8 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
         window_table,
     )
 
-    results = _measure(SHOWN if quick else ALL_CASES, seed, quick, _part(progress, 0.0, 1.0 if quick else 0.8))
-    outcome = Outcome(results, [] if quick else _experiments(_part(progress, 0.8, 1.0)))
+    results = _measure(SHOWN if quick else ALL_CASES, seed, quick, part(progress, 0.0, 1.0 if quick else 0.8))
+    outcome = Outcome(results, [] if quick else _experiments(part(progress, 0.8, 0.2)))
     figures = (*_pose_figures(), *_figures([result for result in results if result.case in SHOWN]))
     tables = [errors_table(outcome, PUSH), errors_table(outcome, GRAB), targets_table(outcome), course_table(outcome)]
     tables += [window_table(outcome)] + ([experiments_table(outcome)] if outcome.experiments else [])
@@ -73,10 +73,6 @@ def _experiments(progress: Progress) -> list[Experiment]:
     from impact_control.studies.net_feedback.experiments import run_experiments
 
     return run_experiments(_NAME, QUICK_SCALES, progress)
-
-
-def _part(progress: Progress, begin: float, end: float) -> Progress:
-    return lambda done, text: progress(begin + (end - begin) * done, text)
 
 
 def _pose_figures() -> tuple[StudyFigure, ...]:

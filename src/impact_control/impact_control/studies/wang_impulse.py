@@ -14,7 +14,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from impact_control.robots import RobotDescription, load_robot
-from impact_control.studies.study import Mark, Progress, Study, StudyFigure, StudyResult
+from impact_control.studies.study import Mark, Progress, Study, StudyFigure, StudyResult, part
 from impact_control.studies.trials import from_arrays, run_trials, trials_directory
 from impact_control.studies.wang import published
 from impact_control.studies.wang.comparisons import comparisons, fit_comparisons, profile_comparisons, rate_comparisons
@@ -131,27 +131,18 @@ def _simulate(robot: RobotDescription, speeds: Sequence[float], seed: int, quick
     # What belongs to two tables is simulated once.
     impacts = list(dict.fromkeys(chain(*cases.values(), limits)))
     directory = trials_directory("wang_impulse")
-    arrays = run_trials(run_impact, impacts, directory, lambda done, text: progress(0.6 * done, text))
+    arrays = run_trials(run_impact, impacts, directory, part(progress, 0.0, 0.6))
     found = {impact: observation(one) for impact, one in zip(impacts, arrays, strict=True)}
     given = [(one, option) for one in modes if one[1].mode in COMPARED for option in (GIVEN[-1:] if quick else GIVEN)]
-    stops = run_trials(
-        fit_given_mass,
-        [GivenMass(impact, option) for (_, impact), option in given],
-        directory,
-        lambda done, text: progress(0.6 + 0.1 * done, text),
-    )
+    masses = [GivenMass(impact, option) for (_, impact), option in given]
+    stops = run_trials(fit_given_mass, masses, directory, part(progress, 0.6, 0.1))
     repeated = [impacts for (mode, *_), impacts in cases.items() if mode is ControlMode.VELOCITY_DRIVE]
     springs = [
         [Impact(approach.configuration, ControlMode.VELOCITY_DRIVE, speed, restitution=LOSSLESS)]
         for approach in approaches
         for speed in speeds
     ]
-    fitted = run_trials(
-        fit_models,
-        list(chain(*repeated, *springs)),
-        directory,
-        lambda done, text: progress(0.7 + 0.3 * done, text),
-    )
+    fitted = run_trials(fit_models, list(chain(*repeated, *springs)), directory, part(progress, 0.7, 0.3))
     every = iter(fitted)
 
     def limit(approach: Approach, impact: Impact) -> Limit:

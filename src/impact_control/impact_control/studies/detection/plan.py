@@ -27,7 +27,7 @@ from impact_control.studies.detection.trials import (
     measure_scores,
     measure_sequences,
 )
-from impact_control.studies.study import Progress
+from impact_control.studies.study import Progress, part
 from impact_control.studies.trials import run_trials
 
 FRICTIONS = (False, True)
@@ -175,13 +175,7 @@ class Plan:
         repetitions = extent.tuning_repetitions if tuned else extent.report_repetitions
         free = [replace(case, bounds=bounds[case.arm]) for case in self._free_cases(which, segments)]
 
-        def first(done: float, text: str) -> None:
-            progress(0.5 * done, f"contact-free, {text}")
-
-        def second(done: float, text: str) -> None:
-            progress(0.5 + 0.5 * done, f"impacts, {text}")
-
-        counted = run_trials(count_alarms, free, self._directory, first)
+        counted = run_trials(count_alarms, free, self._directory, part(progress, 0.0, 0.5, "contact-free"))
         alarms = np.zeros((len(ARMS), len(FRICTIONS), *counted[0]["alarms"].shape), dtype=int)
         for case, result in zip(free, counted, strict=True):
             alarms[case.arm, int(case.joint_friction)] += result["alarms"]
@@ -189,7 +183,7 @@ class Plan:
             ImpactCase(arm, contact, speed, friction, repetitions, self._start(which, 1000, i), bounds[arm])
             for i, (arm, contact, speed, friction) in enumerate(self._places())
         ]
-        measured = run_trials(measure_impacts, impacts, self._directory, second)
+        measured = run_trials(measure_impacts, impacts, self._directory, part(progress, 0.5, 0.5, "impacts"))
         shape = (len(ARMS), len(extent.contacts), len(extent.speeds), len(FRICTIONS))
 
         def stacked(name: str) -> NDArray[Any]:

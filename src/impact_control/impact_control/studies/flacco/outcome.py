@@ -53,7 +53,7 @@ from impact_control.studies.flacco.streams import (
     SINGLE_JOINT,
     random_of,
 )
-from impact_control.studies.study import Progress
+from impact_control.studies.study import Progress, part
 from impact_control.studies.trials import from_arrays, run_trials, trials_directory
 from impact_control.types import Matrix, Vector
 
@@ -187,9 +187,7 @@ def _contacts(durations: Durations, random: np.random.Generator) -> tuple[Contac
 def compute(seed: int, durations: Durations, progress: Progress) -> Outcome:
     """Record all experiments and evaluate them."""
     cases = [RecordingCase(name, durations, seed) for name in RECORDINGS]
-    recorded = run_trials(
-        record, cases, trials_directory("flacco_backlash"), lambda done, text: progress(0.5 * done, text)
-    )
+    recorded = run_trials(record, cases, trials_directory("flacco_backlash"), part(progress, 0.0, 0.5))
     gap_recording, moved, rest, validation, first, touched, swung = (
         from_arrays(Recording, arrays) for arrays in recorded
     )
@@ -235,12 +233,7 @@ def compute(seed: int, durations: Durations, progress: Progress) -> Outcome:
         )
 
     case = GuidanceCase.of(seed, durations.swing, fit.model, corrected.centre, threshold)
-    (guided,) = run_trials(
-        record_guidance,
-        [case],
-        trials_directory("flacco_backlash"),
-        lambda done, text: progress(0.8 + 0.2 * done, text),
-    )
+    (guided,) = run_trials(record_guidance, [case], trials_directory("flacco_backlash"), part(progress, 0.8, 0.2))
     guidance = from_arrays(
         Guidance, guided, recording=from_arrays(Recording, guided), threshold=threshold, pushes=case.pushes
     )
