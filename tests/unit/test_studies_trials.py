@@ -71,6 +71,14 @@ def end_this_process(case):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def nothing(case):
+    return {}
+
+
+def anything(case):
+    return {"values": np.array([case, None])}
+
+
 def work(case):
     started = time.process_time()
     while time.process_time() < started + 0.1:
@@ -111,6 +119,23 @@ def test_what_was_kept_is_not_run_again_and_the_same(tmp_path):
     assert CALLS == [0, 1, 2, 7]
     for one, other in zip(first, again[1:], strict=True):
         assert np.array_equal(one["values"], other["values"])
+
+
+@pytest.mark.parametrize(("function", "names"), [(nothing, set()), (throw, {"values", "seed"})])
+def test_what_is_found_again_has_the_arrays_that_were_kept_and_no_others(tmp_path, monkeypatch, function, names):
+    """With `savez` of numpy 1.26, which takes every option for an array."""
+    written = []
+    savez = np.savez
+    monkeypatch.setattr(np, "savez", lambda file, **arrays: (written.append(set(arrays)), savez(file, **arrays))[1])
+    first, again = (run_trials(function, [Throw(1)], tmp_path, silent)[0] for _ in range(2))
+    assert first.keys() == again.keys() == names
+    assert written == [names | {"processor seconds"}]
+
+
+def test_a_result_that_only_python_can_read_is_refused_where_it_is_to_be_kept(tmp_path):
+    with pytest.raises(InvalidInputError, match=r"type of 'values' in a trial = 'object' .* numbers or texts"):
+        run_trials(anything, [1], tmp_path, silent)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_whole_case_is_its_name(tmp_path):

@@ -49,8 +49,8 @@ def run_trials(
     progress: called after each trial, and first with what was found.
 
     An interruption (Ctrl-C) or an error in a trial ends the run after the trials that are running; what is done
-    is kept. An error names its case. Raises InvalidInputError for a directory that cannot be, and what the function
-    raises.
+    is kept. An error names its case. Raises InvalidInputError for a directory that cannot be and for a result that is
+    not made of numbers or texts where it is to be kept, and what the function raises.
     """
     name = f"{function.__module__}.{function.__qualname__}"
     paths = [None if directory is None else directory / _file_name(name, case) for case in cases]
@@ -99,10 +99,14 @@ def from_arrays(kind: type[Made], arrays: Mapping[str, NDArray[Any]], **others: 
 def _keep(path: Path, computed: Computed) -> None:
     """Keep the result of a trial at `path`, whole or not at all."""
     part = path.with_suffix(f".{os.getpid()}")
-    arrays: Trial = {**computed.result, _SECONDS: np.asarray(computed.seconds)}
+    arrays: dict[str, Any] = {**computed.result, _SECONDS: np.asarray(computed.seconds)}
+    for name, array in arrays.items():
+        # By hand: numpy 1.26 takes the option of `savez` for one more array.
+        if array.dtype.hasobject:
+            raise InvalidInputError(f"type of {name!r} in a trial", str(array.dtype), "numbers or texts")
     try:
         with part.open("wb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
+            np.savez(file, **arrays)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
