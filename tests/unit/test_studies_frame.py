@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -322,6 +323,14 @@ def test_an_output_that_is_no_directory_is_refused_before_the_study_runs(tmp_pat
     file.write_text("")
     with pytest.raises(InvalidInputError, match="output"):
         run_study(STUDY, file, progress=lambda *step: ran.append(step))
+    assert not ran
+
+
+def test_a_directory_that_cannot_be_written_to_is_refused_before_the_study_runs():
+    """One of the kernel's: it is there, and nobody makes files in it."""
+    ran = []
+    with pytest.raises(InvalidInputError, match=r"output = '/proc/self' .* a directory to write to"):
+        run_study(named("self", answer), Path("/proc"), progress=lambda *step: ran.append(step))
     assert not ran
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from impact_control.errors import ImpactControlError, InvalidInputError, MissingDependencyError
-from impact_control.studies import trials
+from impact_control.studies import directories, trials
 from impact_control.studies.computing import ProcessPool, computing_at, current_place, open_place
 from impact_control.studies.provenance import provenance
 from impact_control.studies.software import installed_version, software
@@ -291,6 +294,47 @@ def test_a_directory_that_cannot_be_is_refused(tmp_path):
     with pytest.raises(InvalidInputError, match="XDG_CACHE_HOME"):
         run_trials(throw, [Throw(0)], tmp_path / "file" / "kept", silent)
     assert CALLS == []
+
+
+def test_a_directory_that_cannot_be_written_to_is_refused_before_anything_is_computed():
+    """One of the kernel's: it is there, and nobody makes files in it."""
+    with pytest.raises(InvalidInputError, match=r"directory of trials = '/proc/self' .* a directory to write to"):
+        run_trials(throw, [Throw(0)], Path("/proc/self"), silent)
+    assert CALLS == []
+
+
+def test_a_disk_that_is_full_at_the_start_is_told_before_anything_is_computed(tmp_path, monkeypatch):
+    class Full(BytesIO):
+        def write(self, _data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(directories, "TemporaryFile", lambda dir: Full())
+    with pytest.raises(InvalidInputError, match=r"a directory to write to.*No space left on device"):
+        run_trials(throw, [Throw(0)], tmp_path, silent)
+    assert CALLS == []
+
+
+def test_trying_a_directory_leaves_nothing_in_it(tmp_path):
+    run_trials(throw, [], tmp_path / "a" / "b", silent)
+    assert list((tmp_path / "a" / "b").iterdir()) == []
+
+
+def test_a_full_disk_is_told_with_the_file_and_leaves_no_part_of_it(tmp_path, monkeypatch):
+    def full(file, **arrays):
+        file.write(b"begun")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(np, "savez", full)
+    with pytest.raises(ImpactControlError, match=rf"{tmp_path}/\S+\.npz: .* cannot be kept: .*No space left on device"):
+        run_trials(throw, [Throw(0)], tmp_path, silent)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_removed_is_told_with_the_file(tmp_path):
+    """A directory in the place of a file, which also root cannot unlink."""
+    (tmp_path / "0123456789abcdef-old.npz").mkdir()
+    with pytest.raises(ImpactControlError, match=rf"{tmp_path}/0123456789abcdef-old.npz: .* cannot be removed"):
+        run_trials(throw, [Throw(0)], tmp_path, silent)
 
 
 def test_the_cache_directory_follows_its_variable(tmp_path, monkeypatch):

@@ -1,8 +1,8 @@
 """Results of the source documents, computed again: one module a study, `impact-control study NAME` runs it.
 
 `study` says what a study is, `registry` finds them, `runner` runs one and `every` all of them, `trials` keeps what was
-computed, `computing` and `cluster` say where, `report`, `results` and `terminal` show what came out, and `provenance`
-and `software` from what.
+computed, `computing` and `cluster` say where, `directories` is where they write to, `report`, `results` and `terminal`
+show what came out, and `provenance` and `software` from what.
 Every other module here is a study: it defines `STUDY`. What a study needs besides lies in a package beside it.
 """
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from impact_control import __version__
 from impact_control.errors import InterruptedByUserError, MissingExtraError, words_of
 from impact_control.studies.computing import Place
+from impact_control.studies.directories import writable_directory
 from impact_control.studies.registry import ALL
 from impact_control.studies.results import VERDICTS
-from impact_control.studies.runner import StudyRun, output_directory, run_study
+from impact_control.studies.runner import StudyRun, run_study
 from impact_control.studies.study import Cell, Mark, Progress, Study, Table, columns, part
 
 
@@ -50,9 +51,9 @@ def run_all(
     The page `output`/all/report.html is written anew after each of them. One that fails does not end the others, nor
     does one that needs a package of `make extras` where it is not installed.
     progress: of all, by the minutes that each of them takes. tell: called with each as it ends. Raises
-    InvalidInputError for a directory that cannot be, InterruptedByUserError when it is interrupted (Ctrl-C).
+    InvalidInputError for a directory that cannot be written to, InterruptedByUserError when it is interrupted (Ctrl-C).
     """
-    directory = output_directory(output, ALL)
+    directory = writable_directory(output / ALL, "output")
     whole = sum(study.minutes for study in studies)
     ended: list[Ended] = []
     before = 0.0

@@ -11,8 +11,8 @@ from impact_control.studies.study import Study
 
 _FRAME = frozenset(
     {
-        "cluster", "computing", "every", "model_errors", "provenance", "registry", "report", "results", "runner",
-        "software", "study", "terminal", "trials",
+        "cluster", "computing", "directories", "every", "model_errors", "provenance", "registry", "report", "results",
+        "runner", "software", "study", "terminal", "trials",
     }
 )  # fmt: skip
 

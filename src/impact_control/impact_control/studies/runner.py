@@ -9,6 +9,7 @@ from pathlib import Path
 from impact_control.errors import InterruptedByUserError, InvalidInputError
 from impact_control.recording.trials import hdf5_library
 from impact_control.studies.computing import InThisProcess, Place, computing_at
+from impact_control.studies.directories import writable_directory
 from impact_control.studies.study import Progress, Study, StudyResult
 
 
@@ -46,9 +47,9 @@ def run_study(
     """Run a study with its trials computed at `place`, by default in this process.
 
     Files go to `output`/`study.name`: report.html, results.h5, a PNG file for each figure, and its files of data;
-    those of an earlier run are replaced. seed: at least 0. Raises InvalidInputError for a seed or a directory that
-    cannot be, MissingDependencyError without h5py, before anything runs, InterruptedByUserError when it is
-    interrupted (Ctrl-C), and what the study raises.
+    those of an earlier run are replaced. seed: at least 0. Raises InvalidInputError for a seed that cannot be or a
+    directory that cannot be written to, MissingDependencyError without h5py, before anything runs,
+    InterruptedByUserError when it is interrupted (Ctrl-C), and what the study raises.
     """
     # Late, so that listing the studies does not load drawing and scenarios.
     from impact_control.studies.provenance import provenance
@@ -59,7 +60,7 @@ def run_study(
         raise InvalidInputError("seed", seed, "at least 0")
     # First, so that a run of minutes does not end with nothing to write to.
     hdf5_library()
-    directory = output_directory(output, study.name)
+    directory = writable_directory(output / study.name, "output")
     origin = provenance(seed, quick)
     started = time.monotonic()
     try:
@@ -79,16 +80,6 @@ def run_study(
     }
     write_results(directory / RESULTS_FILE, study, result, origin, **times)
     return StudyRun(study, result, directory / REPORT_FILE, body, **times)
-
-
-def output_directory(output: Path, name: str) -> Path:
-    """Return `output`/`name`, made when it is not there. Raises InvalidInputError when it cannot be."""
-    directory = output / name
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInputError("output", str(output), f"a directory to write to; {error.strerror}") from error
-    return directory
 
 
 def _silent(_done: float, _text: str) -> None:

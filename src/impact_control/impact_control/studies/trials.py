@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,8 +15,9 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.errors import InvalidInputError
+from impact_control.errors import ImpactControlError, InvalidInputError
 from impact_control.studies.computing import Case, Computed, Trial, charge, current_place
+from impact_control.studies.directories import writable_directory
 from impact_control.studies.software import software
 from impact_control.studies.study import Progress
 
@@ -49,17 +51,14 @@ def run_trials(
     progress: called after each trial, and first with what was found.
 
     An interruption (Ctrl-C) or an error in a trial ends the run after the trials that are running; what is done
-    is kept. An error names its case. Raises InvalidInputError for a directory that cannot be and for a result that is
-    not made of numbers or texts where it is to be kept, and what the function raises.
+    is kept. An error names its case. Raises InvalidInputError for a directory that cannot be written to, and for a
+    result to be kept that is not made of numbers or texts; ImpactControlError for a file in it that cannot be written
+    or removed; and what the function raises.
     """
     name = f"{function.__module__}.{function.__qualname__}"
     paths = [None if directory is None else directory / _file_name(name, case) for case in cases]
     if directory is not None:
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            allowed = f"a directory to write to, below XDG_CACHE_HOME or ~/.cache; {error.strerror}"
-            raise InvalidInputError("directory of trials", str(directory), allowed) from error
+        writable_directory(directory, "directory of trials", ", below XDG_CACHE_HOME or ~/.cache")
         _remove_results_of_other_sources(directory)
     kept = [None if path is None else _read(path) for path in paths]
     results = [None if one is None else one.result for one in kept]
@@ -104,12 +103,13 @@ def _keep(path: Path, computed: Computed) -> None:
         # By hand: numpy 1.26 takes the option of `savez` for one more array.
         if array.dtype.hasobject:
             raise InvalidInputError(f"type of {name!r} in a trial", str(array.dtype), "numbers or texts")
-    try:
-        with part.open("wb") as file:
-            np.savez(file, **arrays)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with _naming(path, "a finished trial cannot be kept"):
+        try:
+            with part.open("wb") as file:
+                np.savez(file, **arrays)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> Computed | None:
@@ -130,4 +130,14 @@ def _file_name(function: str, case: object) -> str:
 def _remove_results_of_other_sources(directory: Path) -> None:
     for path in directory.glob("*.npz"):
         if not path.name.startswith(software()["source"]):
-            path.unlink(missing_ok=True)
+            with _naming(path, "a trial of other source code cannot be removed"):
+                path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _naming(path: Path, failure: str) -> Iterator[None]:
+    """Raise ImpactControlError with a file and what failed where the system raises an error."""
+    try:
+        yield
+    except OSError as error:
+        raise ImpactControlError(f"{path}: {failure}: {error}") from error
