@@ -219,6 +219,21 @@ def test_results_of_other_sources_are_removed(tmp_path, monkeypatch):
     assert file.name.startswith("0123456789abcdef-")
 
 
+def test_parts_of_processes_that_were_killed_are_removed(tmp_path):
+    """One is old; one is just being written, with the number of no process here: it may be one of another machine."""
+    run_trials(throw, [Throw(4)], tmp_path, silent)
+    (kept,) = tmp_path.iterdir()
+    old, new = (kept.with_suffix(f".{number}") for number in (2**22 + 1, 2**22 + 2))
+    other = tmp_path / "notes.1"
+    for path in (old, new, other):
+        path.write_bytes(b"begun")
+    for path in (old, other):
+        os.utime(path, times=(time.time() - 7200.0,) * 2)
+    run_trials(throw, [Throw(4)], tmp_path, silent)
+    assert set(tmp_path.iterdir()) == {kept, new, other}
+    assert CALLS == [4]
+
+
 @pytest.mark.parametrize("changed", ["python", "machine", "numpy", "scipy", "pinocchio", "numba", "qpsolvers", "daqp"])
 def test_results_of_other_packages_are_not_found_and_not_removed(tmp_path, monkeypatch, changed):
     assert software()[changed]

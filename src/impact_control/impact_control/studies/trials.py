@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
+import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,6 +27,13 @@ Made = TypeVar("Made")
 
 _SECONDS = "processor seconds"
 """Beside the arrays of a trial in its file."""
+
+_PART = re.compile(r"[0-9a-f]{16}-[0-9a-f]{24}\.[0-9]+")
+"""Name of a file that is being written: that of the trial with the number of the process."""
+
+_LONGEST_WRITE = 3600.0
+"""[s] A part that has not changed for so long is of nobody. The process may be of another machine or container: its
+number does not say."""
 
 
 def trials_directory(study: str) -> Path:
@@ -46,8 +55,9 @@ def run_trials(
     cases: numbers, texts, tuples or frozen dataclasses of them: what repr tells apart, and what can be sent to
         another process. Random numbers come from a seed in the case.
     directory: where the result of each case is kept as soon as it is there. The next call with the same
-        function, case and `software` finds it; results of other sources of this package are removed, those of other
-        packages stay for the environment that has these. None keeps nothing.
+        function, case and `software` finds it; results of other sources of this package are removed, and what a
+        killed process left of its file, those of other packages stay for the environment that has these. None keeps
+        nothing.
     progress: called after each trial, and first with what was found.
 
     An interruption (Ctrl-C) or an error in a trial ends the run after the trials that are running; what is done
@@ -59,7 +69,7 @@ def run_trials(
     paths = [None if directory is None else directory / _file_name(name, case) for case in cases]
     if directory is not None:
         writable_directory(directory, "directory of trials", ", below XDG_CACHE_HOME or ~/.cache")
-        _remove_results_of_other_sources(directory)
+        _remove_leftovers(directory)
     kept = [None if path is None else _read(path) for path in paths]
     results = [None if one is None else one.result for one in kept]
     missing = [index for index, result in enumerate(results) if result is None]
@@ -127,11 +137,19 @@ def _file_name(function: str, case: object) -> str:
     return f"{software()['source']}-{hashlib.sha256(whole.encode()).hexdigest()[:24]}.npz"
 
 
-def _remove_results_of_other_sources(directory: Path) -> None:
-    for path in directory.glob("*.npz"):
-        if not path.name.startswith(software()["source"]):
-            with _naming(path, "a trial of other source code cannot be removed"):
-                path.unlink(missing_ok=True)
+def _remove_leftovers(directory: Path) -> None:
+    for path in directory.iterdir():
+        # Another process may be faster: it has removed the file, or finished what was a part.
+        with _naming(path, "what is left of an earlier run cannot be removed"), suppress(FileNotFoundError):
+            if _is_left_over(path):
+                path.unlink()
+
+
+def _is_left_over(path: Path) -> bool:
+    """Whether a file is a result of other sources, or a part whose process was killed while it wrote."""
+    if path.suffix == ".npz":
+        return not path.name.startswith(software()["source"])
+    return _PART.fullmatch(path.name) is not None and path.stat().st_mtime < time.time() - _LONGEST_WRITE
 
 
 @contextmanager
