@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import distributed
 import numpy as np
 import pytest
+from distributed.utils import json_load_robust
 
-from impact_control.errors import InvalidInputError
+from impact_control.errors import ImpactControlError, InvalidInputError
 from impact_control.studies import cluster, find_study, run_study
 from impact_control.studies.computing import InThisProcess, computing_at, open_place
 from impact_control.studies.software import software
@@ -88,6 +91,53 @@ def test_a_study_is_the_same_there_though_a_worker_is_killed(local, dask, tmp_pa
     assert there.result.tables == here.result.tables
     assert there.result.comparisons == here.result.comparisons
     assert there.body == here.body
+
+
+@pytest.fixture
+def doomed(tmp_path):
+    """A scheduler in a process of its own, and its address; another process is its worker."""
+    file = tmp_path / "scheduler.json"
+    # For the worker to find this module.
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    started = [
+        subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                f"distributed.cli.dask_{part}",
+                "--scheduler-file",
+                file,
+                "--no-dashboard",
+                *options,
+            ],
+            cwd=tmp_path,
+            env=environment,
+        )
+        for part, options in (("scheduler", ["--port", "0"]), ("worker", ["--nthreads", "1", "--no-nanny"]))
+    ]
+    try:
+        yield started[0], json_load_robust(file, timeout=60.0)["address"]
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+def test_a_scheduler_that_is_lost_is_told_and_the_next_run_goes_on(doomed, tmp_path):
+    scheduler, address = doomed
+
+    def kill_scheduler(_done, text):
+        if text == f"trial 2 of {CASES}":
+            scheduler.kill()
+
+    kept = tmp_path / "kept"
+    told = pytest.raises(ImpactControlError, match=r"scheduler is gone.* the same command goes on from there")
+    with open_place(1, address) as place, computing_at(place), told:
+        run_trials(work, range(CASES), kept, kill_scheduler)
+    found = []
+    with computing_at(InThisProcess()):
+        run_trials(work, range(CASES), kept, lambda *step: found.append(step))
+    assert 2 <= round(CASES * found[0][0]) < CASES and found[-1] == (1.0, f"trial {CASES} of {CASES}")
 
 
 def test_a_cluster_of_its_own_is_started_and_ended():

@@ -31,8 +31,8 @@ class DaskCluster:
     ) -> None:
         """See `Place`; when it is interrupted, what is running on the cluster is given up.
 
-        Raises ImpactControlError when a trial has taken several workers down with it, and InvalidInputError for
-        workers that compute with something else than this process, or have other scenarios.
+        Raises ImpactControlError when a trial has taken several workers down with it or the scheduler is lost, and
+        InvalidInputError for workers that compute with something else than this process, or have other scenarios.
         """
         distributed = _distributed()
         work = partial(_compute_as_here, function, _version_here())
@@ -40,6 +40,12 @@ class DaskCluster:
         numbers = {future: index for index, future in enumerate(self._client.map(work, cases, pure=False))}
         try:
             for future, computed in distributed.as_completed(list(numbers), loop=self._client.loop, with_results=True):
+                if not isinstance(computed, Computed):
+                    # What Dask hands over for all that was asked for when it has lost the scheduler.
+                    raise ImpactControlError(
+                        "the scheduler is gone, and with it what its workers compute; "
+                        "finished trials are kept, the same command goes on from there"
+                    ) from computed
                 take(numbers.pop(future), computed)
         except distributed.KilledWorker as error:
             raise ImpactControlError(
