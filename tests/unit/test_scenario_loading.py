@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import shutil
 from collections.abc import Iterator
 from io import StringIO
 from itertools import pairwise
@@ -22,6 +23,8 @@ from impact_control.scenario import (
     load_any,
     load_scenario,
     load_scene,
+    loading,
+    scenario_digest,
     scenario_from_text,
 )
 from impact_control.scenario.fields import (
@@ -403,3 +406,14 @@ def test_yaml_1_2_words_stay_words(tmp_path: Path) -> None:
 def test_a_robot_without_gravity_compensation_is_refused():
     with pytest.raises(ScenarioError, match=r"gravity_compensated_by_robot.*not supported"):
         load_scenario("tabletop").with_overrides({"robot.gravity_compensated_by_robot": False})
+
+
+@pytest.mark.parametrize("name", ["tabletop.yaml", "scenes/grab_juice_3.yaml"])
+def test_the_digest_of_all_files_is_another_one_when_one_of_them_changes(tmp_path, monkeypatch, name):
+    original = scenario_digest()
+    monkeypatch.setattr(loading, "_directory", lambda: tmp_path / "scenarios")
+    shutil.copytree(SCENARIOS, tmp_path / "scenarios")
+    assert scenario_digest() == original
+    file = tmp_path / "scenarios" / name
+    file.write_text(file.read_text() + "# changed\n")
+    assert scenario_digest() != original

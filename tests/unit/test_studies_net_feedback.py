@@ -13,21 +13,14 @@ from impact_control.references import scene_robots
 from impact_control.robots import Dynamics
 from impact_control.scenario import load_scene
 from impact_control.studies import run_study, van_steen_net_feedback
-from impact_control.studies.net_feedback import outcome, plan, published, statements, tables, trial
+from impact_control.studies.net_feedback import outcome, plan, published, statements, tables
 from impact_control.studies.net_feedback.comparisons import comparisons
 from impact_control.studies.net_feedback.figure_comparisons import figure_comparisons
 from impact_control.studies.net_feedback.mean_course import mean_courses
 from impact_control.studies.net_feedback.outcome import CaseResult, Experiment, Outcome
 from impact_control.studies.net_feedback.plan import ALL_CASES, GRAB, PUSH, SHOWN, SceneCase, TrialCase, trial_cases
 from impact_control.studies.net_feedback.pose_drawing import GRAB_SIGHT, draw_configurations, draw_motion
-from impact_control.studies.net_feedback.poses import (
-    GRABBED,
-    PUSHED,
-    SINCE,
-    PoseCase,
-    impact_configuration,
-    run_poses,
-)
+from impact_control.studies.net_feedback.poses import GRABBED, PUSHED, SINCE, impact_configuration, run_poses
 from impact_control.studies.net_feedback.trial import TrialSignals, direction
 from impact_control.studies.study import Mark
 
@@ -71,7 +64,7 @@ def made(case, left, predicted):
     """A case in which the impact left a velocity [m/s] along the motion, whatever was predicted (3,) [m/s]."""
     arms = 1 if case.scene == PUSH else 2
     trials = [
-        (TrialCase(case, scale, 0, 0, ""), made_signals(case, scale * predicted[0] - left, arms))
+        (TrialCase(case, scale, 0, 0), made_signals(case, scale * predicted[0] - left, arms))
         for scale in REFERENCE_SCALES
     ]
     return CaseResult(case, 0.5, np.array(predicted), NOMINAL, trials)
@@ -119,7 +112,7 @@ def test_the_printed_rows_have_the_printed_averages():
 
 
 def test_all_trials_of_the_source_are_there():
-    every = trial_cases(ALL_CASES, REFERENCE_SCALES, plan.REPETITIONS, 3, dict.fromkeys(ALL_CASES, ""))
+    every = trial_cases(ALL_CASES, REFERENCE_SCALES, plan.REPETITIONS, 3)
     assert len(every) == len(set(every)) == 450
     assert {one.case for one in every} == set(ALL_CASES) == set(published.ROWS)
 
@@ -127,7 +120,7 @@ def test_all_trials_of_the_source_are_there():
 @pytest.mark.parametrize("scale", [0.8, 1.0, 1.2])
 def test_references_begin_with_a_part_of_the_predicted_velocity(scale):
     scene = load_scene("push_juice_1")
-    planned = plan.planned_scene(scene, TrialCase(ALL_CASES[6], scale, 0, 1, ""))
+    planned = plan.planned_scene(scene, TrialCase(ALL_CASES[6], scale, 0, 1))
     assert planned.task.post.velocity_scale == scale
     assert planned.reaction.on_unexpected_impact == "continue"
 
@@ -135,7 +128,7 @@ def test_references_begin_with_a_part_of_the_predicted_velocity(scale):
 def test_what_is_met_differs_within_its_errors_and_not_what_is_planned():
     scene = load_scene("grab_catfood_1")
     case = SceneCase(GRAB, "catfood", 1)
-    met = [plan.met_scene(scene, TrialCase(case, 1.0, k, 5, "")) for k in range(4)]
+    met = [plan.met_scene(scene, TrialCase(case, 1.0, k, 5)) for k in range(4)]
     boxes = [one.actual_environment.objects["box"] for one in met]
     expected = scene.expected_environment.objects["box"]
     assert len({one.simulation.seed for one in met}) == len(met)
@@ -147,7 +140,7 @@ def test_what_is_met_differs_within_its_errors_and_not_what_is_planned():
         assert 0.0 < np.abs(box.position - expected.position).max() <= plan.PLACE_ERROR
         assert abs(box.yaw - expected.yaw) <= plan.YAW_ERROR
         np.testing.assert_array_equal(one.expected_environment.objects["box"].position, expected.position)
-    exact = plan.met_scene(scene, TrialCase(case, 1.0, 0, None, ""))
+    exact = plan.met_scene(scene, TrialCase(case, 1.0, 0, None))
     assert exact.simulation.noise == 0.0
     assert exact.actual_environment.objects["box"].mass == expected.mass
 
@@ -156,7 +149,7 @@ def test_real_arms_differ_within_their_errors_and_are_the_same_in_a_case():
     scene = load_scene("grab_parcel_1")
     known = scene_robots(scene)
     first, again, other = (
-        plan.real_robots(known, TrialCase(SceneCase(GRAB, "parcel", number), scale, 0, 5, ""))
+        plan.real_robots(known, TrialCase(SceneCase(GRAB, "parcel", number), scale, 0, 5))
         for number, scale in ((1, 0.8), (1, 1.2), (2, 0.8))
     )
     for name, robot in known.items():
@@ -249,7 +242,7 @@ def plate_of(robot, position):
 
 
 def test_the_grab_that_is_shown_closes_and_lifts():
-    arrays = run_poses(PoseCase(GRABBED, trial.scene_content(GRABBED)))
+    arrays = run_poses(GRABBED)
     scene = load_scene(GRABBED.name)
     np.testing.assert_allclose(arrays["time"], [-scene.task.impact_time, *SINCE], atol=1e-9)
     width = scene.expected_environment.objects["box"].size[1]

@@ -16,10 +16,11 @@ import numpy as np
 import pytest
 
 from impact_control.errors import ImpactControlError, InvalidInputError, MissingDependencyError
+from impact_control.scenario import scenario_digest
 from impact_control.studies import directories, trials
 from impact_control.studies.computing import ProcessPool, computing_at, current_place, open_place
 from impact_control.studies.provenance import provenance
-from impact_control.studies.software import installed_version, software
+from impact_control.studies.software import installed_version, versions
 from impact_control.studies.trials import from_arrays, run_trials, trials_directory
 
 
@@ -212,7 +213,7 @@ def test_a_damaged_file_is_run_again(tmp_path):
 
 def test_results_of_other_sources_are_removed(tmp_path, monkeypatch):
     run_trials(throw, [Throw(4)], tmp_path, silent)
-    monkeypatch.setattr(trials, "software", lambda: {**software(), "source": "0123456789abcdef"})
+    monkeypatch.setattr(trials, "versions", lambda: {**versions(), "source": "0123456789abcdef"})
     run_trials(throw, [Throw(4)], tmp_path, silent)
     assert CALLS == [4, 4]
     (file,) = tmp_path.iterdir()
@@ -234,12 +235,14 @@ def test_parts_of_processes_that_were_killed_are_removed(tmp_path):
     assert CALLS == [4]
 
 
-@pytest.mark.parametrize("changed", ["python", "machine", "numpy", "scipy", "pinocchio", "numba", "qpsolvers", "daqp"])
-def test_results_of_other_packages_are_not_found_and_not_removed(tmp_path, monkeypatch, changed):
-    assert software()[changed]
+@pytest.mark.parametrize(
+    "changed", ["python", "machine", "numpy", "scipy", "pinocchio", "numba", "qpsolvers", "daqp", "scenarios"]
+)
+def test_results_of_other_packages_and_scenarios_are_not_found_and_not_removed(tmp_path, monkeypatch, changed):
+    assert versions()[changed]
     run_trials(throw, [Throw(4)], tmp_path, silent)
     with monkeypatch.context() as patched:
-        patched.setattr(trials, "software", lambda: {**software(), changed: "another"})
+        patched.setattr(trials, "versions", lambda: {**versions(), changed: "another"})
         run_trials(throw, [Throw(4)], tmp_path, silent)
         assert CALLS == [4, 4]
     run_trials(throw, [Throw(4)], tmp_path, silent)
@@ -247,9 +250,11 @@ def test_results_of_other_packages_are_not_found_and_not_removed(tmp_path, monke
 
 
 def test_what_the_key_of_a_trial_holds_stands_in_the_provenance():
-    recorded = provenance(0, quick=True).software
-    assert recorded.items() >= software().items()
+    origin = provenance(0, quick=True)
+    recorded = {**origin.software, "scenarios": origin.scenarios}
+    assert recorded.items() >= versions().items()
     assert recorded["numpy"] == np.__version__
+    assert recorded["scenarios"] == scenario_digest()
     assert recorded.keys() >= {"mujoco", "drake"}
 
 

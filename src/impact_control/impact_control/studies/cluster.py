@@ -11,9 +11,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from impact_control.errors import ImpactControlError, InvalidInputError, MissingDependencyError
-from impact_control.scenario import scenario_digest
 from impact_control.studies.computing import Case, Computed, Take, compute_case_alone, interruption_kept_back
-from impact_control.studies.software import software
+from impact_control.studies.software import versions
 
 LOCAL = "local:"
 """Before the number of processes of a cluster that is started on this machine, and ends with the run."""
@@ -35,7 +34,7 @@ class DaskCluster:
         InvalidInputError for workers that compute with something else than this process, or have other scenarios.
         """
         distributed = _distributed()
-        work = partial(_compute_as_here, function, _version_here())
+        work = partial(_compute_as_here, function, versions())
         # Not pure: each case is a task of its own, and results are kept by us.
         numbers = {future: index for index, future in enumerate(self._client.map(work, cases, pure=False))}
         try:
@@ -87,16 +86,11 @@ def _compute_as_here(
     function: Callable[[Case], Mapping[str, NDArray[Any]]], asked: Mapping[str, str], case: Case
 ) -> Computed:
     """Compute a trial on a worker. Raises InvalidInputError where not all is as with the one who asks."""
-    other = {name: here for name, here in _version_here().items() if here != asked.get(name)}
+    other = {name: here for name, here in versions().items() if here != asked.get(name)}
     if other:
         allowed = f"{ {name: asked.get(name) for name in other} }, which is that of who asks it"
         raise InvalidInputError("version of a worker", other, allowed)
     return compute_case_alone(function, case)
-
-
-def _version_here() -> dict[str, str]:
-    """Return what a trial depends on beside its case. Scenarios are read where it is computed."""
-    return {**software(), "scenarios": scenario_digest()}
 
 
 def _distributed() -> Any:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from impact_control import __version__
-from impact_control.scenario import scenario_digest
-from impact_control.studies.software import installed_version, software
+from impact_control.studies.software import installed_version, software, versions
 
 PACKAGE = Path(__file__).parents[1]
 """Directory of this package."""
@@ -45,7 +44,7 @@ def provenance(seed: int, quick: bool) -> Provenance:
         quick=quick,
         software_version=__version__,
         commit=commit_of(PACKAGE),
-        scenarios=scenario_digest(),
+        scenarios=versions()["scenarios"],
         software={**software(), **{name: installed_version(name) for name in _ENGINES}},
     )
 

@@ -1,4 +1,4 @@
-"""What computes here: source and packages. With other ones, the same trial may give other numbers."""
+"""What computes here: source, packages and scenarios. With other ones, the same trial may give other numbers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from impact_control.scenario import scenario_digest
+
 _PACKAGES = ("numpy", "scipy", "numba", "qpsolvers", "daqp")
 """Distributions that trials compute with, beside Pinocchio."""
 
 
 @lru_cache(maxsize=1)
 def software() -> Mapping[str, str]:
-    """Return what the numbers of every trial depend on beside its case, by the names of `/provenance`.
+    """Return what computes trials, by the names of `/provenance`.
 
     source: digest of this package. python, and packages by name: versions, "" for what is not there. machine:
     architecture and system.
@@ -31,6 +33,15 @@ def software() -> Mapping[str, str]:
         "pinocchio": pinocchio.__version__,
         **{name: installed_version(name) for name in _PACKAGES},
     }
+
+
+@lru_cache(maxsize=1)
+def versions() -> Mapping[str, str]:
+    """Return what the numbers of every trial depend on beside its case: `software`, and the digest of `scenarios`.
+
+    Both as they were when they were first asked for: what was read of them then is what this process computes with.
+    """
+    return {**software(), "scenarios": scenario_digest()}
 
 
 def installed_version(distribution: str) -> str:

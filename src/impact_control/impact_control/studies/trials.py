@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from impact_control.errors import ImpactControlError, InvalidInputError
 from impact_control.studies.computing import Case, Computed, Trial, charge, current_place
 from impact_control.studies.directories import writable_directory
-from impact_control.studies.software import software
+from impact_control.studies.software import versions
 from impact_control.studies.study import Progress
 
 Made = TypeVar("Made")
@@ -55,8 +55,8 @@ def run_trials(
     cases: numbers, texts, tuples or frozen dataclasses of them: what repr tells apart, and what can be sent to
         another process. Random numbers come from a seed in the case.
     directory: where the result of each case is kept as soon as it is there. The next call with the same
-        function, case and `software` finds it; results of other sources of this package are removed, and what a
-        killed process left of its file, those of other packages stay for the environment that has these. None keeps
+        function, case and `versions` finds it; results of other sources of this package are removed, and what a
+        killed process left of its file, those of other packages or scenarios stay for when these are back. None keeps
         nothing.
     progress: called after each trial, and first with what was found.
 
@@ -133,8 +133,8 @@ def _read(path: Path) -> Computed | None:
 
 
 def _file_name(function: str, case: object) -> str:
-    whole = f"{sorted(software().items())} {function} {case!r}"
-    return f"{software()['source']}-{hashlib.sha256(whole.encode()).hexdigest()[:24]}.npz"
+    whole = f"{sorted(versions().items())} {function} {case!r}"
+    return f"{versions()['source']}-{hashlib.sha256(whole.encode()).hexdigest()[:24]}.npz"
 
 
 def _remove_leftovers(directory: Path) -> None:
@@ -148,7 +148,7 @@ def _remove_leftovers(directory: Path) -> None:
 def _is_left_over(path: Path) -> bool:
     """Whether a file is a result of other sources, or a part whose process was killed while it wrote."""
     if path.suffix == ".npz":
-        return not path.name.startswith(software()["source"])
+        return not path.name.startswith(versions()["source"])
     return _PART.fullmatch(path.name) is not None and path.stat().st_mtime < time.time() - _LONGEST_WRITE
 
 

@@ -60,12 +60,9 @@ def _measure(cases: tuple[SceneCase, ...], seed: int, quick: bool, progress: Pro
     from impact_control.identification.net_feedback import REFERENCE_SCALES
     from impact_control.studies.net_feedback.plan import REPETITIONS, trial_cases
     from impact_control.studies.net_feedback.running import evaluate
-    from impact_control.studies.net_feedback.trial import scene_content
 
-    contents = {case: scene_content(case) for case in cases}
     scales, repetitions = (QUICK_SCALES, 1) if quick else (REFERENCE_SCALES, REPETITIONS)
-    trials = trial_cases(cases, scales, repetitions, seed, contents)
-    return evaluate(trials, _NAME, progress)
+    return evaluate(trial_cases(cases, scales, repetitions, seed), _NAME, progress)
 
 
 def _experiments(progress: Progress) -> list[Experiment]:
@@ -77,13 +74,11 @@ def _experiments(progress: Progress) -> list[Experiment]:
 
 def _pose_figures() -> tuple[StudyFigure, ...]:
     """Return the pictures of the arms."""
-    from impact_control.studies.net_feedback.poses import GRABBED, PUSHED, PoseCase, run_poses
+    from impact_control.studies.net_feedback.poses import GRABBED, PUSHED, run_poses
     from impact_control.studies.net_feedback.tables import case_name
-    from impact_control.studies.net_feedback.trial import scene_content
     from impact_control.studies.trials import run_trials, trials_directory
 
-    cases = [PoseCase(GRABBED, scene_content(GRABBED))]
-    (grab,) = run_trials(run_poses, cases, trials_directory(_NAME), lambda *_: None)
+    (grab,) = run_trials(run_poses, [GRABBED], trials_directory(_NAME), lambda *_: None)
 
     def motion() -> Figure:
         from impact_control.studies.net_feedback.pose_drawing import draw_motion

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass
 
@@ -43,7 +42,7 @@ METHODS: dict[str, dict[str, str]] = {
 class Case:
     """One trial: a method of METHODS on a real surface that is height [m] higher and tilted about x and y [deg].
 
-    seed: of the sensor noise. content: digest of the scenario, so that trials of another one are not taken for it.
+    seed: of the sensor noise.
     """
 
     method: str
@@ -51,18 +50,16 @@ class Case:
     tilt_x: float
     tilt_y: float
     seed: int
-    content: str = ""
 
 
 def cases(count: int, seed: int) -> list[Case]:
     """Return `count` surfaces, each met by every method with the same noise; more of them begin with the same ones."""
     found = []
-    content = hashlib.sha256(load_scenario(SCENARIO).to_yaml().encode()).hexdigest()[:16]
     for k in range(count):
         random = np.random.default_rng([seed, k])
         height, tilts = float(random.uniform(-HEIGHT, HEIGHT)), random.uniform(-TILT, TILT, 2)
         noise = int(random.integers(0, 2**31))
-        found += [Case(method, height, float(tilts[0]), float(tilts[1]), noise, content) for method in METHODS]
+        found += [Case(method, height, float(tilts[0]), float(tilts[1]), noise) for method in METHODS]
     return found
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from impact_control.studies.net_feedback.outcome import CaseResult, Experiment
 from impact_control.studies.net_feedback.plan import GRAB, PUSH, Override, SceneCase, TrialCase
 from impact_control.studies.net_feedback.running import evaluate
-from impact_control.studies.net_feedback.trial import scene_content
 from impact_control.studies.study import Progress
 
 CASES = (SceneCase(PUSH, "catfood", 1), SceneCase(GRAB, "catfood", 1))
@@ -45,9 +44,7 @@ PUSH_ONLY = (SLIPPING, SMOOTH, _ROUGHER)
 def run_experiments(study: str, scales: tuple[float, ...], progress: Progress) -> list[Experiment]:
     """Run all changes, each on a push and a grab or on the push alone."""
     pairs = [(name, case) for name in CHANGES for case in CASES if case.scene == PUSH or name not in PUSH_ONLY]
-    trials = [
-        TrialCase(case, scale, 0, None, scene_content(case), CHANGES[name]) for name, case in pairs for scale in scales
-    ]
+    trials = [TrialCase(case, scale, 0, None, CHANGES[name]) for name, case in pairs for scale in scales]
     results = evaluate(trials, study, progress)
     found: dict[str, dict[SceneCase, CaseResult]] = {name: {} for name in CHANGES}
     for (name, case), result in zip(pairs, results, strict=True):

@@ -78,7 +78,6 @@ class TrialCase:
         scale: velocity with which the post-impact reference begins, over the predicted one.
         repetition: number of the trial at this scale.
         seed: of the study; None for a trial without noise in which everything is as expected.
-        content: of the scene, a digest: trials of other files are other trials.
         changes: to the scene, for experiments; they hold for what is planned and for what is there.
     """
 
@@ -86,20 +85,15 @@ class TrialCase:
     scale: float
     repetition: int
     seed: int | None
-    content: str
     changes: tuple[Override, ...] = ()
 
 
 def trial_cases(
-    cases: tuple[SceneCase, ...],
-    scales: tuple[float, ...],
-    repetitions: int,
-    seed: int,
-    contents: Mapping[SceneCase, str],
+    cases: tuple[SceneCase, ...], scales: tuple[float, ...], repetitions: int, seed: int
 ) -> list[TrialCase]:
     """Return the trials of all cases, those of one case next to each other."""
     return [
-        TrialCase(case, scale, repetition, seed, contents[case])
+        TrialCase(case, scale, repetition, seed)
         for case in cases
         for scale in scales
         for repetition in range(repetitions)

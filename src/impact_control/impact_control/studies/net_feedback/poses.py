@@ -31,14 +31,6 @@ SINCE = (0.0, 0.2, AFTER)
 """[s] after T_nom at which a grab is shown besides its start, up to the end of the window of (29)."""
 
 
-@dataclass(frozen=True)
-class PoseCase:
-    """A grab that is looked at; content: of its scene, a digest."""
-
-    case: SceneCase
-    content: str
-
-
 @dataclass(frozen=True, eq=False)
 class Poses:
     """Arms and object at k moments.
@@ -53,10 +45,10 @@ class Poses:
     object_orientation: Matrix
 
 
-def run_poses(pose: PoseCase) -> Mapping[str, NDArray[Any]]:
+def run_poses(case: SceneCase) -> Mapping[str, NDArray[Any]]:
     """Simulate a grab without noise in which all is as expected; the arrays are the attributes of `Poses`."""
-    trial = TrialCase(pose.case, 1.0, 0, None, pose.content)
-    planned = planned_scene(load_scene(pose.case.name), trial)
+    trial = TrialCase(case, 1.0, 0, None)
+    planned = planned_scene(load_scene(case.name), trial)
     nominal = planned.task.impact_time
     course = run_scene(plan_scene(met_scene(planned, trial)), until=nominal + AFTER + 2.0 * planned.control.period)
     samples = [0, *(course.at(nominal + since) for since in SINCE)]

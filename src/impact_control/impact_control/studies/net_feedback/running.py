@@ -34,4 +34,4 @@ def evaluate(trials: Sequence[TrialCase], study: str, progress: Progress) -> lis
 
 
 def _prediction(trial: TrialCase) -> PredictionCase:
-    return PredictionCase(trial.case, trial.content, trial.changes)
+    return PredictionCase(trial.case, trial.changes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -77,11 +76,6 @@ _KEPT = (
 )  # fmt: skip
 
 
-def scene_content(case: SceneCase) -> str:
-    """Return a digest of the scene of a case, all that it extends included."""
-    return hashlib.sha256(load_scene(case.name).to_yaml().encode()).hexdigest()[:16]
-
-
 def direction(case: SceneCase) -> Vector:
     """Return along what the feedback is taken (3,), frame A: the way of the motion, y of a push and z of a grab."""
     return np.array([0.0, -1.0, 0.0] if case.scene == PUSH else [0.0, 0.0, 1.0])
@@ -89,10 +83,9 @@ def direction(case: SceneCase) -> Vector:
 
 @dataclass(frozen=True)
 class PredictionCase:
-    """The scene of a case whose impact is predicted; content and changes as of a trial."""
+    """The scene of a case whose impact is predicted; changes as of a trial."""
 
     case: SceneCase
-    content: str
     changes: tuple[Override, ...] = ()
 
 
