@@ -36,7 +36,7 @@ from impact_control.studies import (
 )
 from impact_control.studies.computing import InThisProcess
 from impact_control.studies.every import Failure, NotRun, mark, run_all
-from impact_control.studies.study import columns, part
+from impact_control.studies.study import columns, part, tally
 from impact_control.studies.terminal import studies_text, study_text
 from impact_control.studies.trials import run_trials
 
@@ -171,6 +171,13 @@ def test_marked_words_stay_on_the_left(tmp_path):
         "sample", "A sample", "Nobody 2024", "Nothing.", lambda *_: StudyResult((table,), (), (), "No.", False), 1.0
     )
     assert '<td class="bad text">as published</td>' in run_study(study, tmp_path).report.read_text()
+
+
+def test_a_tally_counts_what_has_a_verdict_and_says_where_it_does_not_hold():
+    assert tally(COMPARISONS) == "1 of 2 statements hold. Those that do not: Fig. 2."
+    others = [Comparison(where, "", "", "", mark=Mark.BAD) for where in ("IV, V", "Fig. 2")]
+    assert tally([*COMPARISONS, *others]) == "1 of 4 statements hold. Those that do not: Fig. 2 (2); IV, V."
+    assert tally(COMPARISONS[:1]) == "1 of 1 statements hold."
 
 
 def test_columns_side_by_side_share_their_unit():

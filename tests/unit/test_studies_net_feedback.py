@@ -13,7 +13,7 @@ from impact_control.references import scene_robots
 from impact_control.robots import Dynamics
 from impact_control.scenario import load_scene
 from impact_control.studies import run_study, van_steen_net_feedback
-from impact_control.studies.net_feedback import outcome, plan, published, statements, tables
+from impact_control.studies.net_feedback import outcome, plan, published, statements, tables, trial
 from impact_control.studies.net_feedback.comparisons import comparisons
 from impact_control.studies.net_feedback.figure_comparisons import figure_comparisons
 from impact_control.studies.net_feedback.mean_course import mean_courses
@@ -22,7 +22,7 @@ from impact_control.studies.net_feedback.plan import ALL_CASES, GRAB, PUSH, SHOW
 from impact_control.studies.net_feedback.pose_drawing import GRAB_SIGHT, draw_configurations, draw_motion
 from impact_control.studies.net_feedback.poses import GRABBED, PUSHED, SINCE, impact_configuration, run_poses
 from impact_control.studies.net_feedback.trial import TrialSignals, direction
-from impact_control.studies.study import Mark
+from impact_control.studies.study import Mark, tally
 
 PERIOD = 1e-3
 NOMINAL = 0.5
@@ -377,6 +377,7 @@ def test_the_quick_study_runs_to_its_report_and_trial_data(monkeypatch, tmp_path
     run = run_study(van_steen_net_feedback.STUDY, tmp_path, seed=1, quick=True)
     result, report = run.result, run.report
     assert report.is_file()
+    assert result.verdict.endswith(tally(result.comparisons))
     found = {table.name: table for table in result.tables}
     assert list(found) == ["table_ii", "table_iii", "targets", "courses", "windows"]
     shown = {"table_ii": SceneCase(PUSH, "catfood", 2), "table_iii": SceneCase(GRAB, "juice", 3)}

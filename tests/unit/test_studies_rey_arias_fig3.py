@@ -30,6 +30,7 @@ from impact_control.studies.planar_impact.response import (
     rigid_response,
     with_reflected_inertia,
 )
+from impact_control.studies.study import tally
 from impact_control.studies.trials import run_trials
 
 ROBOT = load_robot("planar_rrr")
@@ -248,6 +249,7 @@ def test_the_quick_study_holds(monkeypatch, tmp_path):
     told = []
     result = rey_arias_fig3.STUDY.run(0, True, lambda done, text: told.append((done, text)))
     assert result.holds
+    assert result.verdict.endswith(tally(result.comparisons))
     assert [table.name for table in result.tables] == ["claims", "joints", "sweep", "variants", "limit"]
     assert np.all(np.diff([done for done, _ in told]) >= 0.0)
     for figure in result.figures:

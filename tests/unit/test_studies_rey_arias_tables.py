@@ -11,6 +11,7 @@ from impact_control.errors import ImpactControlError
 from impact_control.identification import gross_post_impact_velocity
 from impact_control.robots import Dynamics, InertiaModel, contact_point_jacobian, load_robot
 from impact_control.simulation import FlexibleJointPlant
+from impact_control.studies import rey_arias_tables
 from impact_control.studies.rey_arias import published
 from impact_control.studies.rey_arias.comparisons import comparisons
 from impact_control.studies.rey_arias.course import DAMPED, course_of, ringing_time
@@ -38,7 +39,7 @@ from impact_control.studies.rey_arias.outcome import Outcome
 from impact_control.studies.rey_arias.statements import findings, verdict
 from impact_control.studies.rey_arias.tables import tables
 from impact_control.studies.rey_arias.type_comparisons import coloured, condition_comparisons, error_comparisons
-from impact_control.studies.study import Mark
+from impact_control.studies.study import Mark, tally
 
 ROBOT = load_robot("panda", "sphere", "rey_arias_2024")
 TYPE_4 = TYPES[3]
@@ -182,7 +183,7 @@ def test_tables_hold_the_published_numbers_below_ours(evaluation, trials):
 def test_sentences_follow_the_numbers(evaluation, trials):
     outcome = Outcome((evaluation,) * 10, trials[0], ROBOT.noise.position, 1e-3)
     holds, sentence = verdict(outcome)
-    assert holds and sentence.startswith("As published")
+    assert holds and sentence.startswith("The main claims hold: B_theta is better")
     swapped = dataclasses.replace(
         evaluation,
         error_reduced_motors=evaluation.error_without_friction,
@@ -190,10 +191,19 @@ def test_sentences_follow_the_numbers(evaluation, trials):
     )
     wrong = Outcome((swapped,) * 10, trials[0], ROBOT.noise.position, 1e-3)
     holds, sentence = verdict(wrong)
-    assert not holds and "does not improve" in sentence
+    assert not holds and sentence.startswith("The main claims do not all hold") and "does not improve" in sentence
     assert sum(finding.mark is Mark.BAD for finding in findings(wrong)) > sum(
         finding.mark is Mark.BAD for finding in findings(outcome)
     )
+
+
+def test_the_verdict_of_the_study_says_what_holds_beside_its_main_claims_and_what_does_not(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    result = rey_arias_tables.STUDY.run(0, True, lambda *_: None)
+    assert result.holds and Mark.BAD in {one.mark for one in result.comparisons}
+    assert result.verdict.startswith("The main claims hold: ")
+    assert result.verdict.endswith(tally(result.comparisons))
+    assert "Those that do not: " in result.verdict
 
 
 TIME = np.arange(600) * 1e-3

@@ -12,6 +12,7 @@ from free_mass_trials import free_mass_trial
 from impact_control.impacts import NonlinearViscoelastic
 from impact_control.robots import Dynamics, InertiaModel, contact_point_jacobian, load_robot
 from impact_control.studies import run_study, wang_impulse
+from impact_control.studies.study import Mark, tally
 from impact_control.studies.trials import run_trials
 from impact_control.studies.wang import published
 from impact_control.studies.wang.evaluation import (
@@ -294,3 +295,6 @@ def test_the_study_runs_from_one_case_of_each_mode_to_its_report(monkeypatch, tm
     assert (profile.published, profile.own) == (0.0755, compared[0].own)
     assert all(math.isfinite(cell) for row in result.tables[1].rows for cell in row if isinstance(cell, float))
     assert "M + B_theta" in result.verdict
+    claims = [one.mark for one in result.findings[: 2 * len(Reading)]]
+    assert result.holds is (Mark.BAD not in claims)
+    assert result.verdict.endswith(tally(result.comparisons))

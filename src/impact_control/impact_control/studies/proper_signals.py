@@ -15,6 +15,7 @@ from impact_control.studies.study import (
     Table,
     columns,
     part,
+    tally,
 )
 
 if TYPE_CHECKING:
@@ -50,16 +51,14 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
         {tilt: from_arrays(Enveloped, arrays) for tilt, arrays in zip(TILTS, enveloped, strict=True)},
     )
     compared = comparisons(signals)
-    judged = [one for one in compared if one.mark is not Mark.PLAIN]
-    held = sum(one.mark is Mark.GOOD for one in judged)
     return StudyResult(
         tables=(_touches_table(signals),),
         figures=_figures(signals),
         findings=tuple(
             Finding(f"{one.where}, {one.what}: {one.published}; ours: {one.own}.", one.mark) for one in compared
         ),
-        verdict=f"{held} of {len(judged)} statements of the source on these signals hold.",
-        holds=held == len(judged),
+        verdict=tally(compared),
+        holds=all(one.mark is not Mark.BAD for one in compared),
         assumptions=ASSUMPTIONS,
         comparisons=compared,
     )

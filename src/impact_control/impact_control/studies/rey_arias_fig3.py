@@ -38,7 +38,7 @@ from impact_control.studies.planar_impact.tables import (
     sweep_table,
     variants_table,
 )
-from impact_control.studies.study import Progress, Study, StudyFigure, StudyResult
+from impact_control.studies.study import Progress, Study, StudyFigure, StudyResult, tally
 from impact_control.studies.trials import run_trials, trials_directory
 from impact_control.types import Matrix, Vector
 
@@ -76,6 +76,7 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
     largest = {
         after: max(relative_error(jump, BEST) for jump in by_case.values()) for after, by_case in impacts.items()
     }
+    compared = comparisons(shown[AfterImpact.FOLLOW], offsets, impacts)
     return StudyResult(
         tables=(
             claims_table(shown[AfterImpact.FOLLOW], offsets),
@@ -93,11 +94,11 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
             f"M + B_theta has the smallest mean error in {best} of {count} impacts: at most "
             f"{largest[AfterImpact.FOLLOW]:.1f} % of the jump under a controller that goes on, "
             f"{largest[AfterImpact.LIMIT]:.1f} % within the limits of the arm, "
-            f"{largest[AfterImpact.HOLD]:.1f} % when the torque is held."
+            f"{largest[AfterImpact.HOLD]:.1f} % when the torque is held. {tally(compared)}"
         ),
         holds=best == count,
         assumptions=ASSUMPTIONS,
-        comparisons=comparisons(shown[AfterImpact.FOLLOW], offsets, impacts),
+        comparisons=compared,
     )
 
 

@@ -22,7 +22,7 @@ from impact_control.studies.rey_arias.experiments import (
 from impact_control.studies.rey_arias.outcome import Outcome
 from impact_control.studies.rey_arias.statements import findings, verdict
 from impact_control.studies.rey_arias.tables import tables
-from impact_control.studies.study import Progress, Study, StudyFigure, StudyResult
+from impact_control.studies.study import Progress, Study, StudyFigure, StudyResult, tally
 from impact_control.studies.trials import from_arrays, run_trials, trials_directory
 
 REPETITIONS = 5
@@ -62,14 +62,15 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
     evaluations = [evaluate_type(robot, trials[i : i + repetitions]) for i in range(0, len(trials), repetitions)]
     outcome = Outcome(tuple(evaluations), trials[0], robot.noise.position, PlantOptions().sample_period)
     holds, sentence = verdict(outcome)
+    compared = comparisons(outcome)
     return StudyResult(
         tables=tables(outcome),
         figures=_figures(outcome),
         findings=findings(outcome),
-        verdict=sentence,
+        verdict=f"{sentence} {tally(compared)}",
         holds=holds,
         assumptions=ASSUMPTIONS,
-        comparisons=comparisons(outcome),
+        comparisons=compared,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +29,7 @@ __all__ = [
     "Table",
     "columns",
     "part",
+    "tally",
 ]
 
 Cell = str | int | float | None
@@ -172,6 +174,15 @@ class Comparison:
         return self.own - self.published
 
 
+def tally(compared: Iterable[Comparison]) -> str:
+    """Return in a sentence how many comparisons with a verdict hold, and in another where those are that do not."""
+    judged = [one for one in compared if one.mark is not Mark.PLAIN]
+    others = Counter(one.where for one in judged if one.mark is Mark.BAD)
+    where = "; ".join(f"{place} ({count})" if count > 1 else place for place, count in others.items())
+    held = f"{len(judged) - others.total()} of {len(judged)} statements hold."
+    return f"{held} Those that do not: {where}." if where else held
+
+
 @dataclass(frozen=True)
 class StudyResult:
     """What came out.
@@ -180,8 +191,9 @@ class StudyResult:
         tables, figures: in the order in which they are shown.
         findings: one sentence each, built from numbers.
         assumptions: what the source leaves open, and what was taken instead, one sentence each.
-        verdict: the answer in one sentence.
-        holds: whether what the source claims holds here.
+        verdict: the answer in one sentence, which names what `holds` is about and counts the statements that hold.
+        holds: whether the main claims of the source hold here; where none of its statements is above the others,
+            whether all do that have a verdict. Targets of our own are main claims. The exit code follows it.
         data: files with what was measured, beside the report.
         comparisons: what the source publishes, one by one, beside ours.
     """

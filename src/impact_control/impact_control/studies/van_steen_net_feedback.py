@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from impact_control.studies.study import Progress, Study, StudyData, StudyFigure, StudyResult, part
+from impact_control.studies.study import Progress, Study, StudyData, StudyFigure, StudyResult, part, tally
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,6 +40,7 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
 
     results = _measure(SHOWN if quick else ALL_CASES, seed, quick, part(progress, 0.0, 1.0 if quick else 0.8))
     outcome = Outcome(results, [] if quick else _experiments(part(progress, 0.8, 0.2)))
+    compared = comparisons(outcome)
     figures = (*_pose_figures(), *_figures([result for result in results if result.case in SHOWN]))
     tables = [errors_table(outcome, PUSH), errors_table(outcome, GRAB), targets_table(outcome), course_table(outcome)]
     tables += [window_table(outcome)] + ([experiments_table(outcome)] if outcome.experiments else [])
@@ -47,10 +48,10 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
         tables=tuple(tables),
         figures=figures,
         findings=findings(outcome),
-        verdict=verdict(outcome),
+        verdict=f"{verdict(outcome)} {tally(compared)}",
         holds=outcome.holds,
         assumptions=ASSUMPTIONS,
-        comparisons=comparisons(outcome),
+        comparisons=compared,
         data=tuple(_data(result, seed) for result in results),
     )
 

@@ -14,7 +14,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from impact_control.robots import RobotDescription, load_robot
-from impact_control.studies.study import Mark, Progress, Study, StudyFigure, StudyResult, part
+from impact_control.studies.study import Progress, Study, StudyFigure, StudyResult, part, tally
 from impact_control.studies.trials import from_arrays, run_trials, trials_directory
 from impact_control.studies.wang import published
 from impact_control.studies.wang.comparisons import comparisons, fit_comparisons, profile_comparisons, rate_comparisons
@@ -71,10 +71,17 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
     speeds = published.SPEEDS[::2] if quick else published.SPEEDS
     outcome = _simulate(robot, speeds, seed, quick, progress)
     names = [configuration.name for configuration in CONFIGURATIONS]
-    said = findings(outcome)
+    holds, sentence = verdict(outcome)
     driven = outcome.of(ControlMode.VELOCITY_DRIVE)
     fitted = fitted_impacts([case for case in driven if case.approach.configuration is CONFIGURATIONS[0]])
     velocities = ratio_table(robot, driven)
+    compared = (
+        *model_comparisons(outcome.models, velocities),
+        *profile_comparisons(outcome.models, velocities, speeds),
+        *fit_comparisons(fitted),
+        *rate_comparisons(fitted, outcome.models),
+        *comparisons(outcome, velocities, speeds, names),
+    )
     return StudyResult(
         tables=(
             summary_table(outcome.cases),
@@ -88,17 +95,11 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
             *(model_table(outcome.models, mass) for mass in MassOf),
         ),
         figures=_figures(outcome, fitted),
-        findings=said,
-        verdict=verdict(outcome),
-        holds=all(finding.mark is not Mark.BAD for finding in said),
+        findings=findings(outcome),
+        verdict=f"{sentence} {tally(compared)}",
+        holds=holds,
         assumptions=ASSUMPTIONS,
-        comparisons=(
-            *model_comparisons(outcome.models, velocities),
-            *profile_comparisons(outcome.models, velocities, speeds),
-            *fit_comparisons(fitted),
-            *rate_comparisons(fitted, outcome.models),
-            *comparisons(outcome, velocities, speeds, names),
-        ),
+        comparisons=compared,
     )
 
 

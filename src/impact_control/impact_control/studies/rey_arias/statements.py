@@ -17,7 +17,7 @@ TOLERANCE = 0.1
 
 
 def verdict(outcome: Outcome) -> tuple[bool, str]:
-    """Return whether the two claims of the source hold and its coefficient comes back, and the sentence."""
+    """Return whether its main claims hold, on both errors and on the coefficient that comes back, and the sentence."""
     ours = outcome.errors
     reduced, motors = ours.reduced_motors[:, SIXTH].mean(), ours.motors[:, SIXTH].mean()
     with_friction, without = ours.reduced_motors.mean(), ours.without_friction.mean()
@@ -30,7 +30,7 @@ def verdict(outcome: Outcome) -> tuple[bool, str]:
         f"({with_friction:.2f} against {without:.2f} deg/s)",
         f"the friction coefficient of type {published.FRICTION_TYPE} comes back as {coefficient:.2f}",
     )
-    return holds, f"{'As published' if holds else 'Not as published'}: {', '.join(parts[:2])}, and {parts[2]}."
+    return holds, f"The main claims {'hold' if holds else 'do not all hold'}: {', '.join(parts[:2])}, and {parts[2]}."
 
 
 def comes_back(coefficient: float) -> bool:

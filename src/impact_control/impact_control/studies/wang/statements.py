@@ -258,8 +258,8 @@ def _scatter(cases: Sequence[Case]) -> Finding:
     )
 
 
-def verdict(outcome: Outcome) -> str:
-    """Answer in one sentence: the option nearest under each control mode, by both readings."""
+def verdict(outcome: Outcome) -> tuple[bool, str]:
+    """Return whether the option claimed is nearest under each control mode, by both readings, and which one is."""
     torque, velocity = outcome.of(ControlMode.TORQUE_HELD), outcome.of(ControlMode.VELOCITY_DRIVE)
     held = {reading: best(torque, InertiaOption, reading) for reading in Reading}
     stiff = {reading: best(velocity, OPTIONS_OF_WANG, reading) for reading in Reading}
@@ -273,7 +273,8 @@ def verdict(outcome: Outcome) -> str:
             f"{fitted.value} to the stop of the fitted law ({errors[0]}), {exact.value} to the true one ({errors[1]})"
         )
 
-    return (
+    holds = {*held.values()} == {InertiaOption.REDUCED_MOTORS} and {*stiff.values()} == {InertiaOption.COMPOSITE}
+    return holds, (
         f"Under torque control {text(torque, held)} is nearest; under stiff velocity control, of Wang's options, "
         f"{text(velocity, stiff)}, and which one it is depends on the wall."
     )
