@@ -6,6 +6,7 @@ import subprocess
 import sys
 import weakref
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 import rclpy
@@ -61,6 +62,37 @@ def policies_of(pid):
         sends = (thread / "comm").read_text().startswith("dds.asyn")
         found[sends].append(os.sched_getscheduler(int(thread.name)))
     return found[True], found[False]
+
+
+def priorities_of(pid):
+    """Priorities of the threads of a process that have one of real time."""
+    threads = [int(thread.name) for thread in Path(f"/proc/{pid}/task").glob("*")]
+    return {os.sched_getparam(one).sched_priority for one in threads if os.sched_getscheduler(one) == os.SCHED_FIFO}
+
+
+@pytest.mark.parametrize(
+    ("priority", "wanted"), [(runtime.LOOP_PRIORITY, (os.SCHED_FIFO, 1)), (0, (os.SCHED_OTHER, 0))]
+)
+def test_what_runs_beside_the_loop_has_the_least_of_its_kind_of_priority(priority, wanted, ordinary):
+    if priority and not real_time.prefer_real_time(priority):
+        pytest.skip("real-time scheduling is not permitted")
+    found = SimpleQueue()
+    real_time.run_beside(
+        lambda *told: found.put((os.sched_getscheduler(0), os.sched_getparam(0).sched_priority, *told)), 7
+    )
+    assert found.get(timeout=5.0) == (*wanted, 7)
+    assert os.sched_getparam(0).sched_priority == priority
+
+
+def test_the_log_of_the_loop_is_written_behind_it_and_before_other_processes(tmp_path, ordinary):
+    if not real_time.prefer_real_time(runtime.LOOP_PRIORITY):
+        pytest.skip("real-time scheduling is not permitted")
+    real_time.prefer_ordinary()
+    with Peer(tmp_path) as peer:
+        peer.processes.start(NodeSpec("watched", "loop", Duty.LOOP))
+        pid = peer.processes.pid("watched")
+        wanted = {real_time.LEAST_PRIORITY, runtime.LOOP_PRIORITY}
+        peer.until(lambda: priorities_of(pid) == wanted, what="both priorities and no other")
 
 
 @pytest.mark.parametrize("executable", ["bench_echo", "loop", "simulator"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -227,13 +226,12 @@ class ImpactTaskServer:
         self._building = Building()
         # The first message of a kind is slow to send: better now than when the task runs.
         goal.publish_feedback(ExecuteImpactTask.Feedback(mode=int(Mode.IDLE)))
-        threading.Thread(target=self._build, args=(goal.request, self._building), daemon=True).start()
+        real_time.run_beside(self._build, goal.request, self._building)
 
     # ------------------------------------------------------------------ the reference, in a thread of its own
 
     def _build(self, request: ExecuteImpactTask.Goal, building: Building) -> None:
-        """Prepare a task, without the loop's real-time priority: the loop goes on holding meanwhile."""
-        real_time.prefer_ordinary()
+        """Prepare a task; the loop goes on holding meanwhile."""
         try:
             assignment = assigned(request.scenario or self._source, self._name)
             self._require_what_is_built_in(assignment)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from queue import SimpleQueue
 
 from rclpy.impl.rcutils_logger import RcutilsLogger
@@ -16,7 +15,7 @@ class QueuedLog:
     def __init__(self, logger: RcutilsLogger) -> None:
         self._logger = logger
         self._lines: SimpleQueue[tuple[str, str]] = SimpleQueue()
-        threading.Thread(target=self._write, name="log", daemon=True).start()
+        real_time.run_beside(self._write)
 
     @property
     def waiting(self) -> int:
@@ -36,8 +35,6 @@ class QueuedLog:
         self._lines.put(("error", text))
 
     def _write(self) -> None:
-        # Not with the loop's real-time priority, which this thread inherits.
-        real_time.prefer_ordinary()
         while True:
             severity, text = self._lines.get()
             # rclpy wants a place in the code to have one severity only.

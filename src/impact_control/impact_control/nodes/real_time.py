@@ -9,8 +9,10 @@ import os
 import resource
 import struct
 import sys
+from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
+from threading import Thread
 
 from impact_control.errors import InvalidInputError
 
@@ -26,6 +28,9 @@ ROBOT_CORES = slice(None, -1)
 
 _LOCK_EVERYTHING = 1 | 2 | 4
 """MCL_CURRENT, MCL_FUTURE and MCL_ONFAULT of mlockall: what is never used takes no memory."""
+
+LEAST_PRIORITY = 1
+"""Of SCHED_FIFO, for what runs beside the loop in its process."""
 
 _IPC_LOCK = 14
 """Number of the capability to lock any amount of memory."""
@@ -89,6 +94,21 @@ def prefer_real_time(priority: int) -> bool:
 def prefer_ordinary(thread: int = 0) -> None:
     """Give real-time priority back: of a thread by its id, 0: of this one. Raises OSError where the thread is gone."""
     os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
+
+
+def run_beside(work: Callable[..., None], *arguments: object) -> None:
+    """Let work be done in a thread of its own, with the least real-time priority where this thread has any.
+
+    With ordinary priority it would hold the lock of the interpreter while it waits for a core behind everybody's
+    processes, and the loop would wait with it.
+    """
+    Thread(target=_run_with_least_priority, args=(work, *arguments), daemon=True).start()
+
+
+def _run_with_least_priority(work: Callable[..., None], *arguments: object) -> None:
+    if os.sched_getscheduler(0) == os.SCHED_FIFO:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(LEAST_PRIORITY))
+    work(*arguments)
 
 
 def keep_cores_awake() -> bool:
