@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
@@ -43,6 +44,12 @@ SEEDS = 200
 
 DOMAINS = 101
 """ROS domains on which Linux gives the ports of DDS to nobody else."""
+
+LOOK = 0.2
+"""[s] between two looks whether a driver is to go on."""
+
+INTERRUPTED = Event()
+"""Set with Ctrl-C: no driver goes on, and none is started."""
 
 _COVERAGE = re.compile(r"^#\d+\s+\w+\s+cov: (\d+) ft: (\d+) corp: (\d+)", re.MULTILINE)
 
@@ -92,15 +99,20 @@ def broken_off(ended: str) -> dict[str, Any]:
 
 def run_apart(command: list[str], surface: str, log: Path) -> int:
     """Run a command in a ROS domain of its surface, beside which others may be fuzzed; return its exit code."""
+    if INTERRUPTED.is_set():
+        return -signal.SIGINT
     domain = 1 + (int(os.environ["ROS_DOMAIN_ID"]) + tuple(SURFACES).index(surface)) % DOMAINS
-    with log.open("wb") as output:
-        return subprocess.run(
-            command,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            env={**os.environ, "ROS_DOMAIN_ID": str(domain)},
-            check=False,
-        ).returncode
+    environment = {**os.environ, "ROS_DOMAIN_ID": str(domain)}
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment) as process,
+    ):
+        while True:
+            try:
+                return process.wait(LOOK)
+            except subprocess.TimeoutExpired:
+                if INTERRUPTED.is_set():
+                    process.kill()
 
 
 def line(record: dict[str, Any]) -> str:
@@ -149,7 +161,7 @@ def through(record: dict[str, Any], inputs: int) -> bool:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point; returns 1 when an input failed."""
+    """Entry point; returns 1 when an input failed, 130 when it was interrupted (Ctrl-C)."""
     parser = argparse.ArgumentParser(prog="tests/fuzz", description="Fuzz every surface by coverage.")
     parser.add_argument("--inputs", type=int, default=100_000, help="inputs for each surface")
     parser.add_argument(
@@ -183,16 +195,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     file = directory / "fuzz.json"
     with ThreadPoolExecutor(chosen.jobs) as pool:
         names = tuple(dict.fromkeys(chosen.surface or SURFACES))
-        for record in pool.map(
-            lambda name: fuzz(name, chosen.inputs, examples, chosen.seed, chosen.hang, directory), names
-        ):
-            records.append(record)
-            # After each of them: a surface takes minutes to an hour, and Ctrl-C comes when it comes.
-            file.write_text(json.dumps(head | {"surfaces": records}, indent=2) + "\n")
-            print(line(record), flush=True)
-            for kind, name in record.get("kinds_of_failure", {}).items():
-                print(f"    {kind}: {sys.executable} tests/fuzz --again {directory / name}", flush=True)
-    print(f"records: {file}")
+        fuzzed = pool.map(lambda name: fuzz(name, chosen.inputs, examples, chosen.seed, chosen.hang, directory), names)
+        try:
+            for record in fuzzed:
+                records.append(record)
+                # After each of them: a surface takes minutes to an hour.
+                file.write_text(json.dumps(head | {"surfaces": records}, indent=2) + "\n")
+                print(line(record), flush=True)
+                for kind, name in record.get("kinds_of_failure", {}).items():
+                    print(f"    {kind}: {sys.executable} tests/fuzz --again {directory / name}", flush=True)
+        except KeyboardInterrupt:
+            INTERRUPTED.set()
+            pool.shutdown(cancel_futures=True)
+            print(f"interrupted after {len(records)} of {len(names)} surfaces", flush=True)
+    if records:
+        print(f"records: {file}")
+    if INTERRUPTED.is_set():
+        return 130
     return int(any(not passed(record, chosen.inputs, examples) for record in records))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import runpy
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -169,23 +170,42 @@ def test_an_input_is_kept_of_each_way_to_the_place_that_raises(tmp_path):
     assert kept == [bytes([0]), bytes([1])]
 
 
-def test_what_is_through_is_recorded_before_the_next_surface_and_once(tmp_path, monkeypatch):
-    fuzzing = FUZZER["main"].__globals__
+INTERRUPTED = """
+import os, runpy, sys
+from pathlib import Path
+fuzzer, directory = sys.argv[1:]
+main = runpy.run_path(fuzzer)["main"]
+fuzzing = main.__globals__
 
-    def fuzz(name, *_):
-        if name == "services":
-            raise KeyboardInterrupt
-        return {"name": name, **DIED}
+def fuzz(name, *_):
+    print("begun", name, flush=True)
+    if name == "services":
+        fuzzing["run_apart"]([sys.executable, "-c", "import time; time.sleep(1000)"], name, Path(directory) / "log")
+    return {"name": name, "ended": "so", "inputs": 0, "accepted": 0, "refused": 0, "failures": 1}
 
-    monkeypatch.setitem(fuzzing, "fuzz", fuzz)
-    monkeypatch.setitem(fuzzing, "version", lambda package: "3")
-    monkeypatch.setitem(fuzzing, "isolate", lambda directory: None)
-    monkeypatch.setenv("IMPACT_CONTROL_REALTIME", "0")
-    surfaces = ["--surface", "recordings", "--surface", "recordings", "--surface", "services"]
-    with pytest.raises(KeyboardInterrupt):
-        FUZZER["main"]([*surfaces, "--into", str(tmp_path / "fuzz")])
-    told = json.loads((tmp_path / "fuzz/fuzz.json").read_text())
-    assert [record["name"] for record in told["surfaces"]] == ["recordings"]
+fuzzing.update(fuzz=fuzz, version=lambda package: "3", isolate=lambda directory: None)
+os.environ["ROS_DOMAIN_ID"] = "1"
+names = ("recordings", "recordings", "services", "parameters")
+sys.exit(main([*(word for name in names for word in ("--surface", name)), "--into", directory + "/fuzz"]))
+"""
+
+
+def test_ctrl_c_ends_what_is_running_and_keeps_what_is_through(tmp_path):
+    command = [sys.executable, "-c", INTERRUPTED, str(FUZZ / "__main__.py"), str(tmp_path)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        lines = []
+        while not ("begun services" in lines and any(line.startswith("recordings ") for line in lines)):
+            lines.append(process.stdout.readline().rstrip())
+            assert process.poll() is None, lines
+        process.send_signal(signal.SIGINT)
+        told, _ = process.communicate(timeout=30.0)
+    finally:
+        process.kill()
+    assert process.returncode == 130, told
+    assert "interrupted after 1 of 3 surfaces" in told and "begun" not in told
+    kept = json.loads((tmp_path / "fuzz/fuzz.json").read_text())
+    assert [record["name"] for record in kept["surfaces"]] == ["recordings"]
 
 
 def test_the_record_names_the_commit_as_the_reports_do(tmp_path, monkeypatch):
