@@ -78,7 +78,7 @@ def test_what_runs_beside_the_loop_has_the_least_of_its_kind_of_priority(priorit
         pytest.skip("real-time scheduling is not permitted")
     found = SimpleQueue()
     real_time.run_beside(
-        lambda *told: found.put((os.sched_getscheduler(0), os.sched_getparam(0).sched_priority, *told)), 7
+        "beside", lambda *told: found.put((os.sched_getscheduler(0), os.sched_getparam(0).sched_priority, *told)), 7
     )
     assert found.get(timeout=5.0) == (*wanted, 7)
     assert os.sched_getparam(0).sched_priority == priority

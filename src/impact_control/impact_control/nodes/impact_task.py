@@ -226,7 +226,7 @@ class ImpactTaskServer:
         self._building = Building()
         # The first message of a kind is slow to send: better now than when the task runs.
         goal.publish_feedback(ExecuteImpactTask.Feedback(mode=int(Mode.IDLE)))
-        real_time.run_beside(self._build, goal.request, self._building)
+        real_time.run_beside("reference", self._build, goal.request, self._building)
 
     # ------------------------------------------------------------------ the reference, in a thread of its own
 

@@ -15,7 +15,7 @@ class QueuedLog:
     def __init__(self, logger: RcutilsLogger) -> None:
         self._logger = logger
         self._lines: SimpleQueue[tuple[str, str]] = SimpleQueue()
-        real_time.run_beside(self._write)
+        real_time.run_beside("log", self._write)
 
     @property
     def waiting(self) -> int:

@@ -96,13 +96,13 @@ def prefer_ordinary(thread: int = 0) -> None:
     os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
 
 
-def run_beside(work: Callable[..., None], *arguments: object) -> None:
-    """Let work be done in a thread of its own, with the least real-time priority where this thread has any.
+def run_beside(name: str, work: Callable[..., None], *arguments: object) -> None:
+    """Let work be done in a thread of this name, with the least real-time priority where the caller has any.
 
     With ordinary priority it would hold the lock of the interpreter while it waits for a core behind everybody's
     processes, and the loop would wait with it.
     """
-    Thread(target=_run_with_least_priority, args=(work, *arguments), daemon=True).start()
+    Thread(target=_run_with_least_priority, name=name, args=(work, *arguments), daemon=True).start()
 
 
 def _run_with_least_priority(work: Callable[..., None], *arguments: object) -> None:
