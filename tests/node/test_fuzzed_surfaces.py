@@ -171,8 +171,10 @@ def test_an_input_is_kept_of_each_way_to_the_place_that_raises(tmp_path):
 
 
 INTERRUPTED = """
-import os, runpy, sys
+import os, runpy, signal, sys
 from pathlib import Path
+# What is started in the background may be told to be deaf to it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 fuzzer, directory = sys.argv[1:]
 main = runpy.run_path(fuzzer)["main"]
 fuzzing = main.__globals__
