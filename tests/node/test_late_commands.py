@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
+import numpy as np
 import pytest
 from harness import Peer
 from impact_msgs.msg import GroundTruth
@@ -21,6 +23,9 @@ pytestmark = pytest.mark.wall_clock
 
 SPEC = NodeSpec("simulator", "faulty_simulator", Duty.ROBOT, {"scenario": "tabletop", "seed": 4})
 LONG = 100_000
+DELAY = 0.008
+IN_TIME = 0.01
+"""[s] up to which the answers of the test come often enough: with DELAY less than the robot side's patience, 20 ms."""
 
 
 class Commander:
@@ -32,11 +37,19 @@ class Commander:
         self.publisher = peer.node.create_publisher(Float64MultiArray, "effort_controller/commands", qos.COMMAND)
         self.command = Float64MultiArray(data=[0.0] * 6 + [0.2])
         self.silent = True
+        self.answered = []
         peer.node.create_subscription(JointState, "joint_states", self.answer, qos.STREAM)
 
     def answer(self, state):
         if not self.silent:
             self.publisher.publish(self.command)
+            self.answered.append(time.monotonic())
+
+    def spin(self, seconds):
+        """Answer for a while; return the longest time [s] without an answer, as where this process stood still."""
+        self.answered = [time.monotonic()]
+        self.peer.spin(seconds)
+        return max(np.diff([*self.answered, time.monotonic()]))
 
     def disturb(self, text):
         parameter = Parameter("disturb", value=text).to_parameter_msg()
@@ -72,9 +85,17 @@ def test_a_command_that_is_a_little_late_is_taken(commander):
     commander.begin_anew()
     commander.silent = False
     commander.peer.spin(0.1)
-    commander.disturb(f"commands delay {LONG} 8")
-    states = commander.states(200)
-    assert states.count(GroundTruth.COMMAND_LOST) < 10, "but for a machine that stood still"
+    commander.disturb(f"commands delay {LONG} {1e3 * DELAY:.0f}")
+    states = []
+    for _ in range(50):
+        commander.truths.clear()
+        in_time = commander.spin(0.2) < IN_TIME
+        # What was late before is over after the delay and the patience.
+        states = [truth.command_state for truth in commander.truths][50:]
+        if in_time and len(states) > 100:
+            break
+    assert len(states) > 100
+    assert GroundTruth.COMMAND_LOST not in states, "unless the machine was too busy for this test all the time"
 
 
 def test_commands_that_become_late_are_not_taken(commander):
@@ -104,11 +125,15 @@ def test_a_robot_side_that_stood_still_finds_no_command_late(commander):
     commander.begin_anew()
     commander.silent = False
     commander.peer.spin(0.1)
-    told = commander.peer.log("simulator").count("joints damped")
     robot_side = commander.peer.processes.pid("simulator")
-    for _ in range(5):
+    told = []
+    for _ in range(50):
+        before = commander.peer.log("simulator").count("joints damped")
         os.kill(robot_side, signal.SIGSTOP)
         commander.peer.spin(0.1)
         os.kill(robot_side, signal.SIGCONT)
-        commander.peer.spin(0.1)
-    assert commander.peer.log("simulator").count("joints damped") == told
+        if commander.spin(0.1) < IN_TIME:
+            told.append(commander.peer.log("simulator").count("joints damped") - before)
+        if len(told) == 5:
+            break
+    assert told == [0] * 5, "where there are fewer, the machine is too busy for this test"
