@@ -127,6 +127,11 @@ def test_whatever_the_clock_does_answers_count_by_the_age_of_their_states(jumps)
     assert answered_late(jumps, IN_TIME) is None
 
 
+@given(jump=st.floats(-1.0, 1.0), looks=st.integers(1, 60), delay=st.integers(0, 12))
+def test_no_jump_of_the_clock_is_held_against_answers_within_half_of_the_limit(jump, looks, delay):
+    assert answered_late([jump * (k // looks % 2) for k in range(150)], delay) is None
+
+
 def test_after_its_own_sleep_old_answers_are_still_old():
     observed = Observed()
     observed.look()

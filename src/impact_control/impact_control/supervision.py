@@ -137,7 +137,8 @@ class Watch:
             return
         now = self._looked
         due = self._stamp + now - self._stamped
-        if abs(stamp - due) > self.limits.lag_limit:
+        # Half of the limit: a jump that is none here counts as lag, and must leave room for that of the answers.
+        if abs(stamp - due) > 0.5 * self.limits.lag_limit:
             self._clocks_before.append(Clock(due, now))
         self._state = self._stamped = now
         self._stamp = stamp
