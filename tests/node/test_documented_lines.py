@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from machine import ATTEMPTS, stood_still
 
 from impact_control.scenario.loading import config_directory
 
@@ -73,6 +74,15 @@ def clone(tmp_path, monkeypatch):
     return tmp_path
 
 
+def run(line, directory):
+    """Run a line; once more where the machine stood still in the task that it runs."""
+    for _ in range(ATTEMPTS):
+        done = subprocess.run(["bash", "-c", as_called(line)], cwd=directory, capture_output=True, text=True)
+        if not stood_still(done.stdout):
+            break
+    return done
+
+
 RUN = {page: found for page in PAGES if any(found := lines(page))}
 
 ALWAYS = ("README", "own_scenario", "franka")
@@ -102,7 +112,7 @@ def test_the_lines_of_a_page_do_what_it_says(page, clone):
     ]
     try:
         for line in called or [demo]:
-            done = subprocess.run(["bash", "-c", as_called(line)], cwd=clone, capture_output=True, text=True)
+            done = run(line, clone)
             allowed = (0, 1) if ADVICE.match(line) else (0,)
             assert done.returncode in allowed, f"{line}\n{done.stdout}{done.stderr}"
             assert done.stdout.strip() and not done.stderr.startswith("Traceback"), line

@@ -8,9 +8,11 @@ import re
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 import yaml
+from machine import ATTEMPTS, WatchedMachine
 
 from impact_control.endurance import FAULTS, Fault
 from impact_control.endurance.records import STOPPED_BY_USER, readable_reports
@@ -24,16 +26,22 @@ ENOUGH = 5.0
 """[min] in which no machine is too slow for the tasks that a test waits for; it ends the run when it has them."""
 
 
-def test_tasks_back_to_back_are_as_they_should_be(tmp_path):
+@pytest.fixture(autouse=True)
+def _what_the_machine_takes_is_known_without_real_time_priority(monkeypatch):
+    monkeypatch.setattr("impact_control.nodes.endurance.StandstillWatch", WatchedMachine)
+
+
+def tasks(count, directory, seed=0, **options):
+    """Run so many tasks; return the report, its directory, and what was told."""
     told = []
-    report, directory = endure(
-        ENOUGH,
-        0,
-        tmp_path,
-        scenarios=("tabletop", "tabletop_raised"),
-        tell=told.append,
-        stop_requested=lambda: len(told) >= 3,
+    report, place = endure(
+        ENOUGH, seed, directory, tell=told.append, stop_requested=lambda: len(told) >= count, **options
     )
+    return report, place, told
+
+
+def test_tasks_back_to_back_are_as_they_should_be(tmp_path):
+    report, directory, told = tasks(3, tmp_path, scenarios=("tabletop", "tabletop_raised"))
     assert not [task.complaints for task in report.bad]
     undisturbed = [task for task in report.tasks if not task.stopped_by_machine]
     assert len(undisturbed) >= 2, "a run that the machine stops shows nothing"
@@ -54,10 +62,7 @@ def test_tasks_back_to_back_are_as_they_should_be(tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_whatever_happens_the_arm_is_safe_the_reason_is_said_and_the_next_task_is_well(seed, tmp_path):
-    told = []
-    report, directory = endure(
-        ENOUGH, seed, tmp_path, faults=True, tell=told.append, stop_requested=lambda: len(told) >= 12
-    )
+    report, directory, _ = tasks(12, tmp_path, seed, faults=True)
     assert not [task.complaints for task in report.bad], f"see {directory}"
     assert sum(bool(task.fault) for task in report.tasks) == 6
 
@@ -74,10 +79,10 @@ def test_whatever_happens_the_arm_is_safe_the_reason_is_said_and_the_next_task_i
 def test_a_fault_leaves_nothing_to_the_next_task(name, target, size, recovery, tmp_path, monkeypatch):
     kind = next(kind for kind in FAULTS if kind.name == name and target in kind.targets)
     monkeypatch.setattr("impact_control.nodes.endurance.draw_fault", lambda random: Fault(kind, target, 0.6, size))
-    told = []
-    report, directory = endure(
-        ENOUGH, 0, tmp_path, faults=True, tell=told.append, stop_requested=lambda: len(told) >= 3
-    )
+    for attempt in range(ATTEMPTS):
+        report, directory, _ = tasks(3, tmp_path / str(attempt), faults=True)
+        if not report.tasks[1].stopped_by_machine:  # which needs a step after it that the fault does not
+            break
     assert not [task.complaints for task in report.bad], f"see {directory}"
     assert [bool(task.fault) for task in report.tasks] == [False, True, False]
     assert report.tasks[1].recovery == recovery
@@ -92,7 +97,8 @@ def test_a_ctrl_c_ends_the_run_in_order_and_says_so(tmp_path):
         os.killpg(run.pid, signal.SIGINT)
         rest = run.stdout.read()
     assert "tabletop" in first
-    assert f"BROKE OFF: {STOPPED_BY_USER}" in rest and rest.startswith("\nFAILED: 1 tasks")
+    complaints = r"( +NOT AS IT SHOULD BE: .*\n)*"  # of the task that has ended, as a slow machine may have them
+    assert f"BROKE OFF: {STOPPED_BY_USER}" in rest and re.match(rf"{complaints}\nFAILED: 1 tasks", rest)
     assert run.returncode == 1
     ((_, kept),) = readable_reports(tmp_path)
     assert (kept.kind, kept.broke_off) == ("soak", STOPPED_BY_USER)
@@ -105,10 +111,14 @@ def test_a_task_that_ends_otherwise_is_a_complaint_and_its_bag_is_kept(tmp_path)
     scenario.write_text(
         yaml.safe_dump({"extends": str(tabletop), "name": "deaf", "detection": {"residual_rate": rate}})
     )
-    report, directory = endure(0.1, 0, tmp_path, scenarios=(str(scenario),))
-    complaints = " ".join(report.tasks[0].complaints)
+    for attempt in range(ATTEMPTS):
+        report, directory, _ = tasks(1, tmp_path / str(attempt), scenarios=(str(scenario),))
+        (task,) = report.tasks
+        if not task.stopped_by_machine:
+            break
+    complaints = " ".join(task.complaints)
     assert re.search(r"velocity at 1[23]\d\.\d % of its limit", complaints)
     assert re.search(r"fault, not succeeded: STATE_OUT_OF_LIMITS: panda_joint\d moves at", complaints)
     assert "moving at the end" not in complaints
-    assert not report.passed
-    assert len(read_bag(directory / "bag-1").series("joint_states")["stamp"]) > 100
+    assert not replace(report, broke_off="").passed
+    assert len(read_bag(directory / f"bag-{task.number}").series("joint_states")["stamp"]) > 100

@@ -55,6 +55,13 @@ def test_the_only_core_is_for_both(allowed):
         assert os.sched_getaffinity(0) == only
 
 
+def started(peer, spec):
+    """Start a node and return its process, once it is heard of: Python takes seconds to load it."""
+    peer.processes.start(spec)
+    peer.until(lambda: spec.name in peer.node.get_node_names(), patience=60.0, what="the node")
+    return peer.processes.pid(spec.name)
+
+
 def policies_of(pid):
     """Scheduling policies of the threads of a process: of those that send in the background, and of all others."""
     found = {True: [], False: []}
@@ -89,8 +96,7 @@ def test_the_log_of_the_loop_is_written_behind_it_and_before_other_processes(tmp
         pytest.skip("real-time scheduling is not permitted")
     real_time.prefer_ordinary()
     with Peer(tmp_path) as peer:
-        peer.processes.start(NodeSpec("watched", "loop", Duty.LOOP))
-        pid = peer.processes.pid("watched")
+        pid = started(peer, NodeSpec("watched", "loop", Duty.LOOP))
         wanted = {real_time.LEAST_PRIORITY, runtime.LOOP_PRIORITY}
         peer.until(lambda: priorities_of(pid) == wanted, what="both priorities and no other")
 
@@ -102,8 +108,7 @@ def test_what_sends_in_the_background_cannot_keep_the_loop_from_running(executab
     Where all threads share one core and one priority, it does not even have its name when the node is made.
     """
     with Peer(tmp_path) as peer:
-        peer.processes.start(NodeSpec("watched", executable, Duty.LOOP))
-        pid = peer.processes.pid("watched")
+        pid = started(peer, NodeSpec("watched", executable, Duty.LOOP))
         peer.until(lambda: set(policies_of(pid)[0]) == {os.SCHED_OTHER}, what="ordinary priority of the senders")
         _, others = policies_of(pid)
     # Those that carry samples and commands keep it, where it is permitted.
@@ -128,7 +133,7 @@ def test_a_word_that_is_no_measure_ends_a_node_with_those_there_are(tmp_path, mo
     monkeypatch.setenv(real_time.VARIABLE, "fifo,fast")
     with Peer(tmp_path) as peer:
         peer.processes.start(NodeSpec("odd", "bench_echo", Duty.LOOP))
-        peer.until(lambda: not peer.processes.running("odd"), what="the end of the node")
+        peer.until(lambda: not peer.processes.running("odd"), patience=60.0, what="the end of the node")
         assert "'fifo,fast' is not allowed: 1, 0, or words of fifo, awake, cores, memory, heap" in peer.log("odd")
 
 

@@ -9,6 +9,7 @@ import sys
 import time
 
 import pytest
+from machine import ATTEMPTS
 
 from impact_control.graph import describe_graph
 from impact_control.nodes.session import Session
@@ -16,10 +17,6 @@ from impact_control.pipeline import Outcome
 from impact_control.recording.series import read_bag
 
 pytestmark = pytest.mark.wall_clock
-
-
-ATTEMPTS = 3
-"""A machine that stands still for longer than `control.state_timeout` ends the task before the robot is silenced."""
 
 
 def test_a_silent_robot_ends_the_task_in_a_fault(tmp_path):

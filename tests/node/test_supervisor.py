@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import signal
 import time
 from dataclasses import asdict, replace
@@ -17,6 +16,7 @@ import pytest
 from harness import Peer
 from impact_msgs.action import ExecuteImpactTask
 from impact_msgs.msg import ControllerReference, ControllerStatus, GroundTruth, SupervisorStatus
+from machine import ATTEMPTS, stood_still
 from rclpy.action import ActionClient
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
@@ -31,9 +31,6 @@ pytestmark = pytest.mark.wall_clock
 
 REACTION = 0.05
 """[s] from the cause to the answer of the robot side, in the median."""
-
-ATTEMPTS = 3
-"""A machine that stands still for longer than `control.state_timeout` ends the task before anything happens to it."""
 
 STANDSTILL = 0.4
 """[s] of simulated time in which the damped arm comes to rest: from 0.6 rad/s, by 10 1/s at least, to 0.011 rad/s."""
@@ -57,15 +54,14 @@ class Graph:
         for _ in range(ATTEMPTS):
             if not (ended := self._ends_before_approach()):
                 return
-            assert re.search("STATE_STALE|SUPERVISOR_STOP: no", ended), f"the task ended before its approach: {ended}"
+            assert stood_still(ended), f"the task ended before its approach: {ended}"
         pytest.fail(f"the machine stood still in each of {ATTEMPTS} attempts: {ended}")
 
     def _ends_before_approach(self):
         """Begin the task; what it says when it ends too early, nothing when the arm approaches."""
         if self.supervises(SupervisorStatus.STOPPED):
             self.reset()
-        self.session.restart_arm("tabletop")
-        self.peer.until(lambda: self.supervises(SupervisorStatus.WATCHING), what="a watching supervisor")
+        self.restart()
         self.peer.until(self.action.server_is_ready, what="the action")
         sent = self.action.send_goal_async(ExecuteImpactTask.Goal(scenario="tabletop"))
         self.peer.until(sent.done, what="the answer to the goal")
@@ -73,6 +69,15 @@ class Graph:
         self.statuses.clear()
         self.peer.until(lambda: self.approaches() or self.result.done(), what="the approach")
         return self.result.result().result.summary if self.result.done() else ""
+
+    def restart(self):
+        """Put the arm to its start; return once the supervisor watches."""
+        self.session.restart_arm("tabletop")
+        watching, stopped = SupervisorStatus.WATCHING, SupervisorStatus.STOPPED
+        self.peer.until(lambda: self.supervises(watching) or self.supervises(stopped), what="a watching supervisor")
+        if self.supervises(stopped):  # the machine stood still meanwhile
+            assert self.supervision[-1].reason.startswith("no "), self.supervision[-1].reason
+            self.reset()
 
     def approaches(self):
         return (
@@ -104,6 +109,9 @@ class Graph:
         self.peer.until(lambda: self.truths, what="the truth")
         end = self.truths[0].time + STANDSTILL
         self.peer.until(lambda: self.truths[-1].time > end, what="the standstill")
+
+    def obeys(self):
+        return bool(self.truths) and self.truths[-1].command_state != GroundTruth.COMMAND_REFUSED
 
     def outcome(self, patience=2.0):
         """Wait for the end of the task; return its outcome and what is said of it."""
@@ -161,8 +169,7 @@ def test_a_controller_that_stands_still(graph):
     assert graph.truths[-1].command_state == GroundTruth.COMMAND_REFUSED
     graph.reset()
     graph.truths.clear()
-    graph.peer.spin(0.1)
-    assert graph.truths[-1].command_state != GroundTruth.COMMAND_REFUSED
+    graph.peer.until(graph.obeys, what="a command that is let through")
 
 
 def test_a_robot_that_stands_still(graph):
@@ -209,12 +216,15 @@ def test_the_operator_stops(graph):
 
 
 def test_a_supervisor_that_stands_still(graph):
-    graph.begin_task()
-    graph.signal("supervisor", signal.SIGSTOP)
-    try:
-        outcome, summary = graph.outcome(patience=1.0)
-    finally:
-        graph.signal("supervisor", signal.SIGCONT)
+    for _ in range(ATTEMPTS):
+        graph.begin_task()
+        graph.signal("supervisor", signal.SIGSTOP)
+        try:
+            outcome, summary = graph.outcome(patience=1.0)
+        finally:
+            graph.signal("supervisor", signal.SIGCONT)
+        if not stood_still(summary):
+            break
     assert outcome is Outcome.FAULT
     assert "SUPERVISOR_LOST" in summary
     graph.come_to_rest()
@@ -229,6 +239,15 @@ def test_nothing_to_reset(graph):
 
 
 def test_the_reaction_is_quick_enough(graph):
+    # Most of this reaction is patience, which leaves little for a machine that stands still.
+    for _ in range(6):
+        graph.restart()
+        graph.signal("impact_loop", signal.SIGSTOP)
+        try:
+            graph.await_stop(Cause.CONTROLLER_SILENT)
+        finally:
+            graph.signal("impact_loop", signal.SIGCONT)
+        graph.reset()
     assert graph.reactions.keys() == {Cause.CONTROLLER_SILENT, Cause.SECOND_COMMANDER, Cause.OPERATOR}
     for cause, times in graph.reactions.items():
         assert np.median(times) <= REACTION, cause
