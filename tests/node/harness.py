@@ -68,6 +68,10 @@ class Peer:
         """Call a service and return its answer."""
         return self.caller.call(kind, name, request, patience)
 
+    def ask(self, kind, name, request):
+        """Call a service that may be asked more than once and return its answer: the first one may get lost."""
+        return self.caller.call_until_answered(kind, name, request)
+
     def until(self, condition, patience=10.0, what="the condition"):
         """Serve callbacks until a condition holds."""
         end = time.monotonic() + patience

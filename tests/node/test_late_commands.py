@@ -57,16 +57,14 @@ class Commander:
 
     def disturb(self, text):
         parameter = Parameter("disturb", value=text).to_parameter_msg()
-        answer = self.peer.call(
-            SetParameters, "simulator/set_parameters", SetParameters.Request(parameters=[parameter])
-        )
+        answer = self.peer.ask(SetParameters, "simulator/set_parameters", SetParameters.Request(parameters=[parameter]))
         assert answer.results[0].successful
 
     def begin_anew(self):
         """Put the arm back and forget what was commanded."""
         self.silent = True
         self.disturb("")
-        assert self.peer.call(Trigger, "simulation/reset", Trigger.Request()).success
+        assert self.peer.ask(Trigger, "simulation/reset", Trigger.Request()).success
         self.peer.spin(0.05)
 
     def states(self, count=100):

@@ -44,7 +44,7 @@ def fresh(peer, count=10):
 
 
 def reset(peer):
-    answer = peer.call(Trigger, "simulation/reset", Trigger.Request())
+    answer = peer.ask(Trigger, "simulation/reset", Trigger.Request())
     assert answer.success, answer.message
 
 
@@ -132,10 +132,10 @@ def test_a_wrong_command_is_refused_and_named(peer, data, named):
 
 
 def test_pause_stops_the_clock(peer):
-    assert peer.call(SetBool, "simulation/pause", SetBool.Request(data=True)).success
+    assert peer.ask(SetBool, "simulation/pause", SetBool.Request(data=True)).success
     peer.spin(0.2)
     peer.states.clear()
     peer.spin(0.3)
     assert not peer.states
-    assert peer.call(SetBool, "simulation/pause", SetBool.Request(data=False)).success
+    assert peer.ask(SetBool, "simulation/pause", SetBool.Request(data=False)).success
     peer.until(lambda: len(peer.states) > 5, what="samples after the pause")

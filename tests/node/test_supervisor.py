@@ -207,7 +207,7 @@ def test_a_second_commander(graph):
 
 def test_the_operator_stops(graph):
     graph.begin_task()
-    assert graph.peer.call(Trigger, "supervisor/stop", Trigger.Request()).success
+    assert graph.peer.ask(Trigger, "supervisor/stop", Trigger.Request()).success
     graph.await_stop(Cause.OPERATOR)
     outcome, summary = graph.outcome()
     assert outcome is Outcome.FAULT
