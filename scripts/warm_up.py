@@ -16,7 +16,7 @@ import numpy as np
 import impact_control
 from impact_control.pipeline import warm_up
 from impact_control.robots import load_robot
-from impact_control.scenario import load_scenario
+from impact_control.scenario import load_scenario, robot_of
 from impact_control.simulation import rehearse
 from impact_control.simulation.flexible_joint_rigid_contact import FlexibleJointRigidContactPlant
 from impact_control.simulation.options import RigidContactOptions
@@ -34,7 +34,7 @@ def simulate() -> None:
 def control() -> None:
     """Observe, detect, classify and control one sample."""
     scenario = load_scenario("tabletop")
-    robot = load_robot(scenario.robot.model, scenario.robot.end_effector, scenario.robot.motor_inertia)
+    robot = robot_of(scenario.robot)
     warm_up(scenario, robot)
 
 

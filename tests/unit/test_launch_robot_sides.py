@@ -363,6 +363,24 @@ def test_controllers_that_do_not_fit_are_refused_with_what_is_needed(tmp_path, o
         check_controllers(CONTROLLERS / "panda.yaml", names[::-1], 0.001)
 
 
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("a: [1", "one that can be read as YAML"),
+        ("\xff", "one that can be read as YAML"),
+        ("", "controller_manager"),
+        ("- 1", "controller_manager"),
+        ("/**/controller_manager: 3", "controller_manager"),
+    ],
+)
+def test_files_of_controllers_that_are_none_are_refused(tmp_path, text, what):
+    file = tmp_path / "panda.yaml"
+    file.write_text(text, encoding="latin-1")
+    with pytest.raises(InvalidInputError, match=what) as refused:
+        check_controllers(file, load_robot("panda").joint_names, 0.001)
+    assert str(file) in str(refused.value)
+
+
 def test_descriptions_are_well_formed_and_find_what_they_include():
     files = sorted((PACKAGE / "urdf").glob("*.xacro"))
     included = set()

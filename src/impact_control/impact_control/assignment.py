@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from impact_control.errors import InvalidInputError
 from impact_control.parts import contact_force
 from impact_control.references import ImpactMap, build_reference, scene_robots
-from impact_control.robots import RobotDescription, load_robot
-from impact_control.scenario import Scenario, SceneScenario, arm_scenario, load_any
+from impact_control.robots import RobotDescription
+from impact_control.scenario import Scenario, SceneScenario, arm_scenario, load_any, robot_of
 from impact_control.team import ArmPlan, plan_scene
 
 
@@ -46,5 +46,4 @@ def assigned(name_or_path: str, arm: str = "") -> Assignment:
         raise InvalidInputError(f"arm of scenario {loaded.name}", arm, allowed)
     if isinstance(loaded, SceneScenario):
         return Assignment(arm_scenario(loaded, arm), scene_robots(loaded)[arm], arm, loaded)
-    own = loaded.robot
-    return Assignment(loaded, load_robot(own.model, own.end_effector, own.motor_inertia))
+    return Assignment(loaded, robot_of(loaded.robot))

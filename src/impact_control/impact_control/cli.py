@@ -100,10 +100,10 @@ def demo(
 def _tell_run(arm: str, run: "Run") -> None:
     """Print how the run of an arm went."""
     from impact_control.recording.table import summary_text
+    from impact_control.words import in_words
 
     typer.echo(summary_text(run.summary, color=sys.stdout.isatty()))
-    outcome = run.result.outcome.name.replace("_", " ").lower()
-    typer.echo(f"Task{f' of {arm}' if arm else ''}: {outcome} ({run.result.summary})")
+    typer.echo(f"Task{f' of {arm}' if arm else ''}: {in_words(run.result.outcome)} ({run.result.summary})")
     typer.echo(f"Report: {run.report}")
 
 

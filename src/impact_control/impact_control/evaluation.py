@@ -21,8 +21,8 @@ from impact_control.recording.series import Recording, read_bag
 from impact_control.recording.summary import RunSummary
 from impact_control.recording.topics import METADATA_NAME, Topics
 from impact_control.references import rigid_impact_map
-from impact_control.robots import Dynamics, InertiaModel, RobotDescription, load_robot, lowest_points
-from impact_control.scenario import Scenario, SceneScenario, any_from_text, arm_scenario
+from impact_control.robots import Dynamics, InertiaModel, RobotDescription, lowest_points
+from impact_control.scenario import Scenario, SceneScenario, any_from_text, arm_scenario, robot_of
 from impact_control.types import Matrix, Vector
 
 INERTIA_NAMES = {
@@ -68,18 +68,14 @@ def evaluate_arms(bag: Path) -> dict[str, Evaluation]:
     scenario = recorded_scenario(recording)
     if isinstance(scenario, Scenario):
         alone = _evaluate_arm(recording, scenario)
-        comparison = compare_predictions(recording, alone.analysis, scenario, _robot(scenario))
+        comparison = compare_predictions(recording, alone.analysis, scenario, robot_of(scenario.robot))
         return {"": replace(alone, comparison=comparison)}
     return {arm: _evaluate_arm(recording.of_arm(arm), arm_scenario(scenario, arm)) for arm in scenario.arms}
 
 
 def _evaluate_arm(recording: Recording, scenario: Scenario) -> Evaluation:
-    limits = _robot(scenario).limits
+    limits = robot_of(scenario.robot).limits
     return Evaluation(recording, scenario, analyse(recording, limits=CommandLimits(limits.torque, limits.torque_rate)))
-
-
-def _robot(scenario: Scenario) -> RobotDescription:
-    return load_robot(scenario.robot.model, scenario.robot.end_effector, scenario.robot.motor_inertia)
 
 
 def report(evaluation: Evaluation, output: Path) -> RunSummary:

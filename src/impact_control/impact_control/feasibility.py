@@ -6,6 +6,7 @@ that the planned motion needs, against the friction cone. Nothing is simulated.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 from itertools import combinations
@@ -13,7 +14,6 @@ from itertools import combinations
 import numpy as np
 
 from impact_control.control import SLIDING_SPEED
-from impact_control.errors import InvalidInputError
 from impact_control.impacts import ContactMode, ContactSolverError
 from impact_control.references import ReferenceColumns, UnreachableReferenceError, task_jacobian
 from impact_control.robots import Dynamics, InertiaModel
@@ -32,6 +32,7 @@ class Obstacle(Enum):
     """Why a scene does not go as planned."""
 
     UNREACHABLE = "the reference leaves the workspace or the limits of a joint"
+    UNPREDICTED = "the impact cannot be predicted"
     SINGULAR = "the arm comes near a singular configuration"
     TORQUE = "the motion and its force need more than a joint can give"
     TABLE = "the end-effector would go through the table"
@@ -57,15 +58,16 @@ class Finding:
 
 
 def check_scene(scene: SceneScenario) -> tuple[Finding, ...]:
-    """Plan a scene and return what stands against it; nothing when it can be started. Raises nothing."""
+    """Plan a scene and return what stands against it; nothing when it can be started.
+
+    Raises InvalidInputError, ScenarioError for a scene that says what cannot be, as a plan of it does.
+    """
     try:
         plan = plan_scene(scene)
     except UnreachableReferenceError as error:
         return (Finding(Obstacle.UNREACHABLE, "", error.time, error.value, error.allowed),)
     except ContactSolverError as error:
-        return (Finding(Obstacle.UNREACHABLE, "", scene.task.impact_time, float("nan"), str(error)),)
-    except InvalidInputError as error:
-        return (Finding(Obstacle.UNREACHABLE, "", scene.task.impact_time, float("nan"), str(error)),)
+        return (Finding(Obstacle.UNPREDICTED, "", scene.task.impact_time, math.nan, str(error)),)
     return check_plan(plan)
 
 

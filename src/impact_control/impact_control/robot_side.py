@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 from impact_control.errors import InvalidInputError
 from impact_control.graph import Shape
@@ -20,6 +20,7 @@ from impact_control.scenario import (
     load_any,
     robot_of,
 )
+from impact_control.yaml_text import parse_yaml
 
 CONTROLLER_MANAGER = "controller_manager"
 JOINT_STATE_BROADCASTER = "joint_state_broadcaster"
@@ -148,9 +149,13 @@ def check_controllers(path: Path, joint_names: tuple[str, ...], period: float) -
 
     period: of the controller [s]. Raises InvalidInputError naming the parameter, what was found and what is needed.
     """
-    content = YAML(typ="safe").load(path)
+    try:
+        content = parse_yaml(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, YAMLError) as error:
+        allowed = f"one that can be read as YAML: {error}"
+        raise InvalidInputError("file of the controllers", str(path), allowed) from error
     needed = needed_parameters(joint_names, period)
-    found = {key: _nested(content.get(f"/**/{key[0]}", {}).get("ros__parameters", {}), key[1]) for key in needed}
+    found = {key: _nested(content, (f"/**/{key[0]}", "ros__parameters", *key[1].split("."))) for key in needed}
     check_parameters(found, needed, f"{path}: ")
 
 
@@ -181,9 +186,9 @@ def check_parameters(
             raise InvalidInputError(f"{where}{node}.{parameter}", found.get((node, parameter)), f"{value}")
 
 
-def _nested(content: object, path: str) -> object:
-    """Return the entry of nested mappings at a dotted path, None where there is none."""
-    for part in path.split("."):
+def _nested(content: object, keys: Iterable[str]) -> object:
+    """Return the entry of nested mappings below some keys, None where there is none."""
+    for part in keys:
         content = content.get(part) if isinstance(content, Mapping) else None
     return content
 

@@ -56,7 +56,10 @@ class TeamPlan:
 
 
 def plan_scene(scene: SceneScenario) -> TeamPlan:
-    """Plan what the arms of a scene do. Raises UnreachableReferenceError, InvalidInputError, ScenarioError."""
+    """Plan what the arms of a scene do.
+
+    Raises UnreachableReferenceError, ContactSolverError, InvalidInputError, ScenarioError.
+    """
     robots = scene_robots(scene)
     reference = build_scene_reference(scene, robots)
     arms = {

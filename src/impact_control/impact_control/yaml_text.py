@@ -1,7 +1,8 @@
-"""Read YAML from others with one kind of error: the library raises many more at text that is odd enough."""
+"""Write YAML, and read that of others with one kind of error: the library raises more at text that is odd enough."""
 
 from __future__ import annotations
 
+from io import StringIO
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -20,6 +21,15 @@ class _PlainKeys(Composer):
             if not isinstance(key, ScalarNode):
                 raise ComposerError("in a mapping", node.start_mark, "found a key that is no word", key.start_mark)
         return node
+
+
+def yaml_of(content: object) -> str:
+    """Return plain values as YAML, an entry a line."""
+    yaml = YAML(typ="safe", pure=True)
+    yaml.default_flow_style = False
+    text = StringIO()
+    yaml.dump(content, text)
+    return text.getvalue()
 
 
 def parse_yaml(text: str, kind: str = "safe") -> Any:

@@ -11,8 +11,8 @@ from impact_control.observation import MomentumObserver
 from impact_control.parts import make_detector, make_observer
 from impact_control.pipeline import Pipeline, warm_up
 from impact_control.references import ImpactReference, build_reference
-from impact_control.robots import Dynamics, RobotDescription, load_robot
-from impact_control.scenario import Scenario, load_scenario
+from impact_control.robots import Dynamics, RobotDescription
+from impact_control.scenario import Scenario, load_scenario, robot_of
 from impact_control.simulation import build_simulation
 from impact_control.types import Vector
 
@@ -39,7 +39,7 @@ class Course:
 def record_course() -> Course:
     """Return the course of one simulated run of the tabletop task. Everything in the loop is compiled after it."""
     scenario = load_scenario("tabletop")
-    robot = load_robot(scenario.robot.model, scenario.robot.end_effector, scenario.robot.motor_inertia)
+    robot = robot_of(scenario.robot)
     reference = build_reference(scenario, robot)
     warm_up(scenario, robot)
     return Course(scenario, robot, reference, tuple(record_run(scenario, robot, reference)))

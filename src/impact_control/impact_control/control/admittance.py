@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from impact_control.checks import checked_vector, require_positive
 from impact_control.compiled import compiled
-from impact_control.errors import InvalidInputError
 from impact_control.types import Vector
 
 
@@ -31,11 +31,8 @@ class AdmittanceParameters:
     def __post_init__(self) -> None:
         size = np.size(self.gain)
         for name in ("gain", "threshold", "speed", "acceleration", "excursion"):
-            value = np.asarray(getattr(self, name), dtype=float)
-            if value.shape != (size,) or not np.all(np.isfinite(value)) or np.any(value <= 0.0):
-                raise InvalidInputError(f"admittance {name}", value, f"{size} finite numbers above 0")
-        if not (math.isfinite(self.resume_duration) and self.resume_duration > 0.0):
-            raise InvalidInputError("resume_duration", self.resume_duration, "a finite number of seconds above 0")
+            checked_vector(f"admittance {name}", getattr(self, name), size, zero_allowed=False)
+        require_positive("resume_duration", self.resume_duration)
 
 
 @compiled

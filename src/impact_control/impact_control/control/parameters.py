@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
+import numpy as np
+
+from impact_control.checks import checked_count, checked_vector, require_between, require_not_negative, require_positive
 from impact_control.control.mode_machine import ImpactCourse
-from impact_control.errors import InvalidInputError
 from impact_control.types import Vector
 
 
@@ -42,15 +43,14 @@ class ControlParameters:
 
     def __post_init__(self) -> None:
         for name in ("position_gain", "orientation_gain", "posture_gain", "hold_gain", "stop_rate", "period"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0.0):
-                raise InvalidInputError(name, value, "a finite number above 0")
+            require_positive(name, getattr(self, name))
         for name in ("position_weight", "orientation_weight", "posture_weight"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0.0):
-                raise InvalidInputError(name, value, "a finite number of at least 0")
-        if not 0.0 <= self.friction_compensation <= 1.0:
-            raise InvalidInputError("friction_compensation", self.friction_compensation, "a number in [0, 1]")
+            require_not_negative(name, getattr(self, name))
+        require_between("friction_compensation", self.friction_compensation, 0.0, 1.0)
+        size = np.size(self.stop_damping)
+        checked_vector("stop_damping", self.stop_damping, size)
+        checked_vector("acceleration_limit", self.acceleration_limit, size, zero_allowed=False)
+        checked_count("qp_failures", self.qp_failures, 1)
 
     @property
     def interim_duration(self) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from impact_control.checks import require_positive
 from impact_control.compiled import compiled
 from impact_control.errors import InvalidInputError
 from impact_control.types import Vector
@@ -25,9 +26,7 @@ class RetreatParameters:
 
     def __post_init__(self) -> None:
         for name in ("distance", "speed", "acceleration"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0.0):
-                raise InvalidInputError(f"retreat {name}", value, "a finite number above 0")
+            require_positive(f"retreat {name}", getattr(self, name))
 
 
 @compiled

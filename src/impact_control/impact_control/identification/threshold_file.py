@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from impact_control.errors import InvalidInputError, ScenarioError
 from impact_control.identification.threshold_calibration import Calibration
 from impact_control.types import Vector
-from impact_control.yaml_text import parse_yaml
+from impact_control.yaml_text import parse_yaml, yaml_of
 
 SECONDS_PER_HOUR = 3600.0
 _SECTION = "detection"
@@ -84,11 +82,7 @@ def store_thresholds(
             "objections": list(calibration.objections),
         },
     }
-    stream = StringIO()
-    yaml = YAML(typ="safe", pure=True)
-    yaml.default_flow_style = False
-    yaml.dump(document, stream)
-    Path(path).write_text(stream.getvalue(), encoding="utf-8")
+    Path(path).write_text(yaml_of(document), encoding="utf-8")
 
 
 def load_thresholds(path: Path | str) -> dict[str, str]:

@@ -68,6 +68,11 @@ class Caller:
             if time.monotonic() > end:
                 raise NoAnswerError(f"{what} did not answer within {patience:g} s")
 
+    def result_of(self, future: Future, patience: float, what: str) -> Any:
+        """Spin until a future is done and return its result; raise NoAnswerError after `patience` [s]."""
+        self.wait(future.done, patience, what)
+        return future.result()
+
     def call(self, kind: type, name: str, request: Any, patience: float = CALL_PATIENCE) -> Any:
         """Call a service and return its answer. name: relative to the node's namespace."""
         client = self._client(kind, name)

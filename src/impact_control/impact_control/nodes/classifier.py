@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import time
 
 import numpy as np
 from impact_msgs.msg import ControllerReference, ImpactClassification, ImpactEvent
@@ -12,7 +13,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from sensor_msgs.msg import JointState
 
 from impact_control.classification import Verdict
-from impact_control.control import Mode
+from impact_control.control import RUNNING, Mode
 from impact_control.errors import ImpactControlError, InvalidInputError
 from impact_control.nodes import qos, real_time, runtime, topics
 from impact_control.nodes.diagnostics import LoopDiagnostics
@@ -20,10 +21,8 @@ from impact_control.nodes.joint_states import JointStateReader
 from impact_control.nodes.messages import FirstOfEvent, nanoseconds, to_stamp
 from impact_control.nodes.writers import ClassificationWriter
 from impact_control.parts import make_classifier
-from impact_control.robots import load_robot
-from impact_control.scenario import Scenario, load_scenario
+from impact_control.scenario import Scenario, load_scenario, robot_of
 
-RUNNING = (Mode.ANTE, Mode.INTERIM, Mode.POST)
 _MODES = frozenset(Mode)
 LONGEST = 1e6
 """[s] that a task may take: what is longer, or not finite, is no time of a task."""
@@ -94,15 +93,13 @@ class ClassifierNode(LifecycleNode):
 
     def _load(self, name: str) -> None:
         self._scenario: Scenario = load_scenario(name)
-        robot = load_robot(
-            self._scenario.robot.model, self._scenario.robot.end_effector, self._scenario.robot.motor_inertia
-        )
+        robot = robot_of(self._scenario.robot)
         n = len(robot.joint_names)
         self._reader = JointStateReader(robot.joint_names)
         for key in ("completion", "held_force"):
-            if getattr(self._scenario.classification, key) is not None:
+            if (section := getattr(self._scenario.classification, key)) is not None:
                 allowed = "none where the classifier has a process of its own: it does not see the external torque"
-                raise InvalidInputError(f"classification.{key}", "given", allowed)
+                raise InvalidInputError(f"classification.{key}", section, allowed)
         self._classifier = make_classifier(self._scenario, n)
         self._writer = ClassificationWriter(self._scenario, n)
 
@@ -127,10 +124,11 @@ class ClassifierNode(LifecycleNode):
             message.ante_joint_velocity if self._classifier.impact is Verdict.UNKNOWN else message.post_joint_velocity
         )
         velocity = self._velocities[self._stamps.index(stamp)]
+        begin = time.perf_counter()
         if self._classifier.update(message.task_time, velocity, np.asarray(reference)):
             self._publish(stamp)
         self._samples += 1
-        self._diagnostics.sample(stamp, 0.0)
+        self._diagnostics.sample(stamp, time.perf_counter() - begin)
 
     def _is_whole(self, message: ControllerReference) -> bool:
         """Tell whether a reference is one of an arm like ours, from a controller like ours: else it is passed over."""

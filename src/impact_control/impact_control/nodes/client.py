@@ -19,7 +19,6 @@ from impact_msgs.srv import PredictPostImpact
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
-from rclpy.task import Future
 from std_srvs.srv import Trigger
 
 from impact_control.checks import finite_array
@@ -32,6 +31,7 @@ from impact_control.nodes.task_messages import Progress, TaskResult, progress_of
 from impact_control.pipeline import Outcome
 from impact_control.robots import InertiaModel
 from impact_control.types import Vector
+from impact_control.words import in_words
 
 RUN_PATIENCE = 120.0
 """[s] of the wall clock a task may take."""
@@ -67,7 +67,7 @@ class ImpactVerdict:
 
     def __str__(self) -> str:
         """Say it in a line."""
-        impact, post = (verdict.name.lower().replace("_", " ") for verdict in (self.impact, self.post_impact))
+        impact, post = map(in_words, (self.impact, self.post_impact))
         return f"{self.scenario}: impact {impact}, behaviour after it {post}: {self.reason}"
 
 
@@ -154,7 +154,7 @@ class ImpactClient:
             if on_progress is not None:
                 on_progress(progress_of(message.feedback))
 
-        goal = self._await(
+        goal = self._caller.result_of(
             self._action.send_goal_async(ExecuteImpactTask.Goal(scenario=scenario), feedback_callback=tell),
             self._patience,
             "the answer to the goal",
@@ -165,9 +165,9 @@ class ImpactClient:
                 "its log says which"
             )
         try:
-            result = task_result(self._await(goal.get_result_async(), timeout, "the end of the task"))
+            result = task_result(self._caller.result_of(goal.get_result_async(), timeout, "the end of the task"))
         except BaseException:
-            self._await(goal.cancel_goal_async(), self._patience, "the cancellation")
+            self._caller.result_of(goal.cancel_goal_async(), self._patience, "the cancellation")
             raise
         if result.outcome is Outcome.REFUSED:
             raise GraphError(f"the controller refused scenario {scenario!r}: {result.summary}")
@@ -273,7 +273,3 @@ class ImpactClient:
 
     def _spin(self, timeout: float) -> None:
         self._executor.spin_once(timeout_sec=timeout)
-
-    def _await(self, future: Future, patience: float, what: str) -> Any:
-        self._caller.wait(future.done, patience, what)
-        return future.result()

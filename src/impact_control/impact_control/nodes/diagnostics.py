@@ -8,7 +8,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
 from impact_control.control import QPStatus
-from impact_control.nodes import topics
+from impact_control.nodes import qos, topics
 
 
 class LoopDiagnostics:
@@ -23,7 +23,7 @@ class LoopDiagnostics:
         self._stamp = 0
         self._last = time.monotonic()
         self._clear()
-        self.publisher = node.create_publisher(DiagnosticArray, topics.DIAGNOSTICS, 10)
+        self.publisher = node.create_publisher(DiagnosticArray, topics.DIAGNOSTICS, qos.DIAGNOSTICS)
 
     def _clear(self) -> None:
         self._since = time.monotonic()

@@ -40,8 +40,7 @@ from impact_control.nodes.standstill import StandstillWatch, longest
 from impact_control.nodes.task_messages import Progress
 from impact_control.nodes.true_motion import TrueMotion
 from impact_control.pipeline import Outcome
-from impact_control.robots import load_robot
-from impact_control.scenario import Scenario, load_scenario
+from impact_control.scenario import Scenario, load_scenario, robot_of
 
 SCENARIOS = ("tabletop", "tabletop_tilted", "tabletop_raised", "tabletop_absent")
 
@@ -122,8 +121,7 @@ class Endurance:
         self._machine = machine
         self._stop_requested = stop_requested
         self._first = next(iter(plans))
-        robot = plans[self._first].robot
-        self._limits = load_robot(robot.model, robot.end_effector, robot.motor_inertia).limits
+        self._limits = robot_of(plans[self._first].robot).limits
         self._watch = ArmWatch(self._limits)
         self._session: Session | None = None
         self._sessions = 0

@@ -24,6 +24,7 @@ from impact_control.recording.series import read_bag
 from impact_control.recording.topics import Topics
 from impact_control.robots import JointLimits
 from impact_control.scenario import Scenario
+from impact_control.words import in_words
 
 DISTURBED = (Outcome.IMPACT_UNEXPECTED, Outcome.POST_IMPACT_UNEXPECTED, Outcome.NO_IMPACT)
 """How a task may end that went on under a disturbance."""
@@ -65,7 +66,7 @@ class TaskEnd:
     @property
     def outcome(self) -> str:
         """Its outcome in words."""
-        return "session ended" if self.result is None else self.result.outcome.name.lower().replace("_", " ")
+        return "session ended" if self.result is None else in_words(self.result.outcome)
 
     @property
     def summary(self) -> str:

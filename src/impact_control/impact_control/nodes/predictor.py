@@ -15,8 +15,8 @@ from impact_control.errors import ImpactControlError, InvalidInputError
 from impact_control.impacts import predict_post_impact_velocity
 from impact_control.nodes import runtime, topics
 from impact_control.nodes.messages import set_xyz, xyz
-from impact_control.robots import CONTACT_FRAME, Dynamics, InertiaModel, contact_point_jacobian, load_robot
-from impact_control.scenario import load_scenario
+from impact_control.robots import CONTACT_FRAME, Dynamics, InertiaModel, contact_point_jacobian
+from impact_control.scenario import load_scenario, robot_of
 from impact_control.types import Matrix, Vector
 
 
@@ -34,8 +34,7 @@ class PredictorNode(LifecycleNode):
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Load the robot."""
         try:
-            robot = load_scenario(str(self.get_parameter("scenario").value)).robot
-            self._robot = load_robot(robot.model, robot.end_effector, robot.motor_inertia)
+            self._robot = robot_of(load_scenario(str(self.get_parameter("scenario").value)).robot)
         except ImpactControlError as error:
             self.get_logger().error(str(error))
             return TransitionCallbackReturn.FAILURE

@@ -34,6 +34,14 @@ LATCHED = QoSProfile(
 )
 """A state that changes seldom: a node that joins late gets the present one."""
 
+DIAGNOSTICS = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST,
+    depth=10,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.VOLATILE,
+)
+"""What nodes say of themselves once a second, as diagnostic_updater publishes it."""
+
 RECORD = QoSProfile(
     history=HistoryPolicy.KEEP_LAST,
     depth=2000,

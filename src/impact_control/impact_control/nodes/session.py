@@ -54,6 +54,9 @@ STANDSTILL_TIME = 0.35
 RELEASE_PATIENCE = 0.1
 """[s] a simulator may take to let its clock run."""
 
+CANCEL_PATIENCE = 1.0
+"""[s] a controller may take to say that a task is cancelled, when all is to end anyway."""
+
 
 class Session:
     """The running graph, from outside. Use as a context manager: leaving it stops every process.
@@ -188,10 +191,7 @@ class Session:
     def _let_time_pass(self, robot: str) -> None:
         """Let a simulator go on as fast as it can: in lockstep it waits for commands, also for those of the dead."""
         values = {"lockstep": False, "real_time_factor": LARGEST_FACTOR}
-        answer = self._clocks[robot].call_async(_request(values))
-        end = time.monotonic() + RELEASE_PATIENCE
-        while not answer.done() and time.monotonic() < end:
-            self._executor.spin_once(timeout_sec=0.01)
+        self._serve_until(self._clocks[robot].call_async(_request(values)), RELEASE_PATIENCE)
 
     def _names(self, duty: Duty) -> list[str]:
         return [name for name, spec in self._specs.items() if spec.duty is duty]
@@ -300,7 +300,8 @@ class Session:
                 if on_progress is not None and first is not None:
                     on_progress(progress_of(first))
                 if first is not None and first.task_time >= cancel_at:
-                    self._await(next(iter(goals.values())).cancel_goal_async(), CALL_PATIENCE, "the cancellation")
+                    cancelled = next(iter(goals.values())).cancel_goal_async()
+                    self._caller.result_of(cancelled, CALL_PATIENCE, "the cancellation")
                     cancel_at = math.inf
                 self._heed_supervisor()
                 if time.monotonic() > deadline:
@@ -308,7 +309,7 @@ class Session:
         except InterruptedByUserError:
             for arm, goal in goals.items():
                 if not results[arm].done():
-                    self._executor_cancel(goal)
+                    self._serve_until(goal.cancel_goal_async(), CANCEL_PATIENCE)
             raise
         return {arm: task_result(result.result()) for arm, result in results.items()}
 
@@ -345,19 +346,13 @@ class Session:
         def remember(message: Any) -> None:
             latest[arm] = message.feedback
 
-        goal = self._await(
+        goal = self._caller.result_of(
             action.send_goal_async(request, feedback_callback=remember), CALL_PATIENCE, "the answer to the goal"
         )
         if not goal.accepted:
             self.watch(REASON_PATIENCE)
             raise GraphError(f"the controller refused the task{self.processes.last_words(self._controller_name(arm))}")
         return goal
-
-    def _executor_cancel(self, goal: Any) -> None:
-        cancelled = goal.cancel_goal_async()
-        end = time.monotonic() + 1.0
-        while not cancelled.done() and time.monotonic() < end:
-            self._executor.spin_once(timeout_sec=0.05)
 
     def _controller_name(self, arm: str) -> str:
         return [name for name in self._names(Duty.LOOP) if self._specs[name].namespace == arm][-1]
@@ -400,6 +395,12 @@ class Session:
         if self._stop_requested():
             raise InterruptedByUserError("stopped by the user")
 
+    def _serve_until(self, future: Future, patience: float) -> None:
+        """Wait until a future is done, `patience` [s] at most, whatever the nodes do meanwhile."""
+        end = time.monotonic() + patience
+        while not future.done() and time.monotonic() < end:
+            self._executor.spin_once(timeout_sec=0.01)
+
     def watch(self, seconds: float) -> None:
         """Wait while watching the nodes; raises as soon as one dies."""
         end = time.monotonic() + seconds
@@ -412,10 +413,6 @@ class Session:
         while not condition() and time.monotonic() < end:
             self._spin(0.02)
         return condition()
-
-    def _await(self, future: Future, patience: float, what: str) -> Any:
-        self._caller.wait(future.done, patience, what)
-        return future.result()
 
 
 def _request(values: Mapping[str, object]) -> SetParameters.Request:

@@ -16,7 +16,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from impact_control.errors import ImpactControlError
 from impact_control.graph import LARGEST_FACTOR
-from impact_control.nodes import real_time, runtime, topics
+from impact_control.nodes import qos, real_time, runtime, topics
 from impact_control.nodes.inbox import Inbox
 from impact_control.nodes.object_pose import ObjectPose
 from impact_control.nodes.simulated_arm import ArmSide
@@ -101,7 +101,7 @@ class SimulatorNode(LifecycleNode):
             self.get_logger().error(str(error))
             self._close()
             return TransitionCallbackReturn.FAILURE
-        self._diagnostics = self.create_publisher(DiagnosticArray, topics.DIAGNOSTICS, 10)
+        self._diagnostics = self.create_publisher(DiagnosticArray, topics.DIAGNOSTICS, qos.DIAGNOSTICS)
         self._reset_service = self.create_service(Trigger, topics.RESET, self._on_reset)
         self._pause_service = self.create_service(SetBool, topics.PAUSE, self._on_pause)
         self._accept_service = self.create_service(SetBool, topics.ACCEPT, self._on_accept)

@@ -150,7 +150,7 @@ class SupervisorNode(LifecycleNode):
             self.create_publisher(SupervisorStatus, topics.of_arm(name, topics.SUPERVISOR), qos.LATCHED)
             for name in names
         ]
-        self._diagnostics = self.create_publisher(DiagnosticArray, topics.DIAGNOSTICS, 10)
+        self._diagnostics = self.create_publisher(DiagnosticArray, topics.DIAGNOSTICS, qos.DIAGNOSTICS)
         self._services_here = [
             self.create_service(Trigger, topics.of_arm(name, topic), answer)
             for name in names

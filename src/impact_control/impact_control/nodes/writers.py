@@ -20,8 +20,7 @@ from impact_control.nodes.fields import float_field
 from impact_control.nodes.messages import set_xyz, to_stamp
 from impact_control.observation import MomentumObserver
 from impact_control.references import ImpactReference
-from impact_control.robots import load_robot
-from impact_control.scenario import Scenario
+from impact_control.scenario import Scenario, robot_of
 from impact_control.types import Vector
 
 
@@ -166,7 +165,7 @@ class ClassificationWriter:
 
     def __init__(self, scenario: Scenario, n: int) -> None:
         c = scenario.classification
-        robot = load_robot(scenario.robot.model, scenario.robot.end_effector, scenario.robot.motor_inertia)
+        robot = robot_of(scenario.robot)
         self._message = ImpactClassification(
             scenario=scenario.name,
             joint_names=list(robot.joint_names[:n]),

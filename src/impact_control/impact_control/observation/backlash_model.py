@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from impact_control.checks import checked_vector, freeze, require_positive
 from impact_control.compiled import compiled
-from impact_control.errors import InvalidInputError
 from impact_control.types import Matrix, Vector
 
 (
@@ -63,19 +63,9 @@ class BacklashModel:
     slip_speed: float = SLIP_SPEED
 
     def __post_init__(self) -> None:
-        size = np.size(self.gap)
-        for field in fields(self):
-            if field.name == "slip_speed":
-                continue
-            array = np.array(getattr(self, field.name), dtype=float)
-            if array.shape != (size,) or not size or not np.all(np.isfinite(array)):
-                raise InvalidInputError(field.name, array, f"{size} finite numbers, one a joint")
-            array.setflags(write=False)
-            object.__setattr__(self, field.name, array)
-        if np.any(self.gap < 0.0):
-            raise InvalidInputError("gap", self.gap, "half-widths of at least 0")
-        if not (math.isfinite(self.slip_speed) and self.slip_speed > 0.0):
-            raise InvalidInputError("slip_speed", self.slip_speed, "a finite number above 0")
+        checked_vector("gap", self.gap)
+        freeze(self, (np.size(self.gap),), *(field.name for field in fields(self) if field.name != "slip_speed"))
+        require_positive("slip_speed", self.slip_speed)
 
     @property
     def coefficients(self) -> Matrix:

@@ -56,8 +56,10 @@ class Pipeline:
         self.robot = robot
         self.dynamics = Dynamics(robot)
         n = len(robot.joint_names)
-        if detect and not control and scenario.detection.torque_error is not None:
-            raise InvalidInputError("detection.torque_error", "detector without controller", "both in one process")
+        torque_error = scenario.detection.torque_error
+        if detect and not control and torque_error is not None:
+            allowed = "none in a detector without a controller in its process"
+            raise InvalidInputError("detection.torque_error", torque_error, allowed)
         # A controller observes too, where it may have to yield to external torques.
         self.observer = make_observer(scenario, robot) if detect or control else None
         self.detector = make_detector(scenario, n) if detect else None
@@ -66,8 +68,8 @@ class Pipeline:
         self.judge = Judge(scenario, robot, classify=classify, complete=classify or waits)
         for key in ("completion", "held_force"):
             if getattr(self.judge, key) is not None and self.observer is None:
-                allowed = "a controller or detector in the process of the classifier"
-                raise InvalidInputError(f"classification.{key}", "classifier alone", allowed)
+                allowed = "none in a classifier without a controller or detector in its process"
+                raise InvalidInputError(f"classification.{key}", getattr(scenario.classification, key), allowed)
         self.controller = ReferenceSpreadingController(robot, control_parameters(scenario, robot)) if control else None
         self.reaction = CollisionReaction(reaction_parameters(scenario))
         self._maneuvers = Maneuvers(scenario)

@@ -10,10 +10,8 @@ import math
 from dataclasses import dataclass
 from enum import IntEnum
 
-import numpy as np
-
+from impact_control.checks import checked_count, checked_vector, require_positive
 from impact_control.classification import Verdict
-from impact_control.errors import InvalidInputError
 from impact_control.reaction.quiet import Silence, is_touched
 from impact_control.types import Vector
 
@@ -66,15 +64,10 @@ class ReactionParameters:
     attempts: int
 
     def __post_init__(self) -> None:
-        threshold = np.asarray(self.threshold, dtype=float)
-        if threshold.ndim != 1 or not np.all(np.isfinite(threshold)) or np.any(threshold <= 0.0):
-            raise InvalidInputError("threshold", self.threshold, "finite numbers of Nm above 0")
+        checked_vector("threshold", self.threshold, zero_allowed=False)
         for name in ("quiet_time", "time_limit"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0.0):
-                raise InvalidInputError(name, value, "a finite number of seconds above 0")
-        if self.attempts < 0:
-            raise InvalidInputError("attempts", self.attempts, "a whole number of at least 0")
+            require_positive(name, getattr(self, name))
+        checked_count("attempts", self.attempts, 0)
 
     def choose(self, impact: Verdict, post_impact: Verdict) -> Reaction:
         """Return the reaction to a verdict. An unexpected impact counts before what came after it."""

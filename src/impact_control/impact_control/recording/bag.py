@@ -11,7 +11,6 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -19,13 +18,12 @@ from typing import Any, BinaryIO
 from mcap.records import Channel, Message, Metadata, Schema
 from mcap.well_known import MessageEncoding, Profile, SchemaEncoding
 from mcap.writer import Writer
-from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from impact_control.errors import InvalidInputError
 from impact_control.recording.definitions import message_definition
 from impact_control.recording.records import summary_of, whole_records
-from impact_control.yaml_text import parse_yaml
+from impact_control.yaml_text import parse_yaml, yaml_of
 
 METADATA_FILE = "metadata.yaml"
 _METADATA_VERSION = 9
@@ -172,7 +170,7 @@ class BagWriter:
             self._schemas[type_name] = self._writer.register_schema(type_name, SchemaEncoding.ROS2, text.encode())
         profiles = [self._qos[topic].profile()] if topic in self._qos else []
         channel: int = self._writer.register_channel(
-            topic, MessageEncoding.CDR, self._schemas[type_name], {"offered_qos_profiles": _yaml(profiles)}
+            topic, MessageEncoding.CDR, self._schemas[type_name], {"offered_qos_profiles": yaml_of(profiles)}
         )
         self._channels[topic] = (channel, type_name)
         return self._channels[topic]
@@ -238,7 +236,7 @@ def write_metadata(directory: Path | str) -> None:
         "custom_data": {},
         "ros_distro": _ROS_DISTRO,
     }
-    text = _yaml({"rosbag2_bagfile_information": information})
+    text = yaml_of({"rosbag2_bagfile_information": information})
     _replace(Path(directory) / METADATA_FILE, lambda output: output.write(text.encode()))
 
 
@@ -325,11 +323,3 @@ def _topic_entry(channel: Channel, type_name: str) -> dict[str, Any]:
         },
         "message_count": 0,
     }
-
-
-def _yaml(content: object) -> str:
-    yaml = YAML(typ="safe", pure=True)
-    yaml.default_flow_style = False
-    text = StringIO()
-    yaml.dump(content, text)
-    return text.getvalue()

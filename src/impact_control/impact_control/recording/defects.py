@@ -13,6 +13,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
+from impact_control.checks import require_positive
 from impact_control.errors import InvalidInputError
 from impact_control.recording.series import Recording
 from impact_control.recording.topics import Topics
@@ -120,8 +121,7 @@ def check_samples(
     """
     stamps = np.asarray(time, dtype=float)
     wanted = tuple(joints)
-    if not (np.isfinite(period) and period > 0.0):
-        raise InvalidInputError("period", period, "a finite number of seconds above 0")
+    require_positive("period", period)
     if not wanted or len(set(wanted)) != len(wanted):
         raise InvalidInputError("joints", wanted, "one name or more, each once")
     same = tuple(name for name in names if isinstance(name, str))

@@ -58,7 +58,8 @@ def measured_joints(recording: Recording, topics: Topics) -> MeasuredJoints:
     for name in ("position", "velocity"):
         column = states[name]
         if not isinstance(column, np.ndarray) or column.shape[1] != len(published):
-            raise InvalidInputError(name, "of changing size", "joint states with one entry for each joint")
+            sizes = sorted({len(row) for row in column})
+            raise InvalidInputError(f"entries of {name}", sizes, f"{len(published)} in every joint state, one a joint")
         columns[name] = column
     missing = [name for name in names if name not in published]
     if missing:

@@ -59,8 +59,10 @@ class PiecewiseQuintic:
         if count < 2 or any(k.ndim != 2 or k.shape != (count, knots[0].shape[1]) for k in knots):
             shapes = [self._times.shape, *(k.shape for k in knots)]
             raise InvalidInputError("via points", shapes, "at least two, with arrays of equal shape (N, d)")
-        if not all(np.all(np.isfinite(a)) for a in (self._times, *knots)):
-            raise InvalidInputError("via points", "not finite", "finite values")
+        rows = np.column_stack([self._times, *knots])
+        if not np.all(np.isfinite(rows)):
+            row = int(np.argmin(np.isfinite(rows).all(axis=1)))
+            raise InvalidInputError(f"via point {row}", rows[row].tolist(), "finite values")
         self._spans = np.diff(self._times)
         if np.any(self._spans <= 0.0):
             raise InvalidInputError("times of via points", self._times.tolist(), "increasing seconds")

@@ -18,8 +18,8 @@ from impact_control.references.impact_reference import ImpactReference, referenc
 from impact_control.references.joint_space import TaskMotion
 from impact_control.references.planning import through_impact
 from impact_control.references.scene_impact import ArmImpactPrediction, SceneImpact, predict_scene_impact
-from impact_control.robots import RobotDescription, load_robot, mounted_at
-from impact_control.scenario import SceneScenario, arm_scenario
+from impact_control.robots import RobotDescription, mounted_at
+from impact_control.scenario import SceneScenario, arm_scenario, robot_of
 from impact_control.types import Vector
 
 
@@ -33,7 +33,7 @@ class SceneReference:
 
 def scene_robots(scene: SceneScenario) -> dict[str, RobotDescription]:
     """Return the robot of each arm at its place in frame A, by the name of the arm. Raises ScenarioError."""
-    robot = load_robot(scene.robot.model, scene.robot.end_effector, scene.robot.motor_inertia)
+    robot = robot_of(scene.robot)
     return {
         name: mounted_at(robot, arm.base.position, rotation_from_roll_pitch_yaw(arm.base.orientation))
         for name, arm in scene.arms.items()

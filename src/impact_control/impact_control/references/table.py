@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from impact_control.checks import require_positive
 from impact_control.compiled import compiled
 from impact_control.errors import InvalidInputError
 from impact_control.types import Matrix, Vector
@@ -60,12 +61,12 @@ class ReferenceTable:
 
     def __init__(self, period: float, columns: ReferenceColumns) -> None:
         """Take over N >= 2 samples; period [s] > 0. Raises InvalidInputError."""
-        if not (np.isfinite(period) and period > 0.0):
-            raise InvalidInputError("period of the reference", period, "a finite number of seconds above 0")
+        require_positive("period of the reference", period)
         if columns.data.ndim != 2 or columns.data.shape[0] < 2:
             raise InvalidInputError("shape of the reference", columns.data.shape, "at least two samples")
         if not np.all(np.isfinite(columns.data)):
-            raise InvalidInputError("reference", "not finite", "finite values")
+            row = int(np.argmin(np.isfinite(columns.data).all(axis=1)))
+            raise InvalidInputError(f"sample {row} of the reference", columns.data[row].tolist(), "finite values")
         data = np.ascontiguousarray(columns.data)
         data.setflags(write=False)
         self.period = period

@@ -19,8 +19,8 @@ from impact_control.recording.recorded_run import RecordedFile, RecordedReferenc
 from impact_control.references import build_reference, scene_robots
 from impact_control.replay.samples import Replay, replay_samples
 from impact_control.replay.task import TaskFollower, planned_reference
-from impact_control.robots import RobotDescription, load_robot
-from impact_control.scenario import Scenario, SceneScenario, any_from_text, arm_scenario, load_any
+from impact_control.robots import RobotDescription
+from impact_control.scenario import Scenario, SceneScenario, any_from_text, arm_scenario, load_any, robot_of
 from impact_control.types import Vector
 
 _JOINTS = 7
@@ -84,12 +84,12 @@ def replay_file(
         ScenarioError: a broken scenario.
     """
     chosen = None if scenario is None else load_any(scenario)
-    joints = len(_robot(chosen).joint_names) if isinstance(chosen, Scenario) else _JOINTS
+    joints = len(robot_of(chosen.robot).joint_names) if isinstance(chosen, Scenario) else _JOINTS
     file = open_recording(path, columns=columns, trial=trial, joints=joints)
     chosen = chosen or _recorded_scenario(file)
     try:
         if isinstance(chosen, Scenario):
-            return {"": _replay(file, "", chosen, _robot(chosen), task_start)}
+            return {"": _replay(file, "", chosen, robot_of(chosen.robot), task_start)}
         robots = scene_robots(chosen)
         return {arm: _replay(file, arm, arm_scenario(chosen, arm), robots[arm], None) for arm in chosen.arms}
     except InvalidInputError as error:
@@ -107,10 +107,6 @@ def _recorded_scenario(file: RecordedFile) -> Scenario | SceneScenario:
             raise RecordingError(str(file.path), found, "--scenario with the path of its file") from error
     found = "it does not say of which scenario it is"
     raise RecordingError(str(file.path), found, "--scenario with the name of one, or the path of its file")
-
-
-def _robot(scenario: Scenario) -> RobotDescription:
-    return load_robot(scenario.robot.model, scenario.robot.end_effector, scenario.robot.motor_inertia)
 
 
 def _replay(

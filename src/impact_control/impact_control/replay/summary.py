@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from impact_control.classification import Verdict
 from impact_control.recording.recorded_run import RecordedEvent
 from impact_control.recording.summary import Grid, Mark, Row, RunSummary, prediction_grids
 from impact_control.replay.file import ReplayedRun
 from impact_control.replay.samples import ReplayedEvent
+from impact_control.words import in_words
 
 SAME_EVENT = 0.05
 """[s] apart, at most, that an event of the replay and a recorded one are the same impact."""
@@ -80,18 +80,14 @@ def _time(pair: EventPair) -> float:
     return 0.0 if event is None else event.detection_time
 
 
-def _words(verdict: Verdict) -> str:
-    return verdict.name.lower().replace("_", " ")
-
-
 def _verdicts(run: ReplayedRun) -> list[tuple[str, str, str | None]]:
     """Return name, replayed and recorded verdict; none when there was nothing to judge by."""
     if not run.judged:
         return []
     recorded = run.run.verdict
     return [
-        ("Impact verdict", _words(run.replay.impact), None if recorded is None else recorded.impact),
-        ("Post-impact verdict", _words(run.replay.post_impact), None if recorded is None else recorded.post_impact),
+        ("Impact verdict", in_words(run.replay.impact), None if recorded is None else recorded.impact),
+        ("Post-impact verdict", in_words(run.replay.post_impact), None if recorded is None else recorded.post_impact),
     ]
 
 

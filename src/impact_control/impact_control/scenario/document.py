@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.scalarbool import ScalarBoolean
 
 from impact_control.errors import ScenarioError
-from impact_control.yaml_text import parse_yaml
+from impact_control.yaml_text import parse_yaml, yaml_of
 
 EXTENDS = "extends"
 """Key that names the file, relative to the one it stands in, that holds where this one says nothing."""
@@ -77,11 +75,7 @@ def overlay(base: Node, top: Node) -> Node:
 
 def document_text(document: Node) -> str:
     """Return a document as YAML that loads to the same."""
-    stream = StringIO()
-    yaml = YAML(typ="safe", pure=True)
-    yaml.default_flow_style = False
-    yaml.dump(document.plain(), stream)
-    return stream.getvalue()
+    return yaml_of(document.plain())
 
 
 def override_tree(overrides: Mapping[str, Any]) -> Node:

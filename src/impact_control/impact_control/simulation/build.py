@@ -6,8 +6,8 @@ import numpy as np
 
 from impact_control.impacts import ExponentialHuntCrossley
 from impact_control.references import initial_configuration
-from impact_control.robots import RobotDescription, load_robot
-from impact_control.scenario import Scenario, SceneScenario
+from impact_control.robots import RobotDescription
+from impact_control.scenario import Scenario, SceneScenario, robot_of
 from impact_control.scenario import Touch as TouchSection
 from impact_control.simulation.command_gate import CommandGate
 from impact_control.simulation.options import Backlash, PlantOptions
@@ -22,7 +22,7 @@ _STREAMS = 1_000_003
 
 def build_simulation(scenario: Scenario) -> tuple[FlexibleJointPlant, Sensors, CommandGate]:
     """Return plant, sensors and command gate of the scenario's actual environment, at its initial configuration."""
-    robot = load_robot(scenario.robot.model, scenario.robot.end_effector, scenario.robot.motor_inertia)
+    robot = robot_of(scenario.robot)
     real = scenario.actual_environment.surface
     surface = (
         None

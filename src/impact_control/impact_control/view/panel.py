@@ -10,6 +10,7 @@ import numpy as np
 from impact_control.classification import Verdict
 from impact_control.control import Fault, Mode
 from impact_control.view.frame import ArmFrame
+from impact_control.words import in_words
 
 _GREEN, _RED, _BLUE, _ORANGE = "#2f9e44", "#e03131", "#1c7ed6", "#e8590c"
 _VIOLET, _TEAL, _GRAY, _PALE = "#7048e8", "#0c8599", "#868e96", "#adb5bd"
@@ -48,14 +49,14 @@ _CELL = "padding:1px 4px;text-align:right;font-variant-numeric:tabular-nums;whit
 def arm_panel(name: str, frame: ArmFrame) -> str:
     """Return the panel of an arm; name: "" for the only one."""
     title = f"<div style='font-weight:700;font-size:15px'>{escape(name)}</div>" if name else ""
-    mode = "no data" if frame.mode is None else words(frame.mode)
+    mode = "no data" if frame.mode is None else in_words(frame.mode)
     color = _PALE if frame.mode is None else MODE_COLORS[frame.mode]
     if frame.fault is not Fault.NONE:
-        mode, color = f"{mode}: {words(frame.fault)}", _RED
+        mode, color = f"{mode}: {in_words(frame.fault)}", _RED
     rows = [
         _row("Mode", badge(mode, color)),
-        _row("Impact", badge(words(frame.impact), VERDICT_COLORS[frame.impact])),
-        _row("After it", badge(words(frame.post_impact), VERDICT_COLORS[frame.post_impact])),
+        _row("Impact", badge(in_words(frame.impact), VERDICT_COLORS[frame.impact])),
+        _row("After it", badge(in_words(frame.post_impact), VERDICT_COLORS[frame.post_impact])),
     ]
     reason = f"<div style='color:#666;font-size:12px;margin:0 0 4px'>{escape(frame.reason)}</div>"
     return (
@@ -70,11 +71,6 @@ def badge(text: str, color: str) -> str:
         f"<span style='background:{color};color:#fff;font-weight:700;border-radius:4px;padding:1px 8px'>"
         f"{escape(text)}</span>"
     )
-
-
-def words(value: Mode | Verdict | Fault) -> str:
-    """Return a name as it is said."""
-    return value.name.lower().replace("_", " ")
 
 
 def rate_bars(frame: ArmFrame) -> str:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from impact_control.references import scene_robots
-from impact_control.robots import RobotDescription, load_robot
-from impact_control.scenario import ExpectedObject, Scenario, SceneScenario, Surface
+from impact_control.robots import RobotDescription
+from impact_control.scenario import ExpectedObject, Scenario, SceneScenario, Surface, robot_of
 from impact_control.types import Vector
 from impact_control.view.bodies import base_placement
 
@@ -65,8 +65,7 @@ def stage_of(scenario: Scenario | SceneScenario, *, simulated: bool = True) -> S
     """Return the stage of a scenario or scene. simulated: whether the truth is known. Raises ScenarioError."""
     if isinstance(scenario, SceneScenario):
         return _stage_of_scene(scenario, simulated)
-    own = scenario.robot
-    robot = load_robot(own.model, own.end_effector, own.motor_inertia)
+    robot = robot_of(scenario.robot)
     expected = scenario.expected_environment.surface
     actual = scenario.actual_environment.surface if simulated else None
     place = scenario.task.impact.position

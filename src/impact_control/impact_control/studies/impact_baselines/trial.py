@@ -16,7 +16,8 @@ from impact_control.errors import ImpactControlError
 from impact_control.parts import control_parameters
 from impact_control.pipeline import Pipeline
 from impact_control.references import ImpactReference, build_reference
-from impact_control.robots import Dynamics, InertiaModel, RobotDescription, load_robot
+from impact_control.robots import Dynamics, InertiaModel, RobotDescription
+from impact_control.scenario import robot_of
 from impact_control.simulation import build_simulation
 from impact_control.studies.impact_baselines.methods import Case, met, planned
 from impact_control.types import Matrix, Vector
@@ -102,7 +103,7 @@ class FeedbackTorque:
 @lru_cache(maxsize=8)
 def _plan(method: str) -> tuple[RobotDescription, ImpactReference]:
     scenario = planned(method)
-    robot = load_robot(scenario.robot.model, scenario.robot.end_effector, scenario.robot.motor_inertia)
+    robot = robot_of(scenario.robot)
     return robot, build_reference(scenario, robot)
 
 
