@@ -7,11 +7,22 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "fuzz")]
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """A ROS context for nodes that are called by hand."""
+    from surfaces.graph import Graph
+
+    graph = Graph()
+    yield graph
+    graph.close()
 
 
 def pytest_collection_modifyitems(items):
     """Mark what lies in this directory."""
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if HERE in item.path.parents:
             item.add_marker(pytest.mark.node)

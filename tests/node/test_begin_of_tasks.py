@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from action_msgs.msg import GoalStatus
 from impact_msgs.action import ExecuteImpactTask
+from surfaces.actions import accept, cancel
+from surfaces.graph import EPOCH, JointStates, renew
 
 from impact_control.assignment import assigned
 from impact_control.control import Mode
@@ -19,24 +19,12 @@ from impact_control.nodes import impact_task
 from impact_control.nodes.messages import to_stamp
 from impact_control.pipeline import Outcome
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "fuzz"))
-
-from surfaces.actions import accept, cancel
-from surfaces.graph import EPOCH, Graph, JointStates, renew
-
 PATIENCE = 10.0
 PERIOD = 1_000_000
 TASKS = {name: assigned(name) for name in ("tabletop", "tabletop_raised")}
 PLANS = {name: task.plan() for name, task in TASKS.items()}
 NAMES, START = TASKS["tabletop"].robot.joint_names, PLANS["tabletop"].reference.initial_configuration
 AT_START, AWAY = JointStates(NAMES, START), JointStates(NAMES, START + 0.06 * np.eye(7)[1])
-
-
-@pytest.fixture(scope="module")
-def graph():
-    graph = Graph()
-    yield graph
-    graph.close()
 
 
 @pytest.fixture(scope="module")

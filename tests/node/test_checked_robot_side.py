@@ -125,9 +125,11 @@ def test_controllers_that_do_not_fit_are_refused(peer, rest, node, name, value):
             marks=pytest.mark.long,
         ),
         ({"effort": np.zeros(7)}, "none, as without its weight"),
+        ({"velocity": np.full(7, 0.2)}, "velocity of panda_joint1 = '0.200 rad/s' is not allowed: at most"),
+        ({"velocity": np.full(7, np.nan)}, "velocity of panda_joint1, .* is not allowed: a number in every"),
         ({"names": [f"fr3_joint{i}" for i in range(1, 8)]}, "joints panda_joint1, .* are missing among fr3_joint1"),
     ],
-    ids=["rate", "without weight", "other arm"],
+    ids=["rate", "without weight", "in motion", "without velocities", "other arm"],
 )
 def test_joint_states_that_do_not_fit_are_refused(peer, rest, change, reason):
     vars(rest).update(change)

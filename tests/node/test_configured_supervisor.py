@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import math
-import sys
-from pathlib import Path
+import time
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
+import rclpy
+from diagnostic_msgs.msg import DiagnosticStatus
+from harness import joint_state
+from impact_msgs.msg import ControllerStatus
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
-from std_srvs.srv import Trigger
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool, Trigger
 
+from impact_control.nodes import qos, topics
+from impact_control.nodes.messages import to_stamp
+from impact_control.nodes.simulator import SimulatorNode
 from impact_control.nodes.supervisor import SupervisorNode
-from impact_control.supervision import Supervision
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "fuzz"))
-
-from surfaces.graph import Graph
+from impact_control.supervision import Cause, Supervision
 
 
 @pytest.fixture(scope="module")
-def node():
-    graph = Graph()
-    yield graph.add(SupervisorNode)
-    graph.close()
+def node(graph):
+    return graph.add(SupervisorNode)
 
 
 @pytest.fixture
@@ -98,6 +102,104 @@ def test_one_that_has_stopped_the_robot_stops_that_of_its_next_configuration_too
     node.look()
     assert node._state is Supervision.STOPPED
     node.on_cleanup(None)
+
+
+def test_the_robot_is_stopped_when_every_arm_has_obeyed(node, monkeypatch):
+    switches = [Switch(), Switch()]
+    switches[1].ask = lambda allow: None
+    monkeypatch.setattr("impact_control.nodes.supervisor.robot_switches", lambda *_: switches)
+    monkeypatch.setattr(node, "_state", Supervision.WATCHING)
+    monkeypatch.setattr(node, "_allow", True)
+    assert node.on_configure(None) is TransitionCallbackReturn.SUCCESS
+    node._on_stop(Trigger.Request(), Trigger.Response())
+    node.look()
+    assert node._state is Supervision.STOPPING
+    switches[1].allows = False
+    node.look()
+    assert node._state is Supervision.STOPPED
+    node.on_cleanup(None)
+
+
+class Arm:
+    """Commands, joint states and answers of one arm of a scene."""
+
+    def __init__(self, graph, name):
+        node = graph.add(lambda: rclpy.create_node(f"arm_{name}", namespace=f"/supervisor/{name}"))
+        self._command = node.create_publisher(Float64MultiArray, topics.COMMANDS, qos.COMMAND)
+        self._state = node.create_publisher(JointState, topics.JOINT_STATES, qos.STREAM)
+        self._answer = node.create_publisher(ControllerStatus, topics.STATUS, qos.STREAM)
+
+    def lives(self):
+        now = time.time_ns()
+        self._command.publish(Float64MultiArray(data=[0.0] * 7))
+        self._state.publish(joint_state(now, np.zeros(7)))
+        answer = ControllerStatus()
+        to_stamp(now, answer.header.stamp)
+        self._answer.publish(answer)
+
+
+@pytest.fixture(scope="module")
+def arms(graph):
+    return {name: Arm(graph, name) for name in ("left", "right")}
+
+
+@pytest.mark.parametrize(("alive", "silent"), [("left", "right"), ("right", "left")])
+def test_each_arm_of_a_scene_is_watched_on_its_own_topics(node, arms, alive, silent, monkeypatch):
+    monkeypatch.setattr("impact_control.nodes.supervisor.robot_switches", lambda *_: [Switch(), Switch()])
+    for name, value in (("arms", "left,right"), ("state_limit", 0.3), ("command_limit", 0.6), ("lag_limit", 0.9)):
+        node.set_parameters([Parameter(name, value=value)])
+    assert node.on_configure(None) is TransitionCallbackReturn.SUCCESS
+    monkeypatch.setattr("impact_control.nodes.supervisor.WatchedArm.await_signs", lambda arm, end: "")
+    monkeypatch.setattr(node, "_state", Supervision.INACTIVE)
+    monkeypatch.setattr(node, "_allow", True)
+    monkeypatch.setattr(node, "_active", False)
+
+    def let_live(names, until):
+        end = time.monotonic() + 10.0
+        while not until():
+            for name in names:
+                arms[name].lives()
+            time.sleep(0.004)
+            node.look()
+            assert time.monotonic() < end
+
+    for arm in node._arms:  # that both are heard of
+        let_live(arms, lambda arm=arm: arm._states.publishers and arm._commands.publishers and arm._answers.publishers)
+    node.on_activate(None)
+    begun = time.monotonic()
+    let_live(arms, lambda: time.monotonic() - begun > 0.5)
+    assert node._state is Supervision.WATCHING
+    let_live([alive], lambda: node._state is not Supervision.WATCHING)
+    assert node._finding.cause is Cause.ROBOT_SILENT
+    assert node._finding.reason.startswith(f"{silent}: no joint state for")
+    node.on_deactivate(None)
+    node.on_cleanup(None)
+    node.set_parameters([Parameter("arms", value="")])
+
+
+def test_a_stop_is_for_every_arm_of_the_simulator(graph, monkeypatch):
+    simulator = graph.add(SimulatorNode)
+    sides = {name: SimpleNamespace(stopped=False) for name in ("left", "right")}
+    monkeypatch.setattr(simulator, "_sides", sides, raising=False)
+    for taken in (False, True):
+        assert simulator._on_accept(SetBool.Request(data=taken), SetBool.Response()).success
+        assert [side.stopped for side in sides.values()] == [not taken, not taken]
+
+
+def test_diagnostics_say_that_the_robot_is_stopped(configured, monkeypatch):
+    told = []
+    monkeypatch.setattr(configured, "_diagnostics", SimpleNamespace(publish=told.append))
+    levels = {
+        Supervision.INACTIVE: DiagnosticStatus.OK,
+        Supervision.WATCHING: DiagnosticStatus.OK,
+        Supervision.STOPPING: DiagnosticStatus.ERROR,
+        Supervision.STOPPED: DiagnosticStatus.ERROR,
+    }
+    for state, level in levels.items():
+        monkeypatch.setattr(configured, "_state", state)
+        configured._diagnose()
+        (status,) = told[-1].status
+        assert status.level == level and status.message.startswith(state.name.lower())
 
 
 class Listener:

@@ -149,6 +149,37 @@ def test_a_user_who_stops_is_no_fault(run, tmp_path):
         run(StandInSession(tmp_path, run_task=InterruptedByUserError("stopped by the user")))
 
 
+def test_a_task_with_a_fault_is_judged_by_how_it_ended_its_logs_and_its_bag(endurance, tmp_path, monkeypatch):
+    log = tmp_path / "impact_loop.log"
+
+    class Crashing(StandInSession):
+        """A loop that has an error which nobody catches while the session ends."""
+
+        def stop(self):
+            log.write_text("Traceback (most recent call last):\n")
+
+    session = Crashing(tmp_path, Outcome.SUCCEEDED, pause=GraphError("gone"))
+    monkeypatch.setattr(endurance, "_session", session)
+    monkeypatch.setattr(endurance, "_end_session", session.stop)
+    monkeypatch.setattr(endurance, "_complaints_of_motion", lambda fault: ["what the arm did"])
+    monkeypatch.setattr(endurance, "_note_memory", lambda: None)
+    record = endurance._task(2, "tabletop", DROP)
+    motion, ended, bag, crashed = record.complaints
+    assert motion == "what the arm did"
+    assert ended == "gone"
+    assert bag.startswith("the bag cannot be read")
+    assert crashed == "a node says Traceback (most recent call last):"
+
+
+def test_a_fault_that_nothing_tells_of_is_a_complaint(endurance, tmp_path, monkeypatch):
+    monkeypatch.setattr(endurance, "_session", StandInSession(tmp_path, Outcome.FAULT))
+    monkeypatch.setattr(endurance, "_complaints_of_motion", lambda fault: [])
+    monkeypatch.setattr(endurance, "_note_memory", lambda: None)
+    ended, bag = endurance._task(2, "tabletop", DROP).complaints
+    assert ended == "nothing says that it was the fault: fault: so"
+    assert bag.startswith("the bag cannot be read")
+
+
 class Supervisor:
     """Answers resets in turn: refusals as errors, None where it obeys."""
 

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from impact_msgs.msg import SupervisorStatus
+from surfaces.command_watch import CommandWatch
+from surfaces.graph import EPOCH, Graph, JointStates, renew
 
 from impact_control.assignment import assigned
 from impact_control.control import Fault, Mode
 from impact_control.nodes.impact_task import PreparedTask
 from impact_control.nodes.writers import ClassificationWriter
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "fuzz"))
-
-from surfaces.command_watch import CommandWatch
-from surfaces.graph import EPOCH, Graph, JointStates, renew
 
 TASK = assigned("tabletop")
 

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "fuzz"))
-
 from surfaces.services import Services
 
 from impact_control.supervision import Supervision

@@ -10,13 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from impact_control.benchmark.machine import describe_machine
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "fuzz"))
-
 from keeping import Keeper
 from surfaces import SURFACES
+
+from impact_control.benchmark.machine import describe_machine
 
 FUZZ = Path(__file__).resolve().parents[1] / "fuzz"
 INPUTS = {"messages": 100, "actions": 40}

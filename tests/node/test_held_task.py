@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from impact_msgs.msg import ControllerStatus, SupervisorStatus
+from surfaces.graph import EPOCH, Graph, JointStates, renew
 
 from impact_control.assignment import assigned
 from impact_control.control import Fault, Mode
 from impact_control.nodes.impact_task import PreparedTask
 from impact_control.nodes.messages import to_stamp
 from impact_control.nodes.writers import ClassificationWriter
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "fuzz"))
-
-from surfaces.graph import EPOCH, Graph, JointStates, renew
 
 TASK = assigned("tabletop")
 PERIOD = 1_000_000

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
-import pytest
 from harness import joint_state
 from impact_msgs.msg import ImpactEvent
 from rclpy.serialization import serialize_message
+from surfaces.graph import EPOCH, renew
 
 from impact_control.assignment import assigned
 from impact_control.control import Fault, Mode
@@ -17,19 +15,8 @@ from impact_control.nodes.impact_task import PreparedTask
 from impact_control.nodes.messages import FirstOfEvent, to_stamp
 from impact_control.nodes.writers import ClassificationWriter
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "fuzz"))
-
-from surfaces.graph import EPOCH, Graph, renew
-
 TASK = assigned("tabletop")
 PLAN = TASK.plan()
-
-
-@pytest.fixture(scope="module")
-def graph():
-    graph = Graph()
-    yield graph
-    graph.close()
 
 
 class Fed:

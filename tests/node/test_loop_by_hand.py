@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from contextlib import nullcontext
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -16,6 +14,7 @@ from rclpy.action import GoalResponse
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
+from surfaces.graph import EPOCH, JointStates, renew
 
 from impact_control.assignment import assigned
 from impact_control.errors import ImpactControlError, InvalidInputError
@@ -24,22 +23,12 @@ from impact_control.nodes.impact_task import PreparedTask
 from impact_control.nodes.loop import LoopNode
 from impact_control.nodes.loop_output import STATUS_PERIOD
 from impact_control.nodes.writers import ClassificationWriter
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "fuzz"))
-
-from surfaces.graph import EPOCH, Graph, JointStates, renew
+from impact_control.robots.mounting import mounted_at
 
 TASK = assigned("tabletop")
 PLAN = TASK.plan()
 MILLISECOND = 1_000_000
 STATES = JointStates(TASK.robot.joint_names, PLAN.reference.initial_configuration)
-
-
-@pytest.fixture(scope="module")
-def graph():
-    graph = Graph()
-    yield graph
-    graph.close()
 
 
 @pytest.fixture(scope="module")
@@ -118,4 +107,16 @@ def test_a_goal_that_needs_what_the_loop_is_not_built_with_is_refused(loop, over
     other = replace(TASK, scenario=TASK.scenario.with_overrides(overrides))
     needs = pytest.raises(ImpactControlError, match=f"needs another {built_in} than") if built_in else nullcontext()
     with needs:
+        loop._tasks._require_what_is_built_in(other)
+
+
+def test_a_goal_for_another_tool_is_refused(loop):
+    other = replace(TASK, scenario=TASK.scenario.with_overrides({"robot.end_effector": "edge"}))
+    with pytest.raises(ImpactControlError, match="needs another robot than"):
+        loop._tasks._require_what_is_built_in(other)
+
+
+def test_a_goal_for_an_arm_that_stands_elsewhere_is_refused(loop):
+    other = replace(TASK, robot=mounted_at(TASK.robot, [0.1, 0.0, 0.0]))
+    with pytest.raises(ImpactControlError, match="the arm stands elsewhere than"):
         loop._tasks._require_what_is_built_in(other)

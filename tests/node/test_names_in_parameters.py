@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
@@ -15,18 +12,7 @@ from impact_control.nodes.names import names_in
 from impact_control.nodes.recorder import RecorderNode
 from impact_control.nodes.supervisor import SupervisorNode
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "fuzz"))
-
-from surfaces.graph import Graph
-
 ODD = ("a b", "~", "/", ",", "a,", "a,a", "1a", "a/b", "ä")
-
-
-@pytest.fixture(scope="module")
-def graph():
-    graph = Graph()
-    yield graph
-    graph.close()
 
 
 def test_names_are_listed_with_commas():

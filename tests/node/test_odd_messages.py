@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import sys
-from pathlib import Path
 
 import pytest
 from impact_msgs.action import ExecuteImpactTask
 from impact_msgs.msg import ControllerReference, ControllerStatus, ImpactClassification, ImpactEvent
+from surfaces.graph import EPOCH, JointStates, renew
 
 from impact_control.assignment import assigned
 from impact_control.classification import Verdict
@@ -16,21 +15,10 @@ from impact_control.control import Mode
 from impact_control.nodes import impact_task
 from impact_control.nodes.classifier import ClassifierNode
 from impact_control.nodes.impact_task import Building, PreparedTask
-from impact_control.nodes.messages import to_stamp
+from impact_control.nodes.messages import FirstOfEvent, to_stamp
 from impact_control.nodes.writers import ClassificationWriter
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "fuzz"))
-
-from surfaces.graph import EPOCH, Graph, JointStates, renew
-
 TASK = assigned("tabletop")
-
-
-@pytest.fixture(scope="module")
-def graph():
-    graph = Graph()
-    yield graph
-    graph.close()
 
 
 @pytest.fixture(scope="module")
@@ -158,6 +146,20 @@ def test_a_partner_in_a_mode_that_is_not_known_may_have_stopped(controller):
         to_stamp(EPOCH + 1_000_000, status.header.stamp)
         controller._partners._take_status("other", status)
     assert pipeline.controller.mode is Mode.STOPPED
+
+
+@pytest.mark.parametrize(("after", "mode"), [(-1, Mode.ANTE), (1, Mode.INTERIM)])
+def test_an_arm_waits_no_longer_for_its_impact_when_its_partner_has_had_one(controller, after, mode):
+    """Of this task; what is of before it changes nothing."""
+    pipeline = begun(controller)
+    event = ImpactEvent(index=1, joint_position=[0.0] * 7)
+    to_stamp(EPOCH + (1 + after) * 1_000_000, event.impact_time)
+    controller._partners._take_event(FirstOfEvent(), event)
+    states = JointStates(TASK.robot.joint_names, TASK.plan().reference.initial_configuration)
+    for sample in (2, 3):
+        controller._on_state(states.good(EPOCH + sample * 1_000_000))
+    assert pipeline.controller.mode is mode
+    assert pipeline.judge.impacts == 0
 
 
 def test_a_goal_whose_preparation_fails_in_an_unknown_way_ends_with_the_reason(controller, monkeypatch):

@@ -9,6 +9,8 @@ import time
 
 import pytest
 import rclpy
+from rclpy.impl.rcutils_logger import RcutilsLogger
+from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 
@@ -58,10 +60,33 @@ def test_a_recorder_that_stands_still_holds_nobody_up(session, tmp_path):
     assert stamps[-1] - stamps[0] > 0.3
 
 
-def test_what_came_before_the_recorder_is_stopped_is_written(tmp_path):
+@pytest.fixture
+def node():
     # Other tests of this process must not see its nodes: rclpy keeps what is in cycles in the ROS graph.
     rclpy.init(domain_id=1 + (int(os.environ["ROS_DOMAIN_ID"]) + 50) % 101)
-    node = recorder.RecorderNode()
+    made = recorder.RecorderNode()
+    yield made
+    made.trigger_cleanup()
+    made.destroy_node()
+    rclpy.try_shutdown()
+
+
+def test_a_recording_in_which_an_arm_would_be_missing_is_not_begun(node, tmp_path, monkeypatch):
+    told = []
+    monkeypatch.setattr(recorder, "CONNECTION_PATIENCE", 2.0)
+    monkeypatch.setattr(RcutilsLogger, "error", lambda logger, line: told.append(line))
+    publisher = node.create_publisher(JointState, f"left/{topics.JOINT_STATES}", qos.STREAM)
+    required = [f"{arm}/{topics.JOINT_STATES}" for arm in ("left", "right")]
+    values = {"directory": str(tmp_path / "bag"), "arms": "left,right", "required": required}
+    node.set_parameters([Parameter(name, value=value) for name, value in values.items()])
+    assert node.trigger_configure() is TransitionCallbackReturn.SUCCESS
+    assert node.trigger_activate() is TransitionCallbackReturn.FAILURE
+    assert told == [f"cannot record: nobody publishes /right/{topics.JOINT_STATES} within 2 s"]
+    assert not (tmp_path / "bag").exists()
+    node.destroy_publisher(publisher)
+
+
+def test_what_came_before_the_recorder_is_stopped_is_written(node, tmp_path):
     publisher = node.create_publisher(JointState, topics.JOINT_STATES, qos.STREAM)
     values = {"directory": str(tmp_path / "bag"), "required": [topics.JOINT_STATES]}
     node.set_parameters([Parameter(name, value=value) for name, value in values.items()])
@@ -79,7 +104,4 @@ def test_what_came_before_the_recorder_is_stopped_is_written(tmp_path):
 
     recorder._spin(node, LastMoment(), stop)
     node.trigger_deactivate()
-    node.trigger_cleanup()
-    node.destroy_node()
-    rclpy.try_shutdown()
     assert read_bag(tmp_path / "bag").series("joint_states")["position"].tolist() == [[0.5]]

@@ -131,6 +131,33 @@ def test_a_wrong_command_is_refused_and_named(peer, data, named):
     assert told in peer.log("simulator")
 
 
+def test_commands_of_two_senders_are_not_taken(peer):
+    """Also without a supervisor, whose finding it is, too."""
+    reset(peer)
+    rival = peer.node.create_publisher(Float64MultiArray, "effort_controller/commands", qos.COMMAND)
+    command = Float64MultiArray(data=[0.0] * 6 + [0.2])
+    states = set()
+
+    def sends_until(state):
+        def sent():
+            peer.commands.publish(command)
+            return bool(peer.truths) and peer.truths[-1].command_state == state
+
+        peer.truths.clear()
+        peer.until(sent, what=f"state {state}")
+
+    try:
+        sends_until(GroundTruth.COMMAND_REFUSED)
+        for _ in range(5):
+            peer.commands.publish(command)
+            states |= {truth.command_state for truth in fresh(peer)}
+        assert states == {GroundTruth.COMMAND_REFUSED}
+        assert "more than one sends commands: joints damped" in peer.log("simulator")
+    finally:
+        peer.node.destroy_publisher(rival)
+    sends_until(GroundTruth.COMMAND_FRESH)
+
+
 def test_pause_stops_the_clock(peer):
     assert peer.ask(SetBool, "simulation/pause", SetBool.Request(data=True)).success
     peer.spin(0.2)

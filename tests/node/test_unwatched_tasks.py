@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from pathlib import Path
 
 import pytest
 from impact_msgs.msg import SupervisorStatus
 from rclpy.parameter import Parameter
+from surfaces.graph import EPOCH, JointStates, renew
 
 from impact_control.assignment import assigned
 from impact_control.control import Fault, Mode
 from impact_control.nodes.impact_task import PreparedTask
 from impact_control.nodes.writers import ClassificationWriter
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "fuzz"))
-
-from surfaces.graph import EPOCH, Graph, JointStates, renew
 
 pytestmark = pytest.mark.wall_clock
 
@@ -44,13 +39,6 @@ class Supervisor:
             self._loop._on_slow_timer()
             time.sleep(0.25 * PATIENCE)
         self._loop._on_slow_timer()
-
-
-@pytest.fixture(scope="module")
-def graph():
-    graph = Graph()
-    yield graph
-    graph.close()
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +118,33 @@ def test_gains_that_are_tuned_all_the_time_do_not_hide_that_the_supervisor_is_go
     loop._on_slow_timer()
     assert fault(loop) is Fault.SUPERVISOR_LOST
     assert "no sign of life" in loop.fault_reason()
+
+
+@pytest.mark.parametrize("state", [SupervisorStatus.STOPPING, SupervisorStatus.STOPPED])
+def test_a_stop_ends_the_task_whether_the_robot_side_has_obeyed_or_not(loop, supervisor, state):
+    supervisor.says(SupervisorStatus.WATCHING)
+    assert not start_task(loop)
+    run(loop)
+    supervisor.says(state)
+    loop._on_slow_timer()
+    assert fault(loop) is Fault.SUPERVISOR_STOP
+    assert "asked to" in loop.fault_reason()
+
+
+@pytest.mark.parametrize("state", [SupervisorStatus.STOPPING, SupervisorStatus.STOPPED])
+def test_an_arm_that_is_only_held_does_not_keep_its_old_pose_through_a_stop(loop, supervisor, state):
+    """Somebody may move it meanwhile, and it would pull it back once commands are let through."""
+    loop._on_state(STATES.good(EPOCH))
+    supervisor.says(state)
+    loop._on_slow_timer()
+    assert fault(loop) is Fault.SUPERVISOR_STOP
+
+
+@pytest.mark.parametrize("state", [SupervisorStatus.STOPPING, SupervisorStatus.STOPPED])
+def test_no_task_is_begun_while_the_robot_is_stopped(loop, supervisor, state):
+    loop._on_state(STATES.good(EPOCH))
+    supervisor.says(state)
+    assert "SUPERVISOR_STOP" in start_task(loop)
 
 
 def test_no_task_is_begun_without_a_supervisor(loop, supervisor):

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-from impact_control.assignment import assigned
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "fuzz"))
-
 from surfaces import BrokenPromiseError
 from surfaces.command_watch import CommandWatch
 from surfaces.graph import EPOCH, Graph, JointStates
 from surfaces.watched_loop import WatchedLoop
+
+from impact_control.assignment import assigned
 
 TASK = assigned("tabletop")
 STATES = JointStates(TASK.robot.joint_names, TASK.plan().reference.initial_configuration)

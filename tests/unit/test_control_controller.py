@@ -493,6 +493,19 @@ def test_yielding_without_torque_is_a_stop_and_with_it_asks_for_motion_along_it(
     np.testing.assert_allclose(accelerations[1][[0, 2, 4, 5, 6]], 0.0, atol=1e-3)
 
 
+@pytest.mark.parametrize("where", [Mode.ANTE, Mode.POST])
+def test_after_yielding_the_task_goes_on_where_it_was_to(where):
+    bench, time, q, _ = in_mode(Mode.POST)
+    bench.controller.admit(LED, where)
+    bench.update(time, q, STILL)
+    bench.controller.resume()
+    for k in range(1, 5000):
+        bench.update(time + k * 1e-3, q, STILL)
+        if bench.controller.mode is not Mode.RESUME:
+            break
+    assert bench.controller.mode is where
+
+
 AWAY = REFERENCE.initial_configuration + 1e-3
 OTHER_GAINS = {"position": 900.0, "orientation": 100.0, "posture": 49.0}
 

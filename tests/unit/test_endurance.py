@@ -585,6 +585,15 @@ class TestJudgement:
         _, complaints = evaluated(end, self.plan, Path("bag"), self.stood_still(milliseconds, before, core))
         assert complaints == (["the impact was detected 6.0 ms after the contact"] if late else [])
 
+    @pytest.mark.parametrize(("within", "complaints"), [(True, 0), (False, 1), (None, 1)])
+    def test_commands_have_to_be_known_to_keep_their_limits(self, within, complaints, monkeypatch):
+        analysis = SimpleNamespace(
+            true_impact_time=1.1, detections=np.array([1.101]), detection_delay=0.001, within_limits=within
+        )
+        monkeypatch.setattr("impact_control.nodes.judged_task.evaluate", lambda bag: SimpleNamespace(analysis=analysis))
+        _, found = evaluated(TaskEnd(self.result(Outcome.SUCCEEDED)), self.plan, Path("bag"), NO_SPANS)
+        assert found == ["torque or torque rate of the commands above its limit"] * complaints
+
     def test_a_refused_reset_is_told_first(self):
         end = TaskEnd(self.result(Outcome.FAULT, "STATE_STALE"), injected=True, refusal="the supervisor refused: still")
         assert complaints_of_fault(end, self.plan, self.kill) == ["the supervisor refused: still"]

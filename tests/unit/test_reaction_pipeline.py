@@ -120,6 +120,11 @@ def push_elbow(*times):
     return touch
 
 
+def untouched(time, plant, truth):
+    """Touch nothing but what the scenario has."""
+    return np.zeros(3)
+
+
 def hand_in_the_way(stiffness=20000.0, damping=50.0, depth=0.05):
     """Return a soft body in the way of the approach, as a hand held still, that leaves after 3 s.
 
@@ -228,6 +233,23 @@ def test_after_resuming_the_impact_is_judged_as_if_nothing_had_happened():
     assert pipeline.reaction.interruptions == 1
     assert (pipeline.judge.impact, pipeline.judge.post_impact) == (Verdict.EXPECTED, Verdict.EXPECTED)
     assert pipeline.judge.impacts >= 1
+
+
+def test_an_arm_that_has_had_its_impact_does_not_approach_again_after_yielding():
+    """It goes on after its impact: here until it touches the tilted table again, time after time, and gives up."""
+    goes_on = set()
+
+    def look(time, pipeline):
+        if pipeline.controller.mode in (Mode.ADMITTANCE, Mode.RESUME):
+            goes_on.add(pipeline.controller._state.resume_in)
+
+    overrides = [("reaction.on_unexpected_post_impact", "admittance")]
+    record = run("tabletop_tilted", untouched, overrides, duration=30.0, meanwhile=look)
+    assert_limits_kept(record)
+    modes = record.modes()
+    assert modes[:4] == [Mode.ANTE, Mode.INTERIM, Mode.ADMITTANCE, Mode.RESUME]
+    assert Mode.ANTE not in modes[1:] and goes_on == {Mode.POST}
+    assert modes[-1] is Mode.STOPPED
 
 
 def test_on_a_hand_in_the_way_the_force_ends_with_pulling_back_and_yielding():

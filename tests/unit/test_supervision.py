@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from impact_control.errors import InvalidInputError
-from impact_control.supervision import DISOBEYING, Cause, RobotMode, SupervisionLimits, Watch
+from impact_control.supervision import Cause, RobotMode, SupervisionLimits, Watch
 
 INTERVAL = 0.004
 LIMITS = SupervisionLimits(command_limit=0.035, state_limit=0.05, lag_limit=0.1)
@@ -148,15 +148,29 @@ def test_a_mode_that_is_not_known_is_another_one():
     assert RobotMode(7) is RobotMode(255) is RobotMode.OTHER
 
 
-@pytest.mark.parametrize("mode", [None, *RobotMode])
-def test_an_arm_that_follows_no_commands_is_found(mode):
+@pytest.mark.parametrize(
+    ("mode", "name"),
+    [(0, ""), (1, ""), (2, ""), (3, "GUIDING"), (4, "REFLEX"), (5, "USER_STOPPED"), (6, "AUTOMATIC_ERROR_RECOVERY")],
+)
+def test_an_arm_that_follows_no_commands_is_found(mode, name):
+    """By the numbers of franka_msgs/FrankaRobotState: other, idle, move, and those in which it follows none."""
     observed = Observed()
-    observed.watch.see_mode(mode)
+    observed.watch.see_mode(RobotMode(mode))
     finding = observed.look()
-    if mode in DISOBEYING:
-        assert finding.cause is Cause.ROBOT_STOPPED and mode.name in finding.reason
+    if name:
+        assert finding.cause is Cause.ROBOT_STOPPED and name in finding.reason
     else:
         assert finding is None
+
+
+def test_an_arm_that_says_nothing_of_its_mode_is_not_stopped_for_it():
+    observed = Observed()
+    observed.watch.see_mode(None)
+    assert observed.look() is None
+
+
+def test_before_an_arm_the_limits_are_those_of_the_documentation():
+    assert SupervisionLimits() == SupervisionLimits(command_limit=0.03, state_limit=0.03, lag_limit=0.25)
 
 
 def test_a_robot_that_sends_its_last_state_again_and_again_is_silent():
