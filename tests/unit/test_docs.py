@@ -18,7 +18,13 @@ from impact_control.scenario import SceneScenario, available_scenarios, describe
 
 PACKAGE = ROOT / "src" / "impact_control" / "impact_control"
 NODES = PACKAGE / "nodes"
-QUALITIES = {"stream": "STREAM", "command": "COMMAND", "event": "EVENT", "latched": "LATCHED"}
+QUALITIES = {
+    "stream": "STREAM",
+    "command": "COMMAND",
+    "event": "EVENT",
+    "latched": "LATCHED",
+    "diagnostics": "DIAGNOSTICS",
+}
 
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
@@ -78,9 +84,9 @@ def test_qualities_of_service_are_those_of_the_publishers():
     names = {f"topics.{constant}": name for constant, name in constants(NODES / "topics.py").items()}
     for file in NODES.glob("*.py"):
         name = r"(?:topics\.of_arm\(\w+, |f\"\{)?(topics\.\w+)(?:\)|\}/\{\w+\}\")?"
-        calls = rf"(?:publish|create_publisher)\(\w+, {name}, (?:qos\.(\w+)|\d+)\)"
+        calls = rf"(?:publish|create_publisher)\(\w+, {name}, qos\.(\w+)\)"
         published |= {names[topic]: profile for topic, profile in re.findall(calls, file.read_text())}
-    documented = {name: QUALITIES.get(quality, "") for name, _, quality, *_ in rows(DOCS / "topics.md", "Topics")}
+    documented = {name: QUALITIES[quality] for name, _, quality, *_ in rows(DOCS / "topics.md", "Topics")}
     assert documented == published
 
 
