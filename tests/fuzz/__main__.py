@@ -16,11 +16,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
@@ -32,6 +31,7 @@ from surfaces import SURFACES, make_target  # noqa: E402
 import impact_control  # noqa: E402
 from impact_control.benchmark.machine import describe_machine  # noqa: E402
 from impact_control.nodes.environment import isolate  # noqa: E402
+from impact_control.nodes.runs import StopFlag, stoppable  # noqa: E402
 
 DRAWN = 10
 """Inputs by coverage for each example of hypothesis, which takes its time to choose one."""
@@ -46,15 +46,17 @@ DOMAINS = 101
 """ROS domains on which Linux gives the ports of DDS to nobody else."""
 
 LOOK = 0.2
-"""[s] between two looks whether a driver is to go on."""
+"""[s] between two looks whether a driver is to go on, or has ended."""
 
-INTERRUPTED = Event()
-"""Set with Ctrl-C: no driver goes on, and none is started."""
+INTERRUPTED = 130
+"""Exit code after Ctrl-C or SIGTERM: no driver goes on, and none is started."""
 
 _COVERAGE = re.compile(r"^#\d+\s+\w+\s+cov: (\d+) ft: (\d+) corp: (\d+)", re.MULTILINE)
 
 
-def fuzz(surface: str, inputs: int, examples: int, seed: int, hang: int, directory: Path) -> dict[str, Any]:
+def fuzz(
+    surface: str, inputs: int, examples: int, seed: int, hang: int, directory: Path, stopped: StopFlag
+) -> dict[str, Any]:
     """Fuzz one surface in a process of its own; return its record."""
     record, corpus, log = (directory / f"{surface}{end}" for end in (".json", ".corpus", ".log"))
     plant(corpus, seed)
@@ -64,12 +66,13 @@ def fuzz(surface: str, inputs: int, examples: int, seed: int, hang: int, directo
         "-reduce_inputs=0", f"-timeout={hang}",
         "-rss_limit_mb=4096", f"-artifact_prefix={directory}/failed-{surface}-",
     ]  # fmt: skip
-    ended = run_apart(command, surface, log)
+    ended = run_apart(command, surface, log, stopped)
     edges, features, kept = (_COVERAGE.findall(log.read_text(errors="replace")) or [("0", "0", "0")])[-1]
     coverage = {"edges": int(edges), "features": int(features), "corpus": int(kept)}
     if not record.is_file():
         return {"name": surface, **broken_off(f"exit code {ended}, see {log}"), **coverage}
-    return {**json.loads(record.read_text()), **coverage, "hypothesis": draw(surface, examples, seed, hang, directory)}
+    drawn = draw(surface, examples, seed, hang, directory, stopped)
+    return {**json.loads(record.read_text()), **coverage, "hypothesis": drawn}
 
 
 def plant(corpus: Path, seed: int) -> None:
@@ -80,11 +83,11 @@ def plant(corpus: Path, seed: int) -> None:
         (corpus / f"seed-{number}").write_bytes(choices.randbytes(choices.randint(1, LARGEST)))
 
 
-def draw(surface: str, examples: int, seed: int, hang: int, directory: Path) -> dict[str, Any]:
+def draw(surface: str, examples: int, seed: int, hang: int, directory: Path, stopped: StopFlag) -> dict[str, Any]:
     """Give the surface examples of hypothesis; return what is told of them."""
     record, log = directory / f"{surface}.drawn.json", directory / f"{surface}.drawn.log"
     command = [sys.executable, str(HERE / "drawn.py"), surface, str(record), str(examples), str(seed), str(hang)]
-    ended = run_apart(command, surface, log)
+    ended = run_apart(command, surface, log, stopped)
     if record.is_file():
         found: dict[str, Any] = json.loads(record.read_text())
         return found
@@ -97,10 +100,8 @@ def broken_off(ended: str) -> dict[str, Any]:
     return {"inputs": 0, "accepted": 0, "refused": 0, "failures": 1, "ended": ended}
 
 
-def run_apart(command: list[str], surface: str, log: Path) -> int:
+def run_apart(command: list[str], surface: str, log: Path, stopped: StopFlag) -> int:
     """Run a command in a ROS domain of its surface, beside which others may be fuzzed; return its exit code."""
-    if INTERRUPTED.is_set():
-        return -signal.SIGINT
     domain = 1 + (int(os.environ["ROS_DOMAIN_ID"]) + tuple(SURFACES).index(surface)) % DOMAINS
     environment = {**os.environ, "ROS_DOMAIN_ID": str(domain)}
     with (
@@ -111,7 +112,7 @@ def run_apart(command: list[str], surface: str, log: Path) -> int:
             try:
                 return process.wait(LOOK)
             except subprocess.TimeoutExpired:
-                if INTERRUPTED.is_set():
+                if stopped():
                     process.kill()
 
 
@@ -161,7 +162,7 @@ def through(record: dict[str, Any], inputs: int) -> bool:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point; returns 1 when an input failed, 130 when it was interrupted (Ctrl-C)."""
+    """Entry point; returns 1 when an input failed, 130 when it was interrupted (Ctrl-C, SIGTERM)."""
     parser = argparse.ArgumentParser(prog="tests/fuzz", description="Fuzz every surface by coverage.")
     parser.add_argument("--inputs", type=int, default=100_000, help="inputs for each surface")
     parser.add_argument(
@@ -193,25 +194,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "seed": chosen.seed,
     }
     file = directory / "fuzz.json"
-    with ThreadPoolExecutor(chosen.jobs) as pool:
-        names = tuple(dict.fromkeys(chosen.surface or SURFACES))
-        fuzzed = pool.map(lambda name: fuzz(name, chosen.inputs, examples, chosen.seed, chosen.hang, directory), names)
-        try:
-            for record in fuzzed:
-                records.append(record)
-                # After each of them: a surface takes minutes to an hour.
-                file.write_text(json.dumps(head | {"surfaces": records}, indent=2) + "\n")
-                print(line(record), flush=True)
-                for kind, name in record.get("kinds_of_failure", {}).items():
-                    print(f"    {kind}: {sys.executable} tests/fuzz --again {directory / name}", flush=True)
-        except KeyboardInterrupt:
-            INTERRUPTED.set()
-            pool.shutdown(cancel_futures=True)
-            print(f"interrupted after {len(records)} of {len(names)} surfaces", flush=True)
+    names = tuple(dict.fromkeys(chosen.surface or SURFACES))
+
+    def unless_stopped(name: str) -> dict[str, Any] | None:
+        if stopped():
+            return None
+        record = fuzz(name, chosen.inputs, examples, chosen.seed, chosen.hang, directory, stopped)
+        return None if stopped() else record
+
+    with stoppable() as stopped, ThreadPoolExecutor(chosen.jobs) as pool:
+        for future in [pool.submit(unless_stopped, name) for name in names]:
+            # Python sees a signal that comes just before it waits for a lock when it has waited, so it waits briefly.
+            while not future.done():
+                wait((future,), LOOK)
+            if (record := future.result()) is None:
+                continue
+            records.append(record)
+            # After each of them: a surface takes minutes to an hour.
+            file.write_text(json.dumps(head | {"surfaces": records}, indent=2) + "\n")
+            print(line(record), flush=True)
+            for kind, name in record.get("kinds_of_failure", {}).items():
+                print(f"    {kind}: {sys.executable} tests/fuzz --again {directory / name}", flush=True)
+    if stopped():
+        print(f"interrupted after {len(records)} of {len(names)} surfaces", flush=True)
     if records:
         print(f"records: {file}")
-    if INTERRUPTED.is_set():
-        return 130
+    if stopped():
+        return INTERRUPTED
     return int(any(not passed(record, chosen.inputs, examples) for record in records))
 
 

@@ -14,6 +14,7 @@ from keeping import Keeper
 from surfaces import SURFACES
 
 from impact_control.benchmark.machine import describe_machine
+from impact_control.nodes.runs import StopFlag
 
 FUZZ = Path(__file__).resolve().parents[1] / "fuzz"
 INPUTS = {"messages": 100, "actions": 40}
@@ -115,7 +116,7 @@ def test_an_input_that_hangs_ends_its_surface_and_is_told(tmp_path, monkeypatch)
     (tmp_path / "drawn.py").write_text(HANGING)
     monkeypatch.setitem(FUZZER["draw"].__globals__, "HERE", tmp_path)
     monkeypatch.setenv("ROS_DOMAIN_ID", "1")
-    told = FUZZER["draw"]("recordings", 100, 0, 1, tmp_path)
+    told = FUZZER["draw"]("recordings", 100, 0, 1, tmp_path, StopFlag())
     assert told == FUZZER["broken_off"](f"an input took longer than 1 s, see {tmp_path / 'recordings.drawn.log'}")
     assert "in pass_time" in (tmp_path / "recordings.drawn.log").read_text()
 
@@ -168,18 +169,17 @@ def test_an_input_is_kept_of_each_way_to_the_place_that_raises(tmp_path):
 
 
 INTERRUPTED = """
-import os, runpy, signal, sys
+import os, runpy, sys
 from pathlib import Path
-# What is started in the background may be told to be deaf to it.
-signal.signal(signal.SIGINT, signal.default_int_handler)
 fuzzer, directory = sys.argv[1:]
 main = runpy.run_path(fuzzer)["main"]
 fuzzing = main.__globals__
 
-def fuzz(name, *_):
+def fuzz(name, *rest):
     print("begun", name, flush=True)
     if name == "services":
-        fuzzing["run_apart"]([sys.executable, "-c", "import time; time.sleep(1000)"], name, Path(directory) / "log")
+        sleep = [sys.executable, "-c", "import time; time.sleep(1000)"]
+        fuzzing["run_apart"](sleep, name, Path(directory) / "log", rest[-1])
     return {"name": name, "ended": "so", "inputs": 0, "accepted": 0, "refused": 0, "failures": 1}
 
 fuzzing.update(fuzz=fuzz, version=lambda package: "3", isolate=lambda directory: None)
