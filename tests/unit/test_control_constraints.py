@@ -51,6 +51,8 @@ def intervals(limits, dynamics, feedforward, previous):
     for part in limits.parts:
         if isinstance(part, CommandLimit):
             part.follow(feedforward, previous)
+        elif isinstance(part, MotorTorqueLimit):
+            part.follow(feedforward)
         lower, upper = np.full(7, np.nan), np.full(7, np.nan)
         part.write(dynamics, lower, upper)
         found.append((lower, upper))
@@ -86,7 +88,7 @@ def test_each_interval_is_the_printed_inequality():
     for k, side in ((0, -1.0), (1, 1.0)):
         np.testing.assert_allclose(dq + HORIZON * velocity[k], side * LIMITS.velocity)
         np.testing.assert_array_equal(acceleration[k], side * ACCELERATION)
-        np.testing.assert_allclose(motor[k] + dynamics.nonlinear, side * LIMITS.torque)
+        np.testing.assert_allclose(motor[k] + feedforward + dynamics.gravity, side * LIMITS.torque)
     commands = np.array([command[0], command[1]]) + feedforward
     assert commands[1][0] == pytest.approx(LIMITS.torque[0])
     np.testing.assert_allclose(commands[0], previous - STEP)

@@ -112,14 +112,17 @@ def test_no_target_breaks_a_torque_or_torque_rate_limit(target, seed):
         previous = qp.torque.copy()
 
 
-def test_motor_torque_with_gravity_stays_inside_its_limit():
-    """Van Steen 2024 (21) bounds the motor torque, which carries gravity; the command does not."""
+@pytest.mark.parametrize("friction", [0.0, -1.3])
+def test_motor_torque_with_gravity_stays_inside_its_limit(friction):
+    """Van Steen 2024 (21) bounds the motor torque, which carries gravity; the command, with friction, does not."""
     stretched = np.array([0.0, 1.2, 0.0, -0.5, 0.0, 1.6, 0.0])
-    qp, dynamics, q, dq = prepared(q=stretched)
+    qp = AccelerationQP(ROBOT, PERIOD, np.full(7, 30.0), np.full(7, 10.0))
+    _, dynamics, _, _ = prepared(q=stretched)
     assert dynamics.gravity[1] < -30.0
+    feedforward = dynamics.coriolis + np.array([0.0, friction, 0.0, 0.0, 0.0, 0.0, 0.0])
     for _ in range(200):
-        solve(qp, dynamics, q, dq, np.full(7, -1e4))
-    assert qp.torque[1] + dynamics.gravity[1] >= -LIMITS.torque[1] - 1e-6
+        qp.solve(dynamics, np.eye(7), np.full(7, -1e4), np.ones(7), feedforward, np.zeros(7))
+    assert qp.torque[1] + dynamics.gravity[1] == pytest.approx(-LIMITS.torque[1])
 
 
 def test_relaxes_position_and_velocity_bounds_when_they_contradict_the_torque_limits():

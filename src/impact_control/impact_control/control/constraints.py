@@ -100,19 +100,25 @@ class AccelerationLimit:
         upper[:] = self.acceleration
 
 
-@dataclass(frozen=True, eq=False)
 class MotorTorqueLimit:
-    """Torques of the motors, with gravity, of at most `torque` (n,) [Nm]: intervals of inertia ddq."""
+    """Torques of the motors, with gravity, of at most `torque` (n,) [Nm]: intervals of inertia ddq.
 
-    torque: Vector
+    `follow` names the array it reads: feed-forward (n,) [Nm], which the command has beside inertia ddq.
+    """
+
     limit = Limit.TORQUE
 
-    def __post_init__(self) -> None:
-        checked_vector("torque limit", self.torque, zero_allowed=False)
+    def __init__(self, torque: Vector) -> None:
+        self.torque = checked_vector("torque limit", torque, zero_allowed=False)
+        self._feedforward = np.zeros(self.torque.size)
+
+    def follow(self, feedforward: Vector) -> None:
+        """Read it from now on; no copy."""
+        self._feedforward = feedforward
 
     def write(self, dynamics: Dynamics, lower: Vector, upper: Vector) -> None:
         """See `Constraint`; van Steen 2024 (21)."""
-        _motor_intervals(dynamics.nonlinear, self.torque, lower, upper)
+        _motor_intervals(self._feedforward, dynamics.gravity, self.torque, lower, upper)
 
 
 class CommandLimit:
@@ -191,7 +197,7 @@ class LimitStack:
         feedforward, previous (n,) [Nm]: see `CommandLimit`.
         """
         relaxed = write_limits(
-            self.numbers, self.horizon, dynamics.q, dynamics.dq, dynamics.nonlinear, feedforward, previous, bounds
+            self.numbers, self.horizon, dynamics.q, dynamics.dq, dynamics.gravity, feedforward, previous, bounds
         )
         self.relaxed = Limit(relaxed)
 
@@ -235,9 +241,9 @@ def _velocity_intervals(velocity: Vector, speed: Vector, horizon: float, lower: 
 
 
 @compiled
-def _motor_intervals(nonlinear: Vector, torque: Vector, lower: Vector, upper: Vector) -> None:
-    for j in range(nonlinear.shape[0]):
-        lower[j], upper[j] = motor_torque_interval(nonlinear[j], torque[j])
+def _motor_intervals(feedforward: Vector, gravity: Vector, torque: Vector, lower: Vector, upper: Vector) -> None:
+    for j in range(gravity.shape[0]):
+        lower[j], upper[j] = motor_torque_interval(feedforward[j], gravity[j], torque[j])
 
 
 @compiled

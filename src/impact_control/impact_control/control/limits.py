@@ -83,9 +83,12 @@ def velocity_interval(velocity: float, limit: float, horizon: float) -> tuple[fl
 
 
 @compiled
-def motor_torque_interval(nonlinear: float, limit: float) -> tuple[float, float]:
-    """Return the torques inertia ddq [Nm] with which that of the motor, with h [Nm], is inside: van Steen 2024 (21)."""
-    return -limit - nonlinear, limit - nonlinear
+def motor_torque_interval(feedforward: float, gravity: float, limit: float) -> tuple[float, float]:
+    """Return the torques inertia ddq [Nm] with which the motor is inside its limit [Nm]: van Steen 2024 (21), (22).
+
+    It exerts the command, inertia ddq and feed-forward [Nm], and gravity [Nm], which the arm adds itself.
+    """
+    return -limit - feedforward - gravity, limit - feedforward - gravity
 
 
 @compiled
@@ -142,7 +145,7 @@ def acceleration_bounds(
 
 @compiled
 def write_limits(
-    numbers: Matrix, horizon: float, position: Vector, velocity: Vector, nonlinear: Vector, feedforward: Vector,
+    numbers: Matrix, horizon: float, position: Vector, velocity: Vector, gravity: Vector, feedforward: Vector,
     previous: Vector, bounds: Matrix,
 ) -> int:  # fmt: skip
     """Write lower and upper bounds of ddq [rad/s^2] and of inertia ddq [Nm]; return what was relaxed, `Limit`.
@@ -157,7 +160,7 @@ def write_limits(
     for i in range(position.shape[0]):
         torque = numbers[4, i]
         least, most = command_interval(previous[i], feedforward[i], torque, numbers[5, i])
-        motor_least, motor_most = motor_torque_interval(nonlinear[i], torque)
+        motor_least, motor_most = motor_torque_interval(feedforward[i], gravity[i], torque)
         bounds[2, i] = min(max(motor_least, least), most)
         bounds[3, i] = min(max(motor_most, least), most)
         margin = _ROUNDING * torque

@@ -41,7 +41,7 @@ _SOLVED, _RELAXED, _FREE = QPStatus.SOLVED, QPStatus.RELAXED, Limit.NONE
 @compiled
 def _solve_freely(
     numbers: Matrix, horizon: float, regularisation: float, position: Vector, velocity: Vector, task_matrix: Matrix,
-    target: Vector, weights: Vector, mass_matrix: Matrix, motors: Vector, nonlinear: Vector, feedforward: Vector,
+    target: Vector, weights: Vector, mass_matrix: Matrix, motors: Vector, gravity: Vector, feedforward: Vector,
     pressing: Vector, previous: Vector, inertia: Matrix, hessian: Matrix, gradient: Vector, factor: Matrix,
     bounds: Matrix, acceleration: Vector, torque: Vector,
 ) -> tuple[int, bool, bool, float]:  # fmt: skip
@@ -57,7 +57,7 @@ def _solve_freely(
         inertia[i, i] += motors[i]
     force_acceleration(inertia, pressing, factor, acceleration)
     task_cost(task_matrix, target, acceleration, weights, regularisation, hessian, gradient)
-    relaxed = write_limits(numbers, horizon, position, velocity, nonlinear, feedforward, previous, bounds)
+    relaxed = write_limits(numbers, horizon, position, velocity, gravity, feedforward, previous, bounds)
     solved = free_minimiser(hessian, gradient, factor, acceleration)
     for i in range(n):
         torque_part = 0.0
@@ -200,7 +200,7 @@ class AccelerationQP:
         """
         relaxed, solved, self.limited, self.change = _solve_freely(
             self._numbers, self._horizon, self._regularisation, dynamics.q, dynamics.dq, task_matrix, target, weights,
-            dynamics.mass_matrix, self._reduced_motor_inertia, dynamics.nonlinear, feedforward, pressing,
+            dynamics.mass_matrix, self._reduced_motor_inertia, dynamics.gravity, feedforward, pressing,
             self._previous, self.inertia, self._hessian, self._gradient, self._factor, self._bounds,
             self.acceleration, self.torque,
         )  # fmt: skip
