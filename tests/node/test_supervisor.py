@@ -16,6 +16,7 @@ import pytest
 from harness import Peer
 from impact_msgs.action import ExecuteImpactTask
 from impact_msgs.msg import ControllerReference, ControllerStatus, GroundTruth, SupervisorStatus
+from lifecycle_msgs.msg import Transition
 from machine import ATTEMPTS, stood_still
 from rclpy.action import ActionClient
 from std_msgs.msg import Float64MultiArray
@@ -119,6 +120,41 @@ class Graph:
         result = self.result.result().result
         return Outcome(result.outcome), result.summary
 
+    def lose_supervisor(self):
+        """Bring the controller to FAULT by a supervisor that stands still for a while."""
+        for _ in range(ATTEMPTS):
+            self.begin_task()
+            self.signal("supervisor", signal.SIGSTOP)
+            try:
+                outcome, summary = self.outcome(patience=1.0)
+            finally:
+                self.signal("supervisor", signal.SIGCONT)
+            if not stood_still(summary):
+                break
+        assert outcome is Outcome.FAULT
+        assert "SUPERVISOR_LOST" in summary
+
+    def is_idle(self):
+        """Whether the controller holds the arm, with nothing wrong."""
+        status = self.statuses[-1]
+        return (status.mode, status.fault_reason) == (ControllerReference.IDLE, "")
+
+    def recovers(self):
+        """Reset the supervisor; check that the controller holds the arm where it is, by commands that are taken."""
+        for _ in range(ATTEMPTS):
+            self.reset()
+            self.peer.until(lambda: self.is_idle() or self.supervises(SupervisorStatus.STOPPED), what="the hold")
+            start = self.truths[-1].joint_position
+            self.come_to_rest()
+            if not self.supervises(SupervisorStatus.STOPPED):
+                break
+            # The machine stood still meanwhile.
+            assert self.supervision[-1].reason.startswith("no "), self.supervision[-1].reason
+        assert self.is_idle()
+        assert self.truths[-1].command_state in (GroundTruth.COMMAND_FRESH, GroundTruth.COMMAND_HELD)
+        np.testing.assert_allclose(self.truths[-1].joint_position, start, atol=0.005)
+        assert np.abs(self.truths[-1].joint_velocity).max() < 0.02
+
     def reset(self):
         """Let commands through again, as soon as everything is right."""
         end = time.monotonic() + 5.0
@@ -215,18 +251,39 @@ def test_the_operator_stops(graph):
     graph.reset()
 
 
+def test_a_reset_is_all_that_a_stopped_robot_needs(graph):
+    graph.begin_task()
+    assert graph.peer.ask(Trigger, "supervisor/stop", Trigger.Request()).success
+    graph.await_stop(Cause.OPERATOR)
+    assert graph.outcome()[0] is Outcome.FAULT
+    graph.peer.spin(0.2)
+    assert graph.statuses[-1].mode == ControllerReference.FAULT
+    assert "stopped by the operator" in graph.statuses[-1].fault_reason
+    graph.recovers()
+
+
+def test_any_fault_is_cleared_by_activating_the_loop_again_and_a_reset(graph):
+    """As docs/safety says. The supervisor, which watches, stops the robot meanwhile."""
+    graph.lose_supervisor()
+    assert graph.peer.change("impact_loop", Transition.TRANSITION_DEACTIVATE)
+    graph.peer.until(lambda: graph.supervises(SupervisorStatus.STOPPED), what="the stop")
+    assert graph.supervision[-1].cause == Cause.CONTROLLER_SILENT
+    assert graph.peer.change("impact_loop", Transition.TRANSITION_ACTIVATE)
+    graph.recovers()
+
+
+def test_a_reset_ends_no_other_fault(graph):
+    graph.lose_supervisor()
+    assert graph.peer.ask(Trigger, "supervisor/stop", Trigger.Request()).success
+    graph.peer.until(lambda: graph.supervises(SupervisorStatus.STOPPED), what="the stop")
+    graph.reset()
+    graph.peer.spin(0.5)
+    assert graph.statuses[-1].mode == ControllerReference.FAULT
+    assert "SUPERVISOR_LOST" in graph.statuses[-1].fault_reason
+
+
 def test_a_supervisor_that_stands_still(graph):
-    for _ in range(ATTEMPTS):
-        graph.begin_task()
-        graph.signal("supervisor", signal.SIGSTOP)
-        try:
-            outcome, summary = graph.outcome(patience=1.0)
-        finally:
-            graph.signal("supervisor", signal.SIGCONT)
-        if not stood_still(summary):
-            break
-    assert outcome is Outcome.FAULT
-    assert "SUPERVISOR_LOST" in summary
+    graph.lose_supervisor()
     graph.come_to_rest()
     assert np.abs(graph.truths[-1].joint_velocity).max() < 0.02
 

@@ -371,6 +371,22 @@ def test_a_fault_damps_and_lasts_until_reset():
     assert not c.torque.any()
 
 
+def test_a_fault_that_is_cleared_while_commands_are_sent_keeps_the_torque_rate():
+    bench = Bench()
+    c = bench.controller
+    speed = np.array([0.5, -0.4, 0.3, 0.6, -0.5, 0.4, 0.3])
+    c.fail(Fault.SUPERVISOR_STOP)
+    for k in range(1, 100):
+        bench.update(k * 1e-3, REFERENCE.initial_configuration, speed)
+    last = c.torque.copy()
+    step = ROBOT.limits.torque_rate * PARAMETERS.period * (1.0 + 1e-9)
+    assert (np.abs(last) > step).any()
+    c.clear_fault()
+    assert (c.mode, c.fault) == (Mode.IDLE, Fault.NONE)
+    bench.update(0.1, REFERENCE.initial_configuration, speed)
+    assert (np.abs(c.torque - last) <= step).all()
+
+
 def test_gives_up_after_repeated_failures_of_the_solver(monkeypatch):
     """The real solver cannot be made to fail with a finite state, so its answers are taken away.
 

@@ -386,7 +386,7 @@ def stop(namespace: NamespaceOption = "") -> None:
 
 @app.command()
 def reset(namespace: NamespaceOption = "") -> None:
-    """Let commands through again after a stop, if nothing is wrong any more."""
+    """Let commands through again after a stop, if nothing is wrong any more; the controller then holds the arm."""
     from impact_control.nodes.client import ImpactClient
 
     with ImpactClient(namespace) as client:

@@ -100,8 +100,13 @@ class ReferenceSpreadingController:
         return self.ante if mode_machine.awaits_impact(self._state, self._course) else self.post
 
     def reset(self) -> None:
-        """Back to IDLE with all buffers cleared; the pose of the next sample is held."""
+        """Back to IDLE with all buffers cleared, as before the first command; the pose of the next sample is held."""
         self._law.reset()
+        self.clear_fault()
+
+    def clear_fault(self) -> None:
+        """Back to IDLE after commands that were sent: the next one differs from the last by no more than its rate."""
+        self._law.forget()
         self._reference = None
         self.fault = Fault.NONE
         self._happens(Event.RESET)

@@ -171,7 +171,10 @@ def elapse(state: ModeState, time: float, after_nominal: float, course: ImpactCo
 
 
 def velocity_feedback(state: ModeState, time: float, course: ImpactCourse) -> float:
-    """Return gamma [-] at `time` [s]: 0 until the contact is closed, then van Steen 2024 (24); 1 in other modes."""
+    """Return gamma [-] at `time` [s]: 0 until the contact is closed, then van Steen 2024 (24); 1 in other modes.
+
+    T_imp is the estimated begin of the contact, not the sample that detected it: the vibrations begin there.
+    """
     if state.mode is not _INTERIM:
         return 1.0
     since = time - state.closed_at

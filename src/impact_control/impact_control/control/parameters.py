@@ -15,8 +15,9 @@ from impact_control.types import Vector
 class ControlParameters:
     """Gains and limits of the law.
 
-    position_gain, orientation_gain, posture_gain, hold_gain: k of van Steen 2024 (15)-(17) [1/s^2]; the
-    velocity gain is 2 sqrt(k). weights w_p, w_theta, w_q [-] of (18). course: how a task goes through its impacts.
+    position_gain, orientation_gain, posture_gain: k of van Steen 2024 (15)-(17) [1/s^2]; hold_gain: that of joint
+    motions, Proper 2021 (2.68) [1/s^2]; the velocity gain is 2 sqrt(k). weights w_p, w_theta, w_q [-] of (18). course:
+    how a task goes through its impacts.
     joint_space: the reference is followed by its joint motion with hold_gain, Proper 2021 (2.67), (2.68); else by
     position, orientation and posture.
     friction_compensation [0..1]: part of the robot's friction model that is fed forward.

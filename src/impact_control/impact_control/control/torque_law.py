@@ -60,6 +60,10 @@ class TorqueLaw:
     def reset(self) -> None:
         """Forget errors and the last command."""
         self.qp.reset()
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget errors, and keep the last command."""
         self.failures = 0
         for values in (self._wrench, self.position_error, self.velocity_error, self.orientation_error):
             values[:] = 0.0

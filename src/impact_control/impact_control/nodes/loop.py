@@ -389,8 +389,16 @@ class LoopNode(LifecycleNode):
         return pipeline is not None and pipeline.task_active and not pipeline.armed
 
     def _watch_supervisor(self, pipeline: Pipeline) -> None:
+        controller = pipeline.controller
+        if controller is None:
+            return
         fault = self._supervision.fault()
-        if fault is Fault.NONE or pipeline.controller is None or pipeline.controller.mode is Mode.FAULT:
+        if controller.mode is Mode.FAULT:
+            # Not by a deactivation, as other faults: a supervisor that watches takes the silence for a fault again.
+            if controller.fault is Fault.SUPERVISOR_STOP and self._supervision.released and not pipeline.task_active:
+                pipeline.clear_fault()
+            return
+        if fault is Fault.NONE:
             return
         # An arm that exerts nothing is only held; but a robot that takes commands again must not find a pulling one.
         if pipeline.exerts or fault is Fault.SUPERVISOR_STOP:
@@ -406,10 +414,13 @@ class LoopNode(LifecycleNode):
         told_mode, told_fault, _ = self._told
         if mode is not told_mode:
             self._log.info(f"mode {told_mode.name} -> {mode.name}")
-        if fault is not told_fault and fault is not Fault.NONE:
-            self._log.error(f"fault {self.fault_reason()}: joints are damped; deactivate and activate to clear")
+        if fault is not told_fault:
+            reason = self.fault_reason()
+            if reason:
+                step = "" if fault is Fault.SUPERVISOR_STOP else "deactivate and activate this node, then "
+                self._log.error(f"fault {reason}: joints are damped; to clear it, {step}reset the supervisor")
             if self._control_output is not None:
-                self._control_output.statuses.fault_reason = self.fault_reason()
+                self._control_output.statuses.fault_reason = reason
         self._told = (mode, fault, impacts)
 
     def _on_diagnostics(self) -> None:

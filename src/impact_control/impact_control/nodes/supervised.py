@@ -18,13 +18,15 @@ class Supervised:
     stands still it must not watch, and tasks are armed then.
 
     Attributes: patience: seconds between two signs of life, at most; 0: there need not be a supervisor. reason: of the
-    last fault told.
+    last fault told. released: whether a supervisor that had stopped the robot has let it go since and watches it, which
+    it does only when its user resets it.
     """
 
     def __init__(self, task_runs: Callable[[], bool]) -> None:
         """task_runs: says whether a task is under way that was not only armed."""
         self.patience = 0.0
         self.reason = ""
+        self.released = False
         self._task_runs = task_runs
         self._heard = time.monotonic()
         self._lack = "no sign of life"
@@ -36,6 +38,7 @@ class Supervised:
         self._lack = "no sign of life" if watches else "nobody watches the task"
         if watches or not self._task_runs():
             self._heard = time.monotonic()
+        self.released = status.state == Supervision.WATCHING and (bool(self._stop) or self.released)
         stopped = status.state in (Supervision.STOPPING, Supervision.STOPPED)
         self._stop = status.reason if stopped else ""
 

@@ -100,6 +100,13 @@ class Pipeline:
         self._check.reset()
         self._forget()
 
+    def clear_fault(self) -> None:
+        """Leave FAULT while commands are sent: see `ReferenceSpreadingController.clear_fault`. Without a task."""
+        if self.controller is not None:
+            self.controller.clear_fault()
+        self.reaction.end()
+        self._forget()
+
     def _forget(self) -> None:
         self.judge.forget()
         self.judge.changed = False
