@@ -10,6 +10,7 @@ import pytest
 import xacro
 
 from impact_control.errors import InvalidInputError
+from impact_control.references import initial_configuration
 from impact_control.robot_side import SIDES, urdf_directory, xacro_arguments
 from impact_control.robots import load_robot
 from impact_control.scenario import load_scenario, robot_of
@@ -71,13 +72,13 @@ def test_the_hardware_takes_effort_and_gives_all_states_of_the_joints_in_their_o
     assert hardware.findtext("hardware/plugin") == PLUGINS[side]
     joints = hardware.findall("joint")
     assert tuple(joint.get("name") for joint in joints) == load_robot(robot).joint_names
-    home = []
+    start = []
     for joint in joints:
         assert [command.get("name") for command in joint.findall("command_interface")] == ["effort"]
         states = {state.get("name"): state.findtext("param") for state in joint.findall("state_interface")}
         assert list(states) == ["position", "velocity", "effort"]
-        home.append(float(states["position"]))
-    np.testing.assert_allclose(home, scenario.task.home_configuration, rtol=1e-8, atol=0.0)
+        start.append(float(states["position"]))
+    np.testing.assert_allclose(start, initial_configuration(scenario, robot_of(scenario.robot)), rtol=1e-8, atol=0.0)
     parameters = {param.get("name"): param.text for param in hardware.findall("hardware/param")}
     if side == "franka":
         assert parameters == {"version": "1.1.0", "robot_type": robot, "robot_ip": "10.0.0.7", "prefix": "left_"}

@@ -10,6 +10,7 @@ from ruamel.yaml.error import YAMLError
 
 from impact_control.errors import InvalidInputError
 from impact_control.graph import Shape
+from impact_control.references import initial_configuration
 from impact_control.robots import known_names
 from impact_control.robots.data_file import DATA_DIRECTORY
 from impact_control.scenario import (
@@ -112,16 +113,17 @@ def urdf_directory() -> Path:
 def xacro_arguments(scenario: Scenario, side: str, **more: str) -> dict[str, str]:
     """Return the arguments of `arm.urdf.xacro` for the arm of a scenario with its end-effector.
 
-    side: one of SIDES. more: arguments that the side needs. Raises InvalidInputError.
+    side: one of SIDES. more: arguments that the side needs. Arms that are not real stand at the start of the task.
+    Raises InvalidInputError, UnreachableReferenceError where that start is out of reach.
     """
     if side not in SIDES:
         raise InvalidInputError("side", side, f"one of {', '.join(SIDES)}")
-    tools = DATA_DIRECTORY / "end_effectors"
+    tools, robot = DATA_DIRECTORY / "end_effectors", robot_of(scenario.robot)
     return {
-        "name": robot_of(scenario.robot).name,
+        "name": robot.name,
         "robot": _data_file(DATA_DIRECTORY, scenario.robot.model),
         "end_effector": _data_file(tools, scenario.robot.end_effector),
-        "home": " ".join(f"{angle:.9g}" for angle in scenario.task.home_configuration),
+        "start": " ".join(f"{angle:.9g}" for angle in initial_configuration(scenario, robot)),
         "side": side,
         **more,
     }
