@@ -93,8 +93,35 @@ def _python(arguments: list[str], directory: Path) -> None:
     subprocess.run([sys.executable, *arguments[:3], *target, *arguments[3:]], cwd=directory, check=True, timeout=60)
 
 
+def _rosdep(arguments: list[str], directory: Path) -> None:
+    """What it installs is named in `package.xml`, see tests/unit/test_launch_robot_sides.py."""
+    assert arguments[:3] == ["install", "--from-paths", "src"], arguments
+
+
+def _colcon(arguments: list[str], directory: Path) -> None:
+    verb, option, package = arguments
+    assert (verb, option) == ("build", "--packages-up-to")
+    assert (ROOT / "src" / package / "package.xml").is_file()
+
+
+def _pip(arguments: list[str], directory: Path) -> None:
+    """What has no key of rosdep is a requirement of ours."""
+    verb, package = arguments
+    assert verb == "install"
+    assert re.search(rf"^{package}\b", (ROOT / "requirements" / "run.in").read_text(), re.MULTILINE), package
+
+
+def _no_more_than_words(arguments: list[str], directory: Path) -> None:
+    assert arguments
+
+
 def _ros2(arguments: list[str], directory: Path) -> None:
     verb, *rest = arguments
+    if verb == "run":
+        package, executable, *rest = rest
+        assert (package, executable) == ("impact_control", "impact-control")
+        _impact_control(rest, directory)
+        return
     if verb == "launch":
         package, file, *given = rest
         assert package == "impact_control"
@@ -140,5 +167,11 @@ CHECKS = {
     "python": _python,
     "ros2": _ros2,
     "docker": _docker,
+    "rosdep": _rosdep,
+    "colcon": _colcon,
+    "pip": _pip,
+    "source": _no_more_than_words,
+    "mkdir": _no_more_than_words,
+    "chmod": _no_more_than_words,
 }
 """How each program that occurs in the documentation is looked at."""

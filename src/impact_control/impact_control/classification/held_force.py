@@ -35,8 +35,8 @@ class HeldForce:
 
     An object of another mass that two arms clamp leaves the impact nearly as fast as the expected one: its mass adds
     little to theirs, and what they do to each other does not depend on it. Its weight is what they feel then. With
-    f_ext the force that explains the momentum residual, Proper 2021 (2.84), (2.89), and f the force exerted on the
-    object, the verdict is EXPECTED when
+    f_ext the force that explains the momentum residual, Proper 2021 (2.30), (2.31), (2.89), and f the force exerted
+    on the object, the verdict is EXPECTED when
 
         |mean of (f_ext + f)| <= limit    over t_1 + after < t <= t_1 + after + window.
 

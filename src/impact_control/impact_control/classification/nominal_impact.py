@@ -36,7 +36,11 @@ class NominalImpact:
         return self
 
     def errors(self, time: float, configuration: Vector) -> tuple[float, float]:
-        """Return t_j - t_1d [s] and ||q(t_j) - q_ref(t_1d)|| [rad] of an impact, Proper 2021 (4.2), (4.7)."""
+        """Return t_j - t_1d [s] and ||q - q_ref(t_1d)|| [rad] of an impact, Proper 2021 (4.2), (4.7).
+
+        time t_j [s]: the estimated begin of the contact. configuration q (n,) [rad]: of the sample that detected it,
+        which comes a sample or a few later.
+        """
         return time - self.time, math.dist(configuration, self.configuration)
 
 

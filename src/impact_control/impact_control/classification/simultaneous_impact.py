@@ -94,7 +94,7 @@ class SimultaneousImpactClassifier:
         return self._settled
 
     def impact_detected(self, time: float, configuration: Vector) -> bool:
-        """Judge an impact at `time` t_j [s] and measured `configuration` q(t_j) (n,) [rad]: (4.2), (4.3), (4.8).
+        """Judge an impact at `time` t_j [s] with the `configuration` (n,) [rad] that detected it: (4.2), (4.3), (4.8).
 
         Returns whether a verdict changed. Impacts are to come in the order of their times.
         """

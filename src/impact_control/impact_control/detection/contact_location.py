@@ -129,7 +129,7 @@ def estimate_wrench(
 ) -> ContactWrench:
     """Return the wrench at a link that explains the residual best: r = J^T w in the least squares of its noise.
 
-    Proper 2021 (2.29) has tau_ext = J^T f. Joint torques behind which there are fewer than six joints do not show
+    Proper 2021 (2.30), (2.31): tau_ext = J^T f. Joint torques behind which there are fewer than six joints do not show
     every wrench, and near a singular configuration some only badly. A direction whose standard deviation would be above
     `resolution` counts as not shown.
 

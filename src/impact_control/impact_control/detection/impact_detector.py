@@ -46,7 +46,8 @@ class ImpactDetector:
     - When the rate has fallen, below the bound or not, the joint may report again once it has risen by
       `rise_ratio` r_b above the lowest value since: an impact while contact is held must add to the decaying
       rate what a first impact must add to none. Without this the noise on the slow decay of the residual
-      (time constant 1/K_O) is an event at every second sample. `rise_ratio` = 0 gives the plain (3.6), (3.7).
+      (time constant 1/K_O) is an event at every second sample. `rise_ratio` = 0 drops this condition:
+      (3.6), (3.7), but one event for each rise.
     - Two events are at least `refractory_time` apart. A rise that starts earlier (another joint that follows,
       the swing back of the rate) belongs to the event before and is used up. Take it longer than a hard
       contact takes, 5 to 10 ms (Proper 2021, 4.1.3), and shorter than the impacts to be told apart.

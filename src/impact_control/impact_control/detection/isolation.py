@@ -72,7 +72,7 @@ def step_response(gain: Vector | float, period: float, windows: Sequence[int] = 
     """Return the share (w, n) of a torque that is there from an event on in the mean residual over each window.
 
     gain: K_O (n,) or one for all [1/s], above 0; period [s], above 0. The residual is the torque through a first-order
-    filter, Proper 2021 (2.91): the mean of 1 - exp(-K_O t) up to the end of the window.
+    filter, Proper 2021 (2.90): the mean of 1 - exp(-K_O t) up to the end of the window.
     Raises InvalidInputError.
     """
     rates = checked_vector("gain", np.atleast_1d(np.asarray(gain, dtype=np.float64)), zero_allowed=False)

@@ -143,7 +143,9 @@ def _deviations(window: int, gaps: NDArray[np.int_], past: Matrix, stamps: Vecto
 
 
 class VelocityJumpScore:
-    """How far the joint velocity is from where its last samples point, [rad/s]; Proper 2021, 1.1, jump-aware.
+    """How far the joint velocity is from where its last samples point, [rad/s].
+
+    After the jump-aware detection of Proper 2021, 1.1, which looks at the position, and predicts it with the velocity.
 
     The prediction is a straight line, constant acceleration, through `window` samples that end `gap` samples before
     the newest. A gap of 1 sees what changes within a sample, as at a hard contact; longer gaps see what a soft

@@ -29,7 +29,8 @@ class Plan:
 
     Attributes:
         approach: ante-impact motion of E; its own clock starts at its start.
-        slide: post-impact motion of E, from the velocity that the rigid map predicts: Proper 2021 (3.15)-(3.20).
+        slide: post-impact motion of E, from the velocity that the rigid map predicts: Proper 2021 (3.15)-(3.18),
+            before its begin straight on instead of (3.19), (3.20).
         configuration: q_ref(t_1d) (3,) [rad].
         ante, post: joint positions (3,) [rad] over time, of the extended references.
     """
