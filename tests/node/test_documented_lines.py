@@ -32,6 +32,8 @@ ELSEWHERE = {
     r"impact-control security": "tests/node/test_security.py",  # a Fast DDS with security
     r"ros2 launch": "tests/node/test_real_launch.py",  # an installation of ROS 2
     r"ros2 (topic|action)": "tests/node/test_client.py",  # the same, by rclpy
+    r"(rosdep|colcon|source|PIP_BREAK_SYSTEM_PACKAGES=1 pip)\b": "tests/unit/test_docs_examples.py",  # the same
+    r"(mkdir|chmod)\b": "tests/unit/test_docs_examples.py",  # say nothing
     r"(ROBOT_IP=\S+ )?docker": "tests/unit/test_docker.py",  # Docker
 }
 """Beginnings of lines that are not run here, and what runs or reads them."""

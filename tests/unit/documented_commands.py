@@ -117,11 +117,6 @@ def _no_more_than_words(arguments: list[str], directory: Path) -> None:
 
 def _ros2(arguments: list[str], directory: Path) -> None:
     verb, *rest = arguments
-    if verb == "run":
-        package, executable, *rest = rest
-        assert (package, executable) == ("impact_control", "impact-control")
-        _impact_control(rest, directory)
-        return
     if verb == "launch":
         package, file, *given = rest
         assert package == "impact_control"

@@ -16,8 +16,8 @@ from impact_control.scenario.schema import Scenario, scenario_from_document
 _PACKAGE = "impact_control"
 
 _CHECKOUT = Path(__file__).resolve().parents[4]
-"""Made once: pathlib interns the parts of every path it makes, and what is interned and forgotten for some 40 min of
-tasks makes Python build its table of such names anew, 2 MB of memory and milliseconds in which the loop stands still."""
+"""Made once: pathlib interns the parts of every path it makes. What is interned and forgotten makes Python build its
+table of such names anew, after some 40 min of tasks: 2 MB, and milliseconds in which the loop stands still."""
 
 
 def config_directory() -> Path:
