@@ -263,7 +263,7 @@ def test_joints_are_taken_by_name(prefix: Path, tmp_path: Path) -> None:
     ("impact", "post_impact", "fault", "outcome"),
     [
         (2, 2, 0, "impact unexpected"),
-        (1, 2, 0, "post-impact unexpected"),
+        (1, 2, 0, "post impact unexpected"),
         (1, 0, 0, "undecided"),
         (1, 1, 6, "fault"),
     ],

@@ -91,7 +91,7 @@ def outcome_of(fault: str, detected: bool, verdict: Verdict | None) -> str:
     if verdict.impact == "unexpected":
         return "impact unexpected"
     if verdict.post_impact == "unexpected":
-        return "post-impact unexpected"
+        return "post impact unexpected"
     return "succeeded" if verdict.impact == verdict.post_impact == "expected" else "undecided"
 
 
