@@ -41,7 +41,10 @@ def kernels() -> list[str]:
 
 
 def compare_the_rest_in_python() -> None:
-    """Let atheris compare only what guides it: it never lets go of what it returns, which arrays make a leak of."""
+    """Let atheris compare only what guides it: it never lets go of what it returns, which arrays make a leak of.
+
+    For a fuzzer that runs: beginning it sets anew what instrumented code calls.
+    """
     compare_and_trace = atheris._trace_cmp
 
     def compare(left: Any, right: Any, comparison: int, place: int, constant: bool) -> Any:
@@ -49,7 +52,7 @@ def compare_the_rest_in_python() -> None:
             return compare_and_trace(left, right, comparison, place, constant)
         return COMPARISONS[comparison](left, right)
 
-    atheris._trace_cmp = compare  # by this name instrumented code looks it up
+    atheris._trace_cmp = compare
 
 
 def limit_memory() -> None:
@@ -62,7 +65,6 @@ def limit_memory() -> None:
 def main() -> None:
     """Fuzz."""
     surface, record, inputs, *arguments = sys.argv[1:]
-    compare_the_rest_in_python()
     with atheris.instrument_imports(include=INSTRUMENTED, exclude=kernels()):
         from keeping import Keeper
         from surfaces import make_target
@@ -73,7 +75,13 @@ def main() -> None:
     keeper = Keeper(surface, Path(record), int(inputs), target)
     limit_memory()
 
+    begun = False
+
     def take(data: bytes) -> None:
+        nonlocal begun
+        if not begun:
+            compare_the_rest_in_python()
+            begun = True
         keeper.take(data, FromBytes(atheris.FuzzedDataProvider(data)))
 
     atheris.Setup([sys.argv[0], *arguments], take)
