@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
@@ -203,18 +203,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return None if stopped() else record
 
     with stoppable() as stopped, ThreadPoolExecutor(chosen.jobs) as pool:
-        for future in [pool.submit(unless_stopped, name) for name in names]:
+        waiting = {pool.submit(unless_stopped, name) for name in names}
+        while waiting:
             # Python sees a signal that comes just before it waits for a lock when it has waited, so it waits briefly.
-            while not future.done():
-                wait((future,), LOOK)
-            if (record := future.result()) is None:
-                continue
-            records.append(record)
-            # After each of them: a surface takes minutes to an hour.
-            file.write_text(json.dumps(head | {"surfaces": records}, indent=2) + "\n")
-            print(line(record), flush=True)
-            for kind, name in record.get("kinds_of_failure", {}).items():
-                print(f"    {kind}: {sys.executable} tests/fuzz --again {directory / name}", flush=True)
+            ended, waiting = wait(waiting, LOOK, FIRST_COMPLETED)
+            for record in filter(None, (future.result() for future in ended)):
+                records.append(record)
+                # After each of them: a surface takes minutes to an hour.
+                file.write_text(json.dumps(head | {"surfaces": records}, indent=2) + "\n")
+                print(line(record), flush=True)
+                for kind, name in record.get("kinds_of_failure", {}).items():
+                    print(f"    {kind}: {sys.executable} tests/fuzz --again {directory / name}", flush=True)
     if stopped():
         print(f"interrupted after {len(records)} of {len(names)} surfaces", flush=True)
     if records:

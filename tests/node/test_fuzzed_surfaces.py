@@ -171,7 +171,7 @@ def test_an_input_is_kept_of_each_way_to_the_place_that_raises(tmp_path):
 INTERRUPTED = """
 import os, runpy, sys
 from pathlib import Path
-fuzzer, directory = sys.argv[1:]
+fuzzer, directory, jobs, *names = sys.argv[1:]
 main = runpy.run_path(fuzzer)["main"]
 fuzzing = main.__globals__
 
@@ -184,13 +184,20 @@ def fuzz(name, *rest):
 
 fuzzing.update(fuzz=fuzz, version=lambda package: "3", isolate=lambda directory: None)
 os.environ["ROS_DOMAIN_ID"] = "1"
-names = ("recordings", "recordings", "services", "parameters")
-sys.exit(main([*(word for name in names for word in ("--surface", name)), "--into", directory + "/fuzz"]))
+surfaces = [word for name in names for word in ("--surface", name)]
+sys.exit(main([*surfaces, "--jobs", jobs, "--into", directory + "/fuzz"]))
 """
 
 
-def test_ctrl_c_ends_what_is_running_and_keeps_what_is_through(tmp_path):
-    command = [sys.executable, "-c", INTERRUPTED, str(FUZZ / "__main__.py"), str(tmp_path)]
+@pytest.mark.parametrize(
+    ("jobs", "names", "surfaces"),
+    [
+        ("1", ("recordings", "recordings", "services", "parameters"), 3),
+        ("2", ("services", "recordings"), 2),  # what is through first is kept, though it began later
+    ],
+)
+def test_ctrl_c_ends_what_is_running_and_keeps_what_is_through(tmp_path, jobs, names, surfaces):
+    command = [sys.executable, "-c", INTERRUPTED, str(FUZZ / "__main__.py"), str(tmp_path), jobs, *names]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         lines = []
@@ -202,7 +209,7 @@ def test_ctrl_c_ends_what_is_running_and_keeps_what_is_through(tmp_path):
     finally:
         process.kill()
     assert process.returncode == 130, told
-    assert "interrupted after 1 of 3 surfaces" in told and "begun" not in told
+    assert f"interrupted after 1 of {surfaces} surfaces" in told and "begun" not in told
     kept = json.loads((tmp_path / "fuzz/fuzz.json").read_text())
     assert [record["name"] for record in kept["surfaces"]] == ["recordings"]
 

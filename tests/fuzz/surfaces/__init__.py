@@ -12,14 +12,14 @@ from typing import Protocol
 from source import Source
 
 SURFACES = {
-    "messages": "Messages",
-    "services": "Services",
     "actions": "Actions",
     "parameters": "Parameters",
+    "messages": "Messages",
+    "services": "Services",
     "scenario_files": "ScenarioFiles",
     "recordings": "Recordings",
 }
-"""Module here and class of the target of each surface."""
+"""Module here and class of the target of each surface; those that take longest first."""
 
 
 class Target(Protocol):
