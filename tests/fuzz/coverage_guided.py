@@ -23,7 +23,6 @@ INSTRUMENTED = ["impact_control", "rclpy", "mcap"]
 SPARE_MEMORY = 2 * 2**30
 """[bytes] that inputs may make the process grow by before they get a MemoryError, which is a finding."""
 
-
 GUIDING = frozenset((bool, bytes, float, int, str))
 """Types of values that atheris compares to be guided by the difference."""
 

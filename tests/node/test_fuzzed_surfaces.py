@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dis
 import json
 import runpy
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from keeping import Keeper
 from surfaces import SURFACES
@@ -166,6 +169,20 @@ def test_an_input_is_kept_of_each_way_to_the_place_that_raises(tmp_path):
     assert (told["failures"], len(told["kinds_of_failure"])) == (4, 2)
     kept = [(tmp_path / name).read_bytes() for name in told["kinds_of_failure"].values()]
     assert kept == [bytes([0]), bytes([1])]
+
+
+def test_atheris_compares_what_guides_it_and_python_the_rest(monkeypatch):
+    traced = []
+    atheris = SimpleNamespace(_trace_cmp=lambda *arguments: traced.append(arguments))
+    monkeypatch.setitem(sys.modules, "atheris", atheris)
+    runpy.run_path(str(FUZZ / "coverage_guided.py"))["compare_the_rest_in_python"]()
+    values = {"left": np.array([1.0, 2.0, 3.0]), "right": np.array([1.0, 3.0, 2.0])}
+    for number, sign in enumerate(dis.cmp_op):
+        compared = atheris._trace_cmp(values["left"], values["right"], number, 0, False)
+        np.testing.assert_array_equal(compared, eval(f"left {sign} right", values), strict=True)
+    assert not traced
+    atheris._trace_cmp(1.0, 2, 4, 17, True)
+    assert traced == [(1.0, 2, 4, 17, True)]
 
 
 INTERRUPTED = """

@@ -23,12 +23,14 @@ from recording_samples import (
 
 from impact_control.errors import InvalidInputError
 from impact_control.identification import gross_post_impact_velocity
+from impact_control.pipeline import Outcome
 from impact_control.recording.analysis import RunAnalysis, analyse
 from impact_control.recording.bag import BagWriter
 from impact_control.recording.commands import CommandLimits
 from impact_control.recording.series import Recording, read_bag
 from impact_control.recording.timing import loop_timing
 from impact_control.recording.topics import Topics
+from impact_control.words import in_words
 
 LIMITS = CommandLimits(np.array([87.0] * 4 + [12.0] * 3), np.full(7, 1000.0))
 
@@ -262,13 +264,16 @@ def test_joints_are_taken_by_name(prefix: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("impact", "post_impact", "fault", "outcome"),
     [
-        (2, 2, 0, "impact unexpected"),
-        (1, 2, 0, "post impact unexpected"),
-        (1, 0, 0, "undecided"),
-        (1, 1, 6, "fault"),
+        (2, 2, 0, Outcome.IMPACT_UNEXPECTED),
+        (1, 2, 0, Outcome.POST_IMPACT_UNEXPECTED),
+        (1, 0, 0, Outcome.UNDECIDED),
+        (1, 1, 0, Outcome.SUCCEEDED),
+        (1, 1, 6, Outcome.FAULT),
     ],
 )
-def test_outcomes(prefix: Path, tmp_path: Path, impact: int, post_impact: int, fault: int, outcome: str) -> None:
+def test_outcomes_are_those_of_the_action(
+    prefix: Path, tmp_path: Path, impact: int, post_impact: int, fault: int, outcome: Outcome
+) -> None:
     run = SampleRun(duration=0.7, rate=100)
     keep = {
         "/arm/joint_states": unchanged,
@@ -285,7 +290,7 @@ def test_outcomes(prefix: Path, tmp_path: Path, impact: int, post_impact: int, f
         },
     }
     result = analyse(write_some(tmp_path / "bag", prefix, run, keep))
-    assert result.outcome == outcome
+    assert result.outcome == in_words(outcome)
     assert result.fault == ("solver" if fault else "")
 
 
