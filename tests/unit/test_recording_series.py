@@ -123,6 +123,27 @@ def test_messages_of_a_time_that_is_none_are_left_out(prefix: Path, tmp_path: Pa
     np.testing.assert_array_equal(commands["data"], [[1.0], [4.0]])
 
 
+@pytest.mark.parametrize(
+    ("header", "content"),
+    [
+        ("string stamp\nstring frame_id\n", {"stamp": "noon", "frame_id": ""}),
+        ("uint32 seq\nstring frame_id\n", {"seq": 7, "frame_id": ""}),
+        ("builtin_interfaces/Time[2] stamp\nstring frame_id\n", {"stamp": 2 * [time_message(5)], "frame_id": ""}),
+    ],
+)
+def test_headers_of_others_without_a_time_give_no_stamp(header: str, content: dict[str, Any], tmp_path: Path) -> None:
+    prefix = install_messages(tmp_path / "prefix")
+    (prefix / "share/std_msgs/msg/Header.msg").write_text(header)
+    encode = encoder(JOINT_STATE, prefix)
+    fields = {"name": list(JOINTS), "position": [], "velocity": [], "effort": []}
+    with BagWriter(tmp_path / "bag", search_paths=[prefix]) as bag:
+        for log_time in (EPOCH_NS, EPOCH_NS + 500_000_000):
+            bag.write("/arm/joint_states", JOINT_STATE, encode({"header": content, **fields}), log_time)
+    recording = read_bag(tmp_path / "bag")
+    assert recording.epoch_ns == EPOCH_NS
+    np.testing.assert_array_equal(recording.series("joint_states")["stamp"], [0.0, 0.5])
+
+
 def test_topics_are_found_by_their_end(
     prefix: Path, encode_state: Callable[[Mapping[str, Any]], bytes], tmp_path: Path
 ) -> None:

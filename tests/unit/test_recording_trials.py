@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from impact_control.errors import InvalidInputError, MissingDependencyError, ScenarioError
+from impact_control.recording.hdf5 import require_whole_heaps
 from impact_control.recording.trials import Quantity, Source, Trial, TrialSet, read_trials, write_trials
 
 
@@ -130,6 +131,24 @@ def test_files_that_are_cut_off_or_foreign_are_refused(file, part):
         read_trials(file)
 
 
+@pytest.mark.parametrize(
+    ("place", "damage"),
+    [
+        (16, bytes(16)),  # the first text is free space of no size: libhdf5 stays there for ever
+        (24, b"\xf0" + 7 * b"\xff"),  # with its head it has 2^64 bytes, which are none
+        (24, b"\0\x20\0\0\0\0\0\0"),  # longer than its heap
+        (8, b"\0\0\0\x40\0\0\0\0"),  # the heap is longer than the file
+    ],
+)
+def test_a_damaged_heap_of_texts_is_refused(file, place, damage):
+    content = bytearray(file.read_bytes())
+    start = content.index(b"GCOL") + place
+    content[start : start + len(damage)] = damage
+    file.write_bytes(content)
+    with pytest.raises(ScenarioError, match="a damaged heap of texts"):
+        read_trials(file)
+
+
 @pytest.mark.parametrize("compression", [None, "gzip"])
 def test_datasets_that_say_more_than_the_file_can_hold_are_refused(file, compression):
     with h5py.File(file, "a") as opened:
@@ -165,6 +184,21 @@ def test_what_cannot_be_written_leaves_the_old_file(file):
         write_trials(file.parent / "missing" / "trials.h5", example())
     write_trials(file, example())
     assert len(read_trials(file).trials) == 3 and len(file.read_bytes()) == len(before)
+
+
+def test_texts_of_any_length_are_whole_when_written_anew(tmp_path):
+    file, random = tmp_path / "texts.h5", np.random.default_rng(0)
+    with h5py.File(file, "w") as opened:
+        for size in range(60):
+            opened.attrs[f"text_{size}"] = "x" * size
+            opened.attrs[f"long_{size}"] = "x" * int(random.integers(3000))
+    require_whole_heaps(file)
+    with h5py.File(file, "a") as opened:
+        for size in range(0, 60, 3):
+            del opened.attrs[f"text_{size}"]
+            opened.attrs[f"long_{size}"] = "y" * int(random.integers(6000))
+    assert file.read_bytes().count(b"GCOL") > 1
+    require_whole_heaps(file)
 
 
 def test_without_the_library_it_is_named(monkeypatch, tmp_path):

@@ -17,6 +17,7 @@ from impact_control.errors import ScenarioError
 from impact_control.robots.data_file import DATA_DIRECTORY
 from impact_control.scenario import (
     Scenario,
+    any_from_text,
     available_scenarios,
     config_directory,
     describe_schema,
@@ -351,7 +352,7 @@ def test_names_are_not_inherited(tmp_path: Path) -> None:
         ("position: [1, 2] m\n", "no brackets"),
         ("- a\n- b\n", "a mapping of sections"),
         ("", "a mapping of sections"),
-        ("&a\nb: *a\n", "a finite tree"),
+        ("&a\nb: *a\n", "an alias inside its own value"),
         ("1: 2\n", "keys that are words"),
         ("[a]: b\n", "a key that is no word"),
         (40 * "? ", "a key that is no word"),  # 2^40 times as long as one without
@@ -371,6 +372,12 @@ def test_broken_files_are_refused(text: str, complaint: str, tmp_path: Path) -> 
     with pytest.raises(ScenarioError) as caught:
         load_scenario(path)
     assert complaint in str(caught.value)
+
+
+def test_lists_in_lists_are_refused_at_any_depth() -> None:
+    for depth in range(100, 700, 10):
+        with pytest.raises(ScenarioError):
+            any_from_text(depth * "- " + "a\n", "deep.yaml")
 
 
 def test_aliases_that_stand_for_more_than_fits_anywhere_are_refused(tmp_path: Path) -> None:

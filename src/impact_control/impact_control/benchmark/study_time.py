@@ -9,7 +9,7 @@ from typing import Any
 from impact_control.benchmark.figure import Figure
 from impact_control.benchmark.long_run import same_commit
 from impact_control.errors import MissingDependencyError
-from impact_control.recording.trials import hdf5_library
+from impact_control.recording.hdf5 import hdf5_library
 from impact_control.studies.registry import available_studies
 from impact_control.studies.results import RESULTS_FILE
 

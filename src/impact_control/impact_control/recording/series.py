@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from mcap.records import Channel, Message, Metadata, Schema
@@ -29,6 +29,9 @@ _LATEST = 2**63 - 1
 
 JOINT_STATES = "joint_states"
 """Topic whose first stamp is the zero of time."""
+
+STAMP = "header.stamp"
+"""Field with the stamp of a message that has one."""
 
 
 class Series(dict[str, Any]):
@@ -161,14 +164,15 @@ class Recording:
         stamp_zero, log_zero = self._zero
         series = Series(log_time=_seconds(np.array(topic.log_times, dtype=np.int64) - log_zero))
         for name, column in topic.columns.items():
-            series[_time_name(name)] = _in_seconds(column, stamp_zero)
+            is_stamp = name == STAMP and _is_time(column)
+            series["stamp" if is_stamp else name] = _in_seconds(column, stamp_zero)
         if "stamp" not in series:
             series["stamp"] = self._stamps_at(series["log_time"])
         return series
 
     def _stamps_at(self, log_time: Vector) -> Vector:
         """[s] stamps the joint states had reached at these log times; continued at real time at both ends."""
-        names = [name for name in self._matches(JOINT_STATES) if "header.stamp" in self._topics[name].columns]
+        names = [name for name in self._matches(JOINT_STATES) if _is_time(self._topics[name].columns.get(STAMP))]
         if not names:
             return log_time
         states = self.series(names[0])
@@ -220,15 +224,15 @@ def _is_decodable(channel: Channel, schema: Schema) -> bool:
 
 
 def _first_stamp(topic: RecordedTopic) -> int | None:
-    """[ns] header stamp of the first message, None if it has no header."""
+    """[ns] header stamp of the first message, None if it has no header, or one without a time."""
     if not any(entry.name == "header" and entry.type == "std_msgs/Header" for entry in topic.root.fields):
         return None
-    first = decode(topic.payloads[:1], topic.types, short_name(topic.type_name))["header.stamp"]
-    return int(np.asarray(first).astype(np.int64)[0])
+    first = decode(topic.payloads[:1], topic.types, short_name(topic.type_name)).get(STAMP)
+    return int(first.astype(np.int64)[0]) if _is_time(first) else None
 
 
-def _time_name(name: str) -> str:
-    return "stamp" if name == "header.stamp" else name
+def _is_time(column: object) -> TypeGuard[NDArray[Any]]:
+    return isinstance(column, np.ndarray) and column.dtype.kind == "M"
 
 
 def _in_seconds(column: NDArray[Any] | Sequence[Any], epoch_ns: int) -> Any:

@@ -5,10 +5,7 @@ Nothing of this package is needed to read such a file: every dataset carries its
 
 from __future__ import annotations
 
-import importlib
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -17,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.errors import InvalidInputError, MissingDependencyError, ScenarioError
+from impact_control.errors import InvalidInputError, ScenarioError
+from impact_control.recording.hdf5 import hdf5_library, new_hdf5, require_whole_heaps
 from impact_control.types import Vector
 
 FORMAT = "impact_control.trials"
@@ -128,23 +126,6 @@ def write_trials(path: Path, trials: TrialSet) -> None:
             _write_trial(file.create_group(f"trial_{number:04d}"), trial)
 
 
-@contextmanager
-def new_hdf5(path: Path) -> Iterator[Any]:
-    """Return a new HDF5 file to write to; one of the same name is replaced, by the whole new one or not at all.
-
-    Raises MissingDependencyError without h5py, and InvalidInputError for a path that cannot be written.
-    """
-    h5py = hdf5_library()
-    partial = path.with_name(path.name + ".part")
-    try:
-        with h5py.File(partial, "w") as file:
-            yield file
-        os.replace(partial, path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise InvalidInputError("path", str(path), f"a file that can be written; {error}") from error
-
-
 def read_trials(path: Path) -> TrialSet:
     """Return the trials of a file.
 
@@ -154,6 +135,7 @@ def read_trials(path: Path) -> TrialSet:
     h5py = hdf5_library()
     name = str(path)
     try:
+        require_whole_heaps(path)
         with h5py.File(path, "r") as file:
             if file.attrs.get("format") != FORMAT:
                 raise ScenarioError(name, "format", file.attrs.get("format"), FORMAT)
@@ -241,11 +223,3 @@ def _group(file: str, parent: Any, name: str, h5py: Any) -> Any:
 def _require_name(name: str) -> None:
     if not name.isidentifier():
         raise InvalidInputError("name", name, "letters, digits and underscores, not a digit first")
-
-
-def hdf5_library() -> Any:
-    """Return h5py, which only files of trials and studies need. Raises MissingDependencyError without it."""
-    try:
-        return importlib.import_module("h5py")
-    except ImportError as error:
-        raise MissingDependencyError("trial data and results of studies need h5py: pip install h5py==3.16.0") from error

@@ -156,14 +156,15 @@ def parse_document(text: str, path: Path) -> Node:
         raise ScenarioError(place, "(file)", error.problem or str(error), _YAML_HINT) from None
     except YAMLError as error:
         raise ScenarioError(str(path), "(file)", str(error), _YAML_HINT) from None
-    if not isinstance(tree, CommentedMap):
-        raise ScenarioError(str(path), "(file)", tree, "a mapping of sections")
     try:
+        if not isinstance(tree, CommentedMap):
+            raise ScenarioError(str(path), "(file)", tree, "a mapping of sections")
         if (size := _size(tree, {})) > LARGEST:
             raise ScenarioError(str(path), "(file)", f"{size} values", f"at most {LARGEST}, aliases written out")
         return _convert(tree, path, 1, "")
     except RecursionError:
-        raise ScenarioError(str(path), "(file)", "an alias inside its own value", "a finite tree") from None
+        found = "an alias inside its own value, or hundreds of values in each other"
+        raise ScenarioError(str(path), "(file)", found, "a tree of a few levels") from None
 
 
 def _size(raw: Any, known: dict[int, int]) -> int:

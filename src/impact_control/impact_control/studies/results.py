@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.recording.trials import hdf5_library, new_hdf5
+from impact_control.recording.hdf5 import hdf5_library, new_hdf5
 from impact_control.studies.provenance import Provenance
 from impact_control.studies.study import Cell, Column, Comparison, Mark, Study, StudyResult, columns
 

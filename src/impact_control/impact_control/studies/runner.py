@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from impact_control.errors import InterruptedByUserError, InvalidInputError
-from impact_control.recording.trials import hdf5_library
+from impact_control.recording.hdf5 import hdf5_library
 from impact_control.studies.computing import InThisProcess, Place, computing_at
 from impact_control.studies.directories import writable_directory
 from impact_control.studies.study import Progress, Study, StudyResult
