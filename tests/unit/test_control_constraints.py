@@ -182,6 +182,7 @@ def test_limits_that_do_not_fit_to_each_other_are_refused(parts):
         (lambda: VelocityLimit(np.zeros(7), PERIOD), "speed"),
         (lambda: VelocityLimit(LIMITS.velocity, 0.0), "horizon"),
         (lambda: AccelerationLimit(np.full(7, np.nan)), "acceleration_limit"),
+        (lambda: LimitStack.of_robot(ROBOT, PERIOD, np.full(7, 1e3)), r"acceleration limit .* at most .* rad/s\^2"),
         (lambda: CommandLimit(LIMITS.torque, np.ones(6)), "change of the torque"),
         (lambda: ContactConstraint(np.array([0.0, 0.0, 2.0]), np.zeros(3)), "normal"),
     ],

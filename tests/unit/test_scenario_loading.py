@@ -262,6 +262,7 @@ def test_only_truth_values_are_flags(key: str, value: object) -> None:
         ("classification.window_length", 2.0, "whole number"),
         ("classification.decay_rate", "1000 1/s", "below 1/control.period"),
         ("simulation.largest_step", "2 ms", "at most 0.001 s"),
+        ("task.duration", "101 s", "at most 100000 times control.period, 100 s"),
         ("simulation.seed", -1, "from 0 to"),
         ("reaction.on_unexpected_impact", "flee", "one of stop, continue"),
         ("robot.model", "pandar", "one of fr3, panda"),

@@ -63,6 +63,7 @@ def test_what_is_left_out_of_an_actual_object_is_as_expected():
         ({"task.post.velocity_scale": 2.0}, "task.post.velocity_scale"),
         ({"task.post.lead": "1 s"}, "task.post.lead"),
         ({"task.duration": "1 s"}, "task.duration"),
+        ({"task.duration": "101 s"}, "task.duration"),
         ({"task.impact_inertia": "none"}, "task.impact_inertia"),
         ({"actual_environment.objects.bottle": {"mass": "1 kg"}}, "actual_environment.objects.bottle.size"),
         ({"expected_environment.objects.box.mass": "0 kg"}, "expected_environment.objects.box.mass"),

@@ -91,12 +91,12 @@ class ScenarioFiles:
             require_same_again(loaded)
         if chance(source, RUN):
             try:
-                plans = plans_of(loaded)
+                arms = [(plan, Pipeline(plan.scenario, plan.robot)) for plan in plans_of(loaded)]
             except ImpactControlError as error:  # what loads need not be in reach
                 require_words(error)
                 return False
-            for plan in plans:
-                follow(plan, source)
+            for plan, pipeline in arms:
+                follow(plan, pipeline, source)
         return True
 
     def _file_of(self, source: Source) -> Scenario | SceneScenario:
@@ -189,12 +189,11 @@ def plans_of(loaded: Scenario | SceneScenario) -> list[ArmPlan]:
     return [ArmPlan(robot, loaded, reference, contact_force(loaded, reference))]
 
 
-def follow(plan: ArmPlan, source: Source) -> None:
+def follow(plan: ArmPlan, pipeline: Pipeline, source: Source) -> None:
     """Let an arm begin its task; raise BrokenPromiseError when a command is outside the limits.
 
     It rests at the start, and from some sample on it is near there, moves, and is touched.
     """
-    pipeline = Pipeline(plan.scenario, plan.robot)
     pipeline.reset()
     pipeline.start(plan.reference, plan.scenario, plan.force, hold=plan.hold)
     period = plan.scenario.control.period

@@ -159,8 +159,9 @@ class LimitStack:
             allowed = "the same horizon, and the deceleration of the position limit as acceleration limit"
             raise InvalidInputError("limits", (position, velocity, acceleration), allowed)
         if np.any(position.horizon * acceleration.acceleration > velocity.speed):
-            allowed = "a speed limit that is not reached from rest within the horizon, or limits contradict each other"
-            raise InvalidInputError("horizon", position.horizon, allowed)
+            most = (velocity.speed / position.horizon).tolist()
+            allowed = f"at most {most} rad/s^2, or the speed limit is reached from rest within {position.horizon:g} s"
+            raise InvalidInputError("acceleration limit", acceleration.acceleration.tolist(), allowed)
         if np.any(torque.torque != command.torque):
             raise InvalidInputError("torque limit of the command", command.torque, "that of the motors")
         self.parts: tuple[Constraint, ...] = (position, velocity, acceleration, torque, command)

@@ -28,7 +28,14 @@ from impact_control.scenario.scene_environment import (
     face_normal,
 )
 from impact_control.scenario.scene_task import INERTIA_MODELS, SceneTask
-from impact_control.scenario.schema import Robot, joint_sizes, require_inside_limits, require_known_links, robot_of
+from impact_control.scenario.schema import (
+    Robot,
+    joint_sizes,
+    require_inside_limits,
+    require_known_links,
+    require_table,
+    robot_of,
+)
 from impact_control.scenario.validation import build
 from impact_control.types import Vector
 
@@ -63,6 +70,7 @@ class SceneScenario:
         """Require that arms, objects and task fit together."""
         if not self.arms:
             raise Refusal("arms", {}, "at least one arm")
+        require_table(self.task.duration, self.control.period)
         robot, objects = robot_of(self.robot), self.expected_environment.objects
         for name, arm in self.arms.items():
             require_inside_limits(f"arms.{name}", arm.home_configuration, arm.posture, robot)

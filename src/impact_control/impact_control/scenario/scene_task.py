@@ -62,7 +62,7 @@ class ScenePost:
 class SceneTask:
     """What the arms are to do."""
 
-    duration: Annotated[float, Entry(Number("s", POSITIVE), "end of the task")]
+    duration: Annotated[float, Entry(Number("s", POSITIVE), "end of the task, at most 100 000 times `control.period`")]
     impact_time: Annotated[
         float, Entry(Number("s", POSITIVE), "nominal impact time T_nom of all arms after the start of the task")
     ]

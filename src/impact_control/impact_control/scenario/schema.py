@@ -40,6 +40,9 @@ PLANE_TOLERANCE = 1e-5
 HEADING_TOLERANCE = 1e-3
 """Smallest length of the heading's projection onto the expected surface."""
 
+LONGEST_TASK = 100_000
+"""Samples of the longest task, 100 s at 1 kHz: to plan it takes 1.3 s and 0.2 GB."""
+
 _ROBOT_ERRORS = {
     "robot": "model",
     "end_effector": "end_effector",
@@ -93,6 +96,7 @@ class Scenario:
     def check(self) -> None:
         """Require that robot, task, surface and sampling fit together."""
         robot = robot_of(self.robot)
+        require_table(self.task.duration, self.control.period)
         require_inside_limits("task", self.task.home_configuration, self.task.posture, robot)
         impact, surface = self.task.impact, self.expected_environment.surface
         distance = float(surface.normal @ (impact.position - surface.point))
@@ -150,6 +154,13 @@ def robot_of(robot: Robot) -> RobotDescription:
 @lru_cache(maxsize=16)
 def _robot(model: str, end_effector: str, motor_inertia: str) -> RobotDescription:
     return load_robot(model, end_effector, motor_inertia)
+
+
+def require_table(duration: float, period: float) -> None:
+    """Refuse a task [s] of more samples, one each control period [s], than its references are to hold."""
+    longest = LONGEST_TASK * period
+    if duration > longest:
+        raise Refusal("task.duration", duration, f"at most {LONGEST_TASK} times control.period, {longest:g} s")
 
 
 def require_known_links(touches: Sequence[Touch], robot: RobotDescription) -> None:

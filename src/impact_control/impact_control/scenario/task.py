@@ -91,7 +91,7 @@ class Post:
 class Task:
     """What the arm is to do."""
 
-    duration: Annotated[float, Entry(Number("s", POSITIVE), "end of the task")]
+    duration: Annotated[float, Entry(Number("s", POSITIVE), "end of the task, at most 100 000 times `control.period`")]
     home_configuration: Annotated[
         Vector,
         Entry(
