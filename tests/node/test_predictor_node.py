@@ -9,6 +9,8 @@ import pytest
 from geometry_msgs.msg import Vector3
 from harness import Peer
 from impact_msgs.srv import PredictPostImpact
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 
 from impact_control.graph import Duty, NodeSpec
 from impact_control.references import build_reference, rigid_impact_map
@@ -92,3 +94,19 @@ def test_refuses_with_the_reason(peer, change, reason):
     assert not answer.success
     assert re.search(reason, answer.reason)
     assert len(answer.joint_velocity) == 0
+
+
+def test_goes_on_when_it_is_deactivated_between_a_request_and_its_answer(peer):
+    predict = peer.node.create_client(PredictPostImpact, "predict_post_impact")
+    change = peer.node.create_client(ChangeState, "predictor/change_state")
+    withdraw = ChangeState.Request(transition=Transition(id=Transition.TRANSITION_DEACTIVATE))
+    for _ in range(20):
+        asked = [predict.call_async(request()) for _ in range(3)]
+        withdrawn = change.call_async(withdraw)
+        asked += [predict.call_async(request()) for _ in range(5)]
+        peer.until(withdrawn.done, what="the deactivation")
+        for future in asked:
+            predict.remove_pending_request(future)
+        assert peer.change("predictor", Transition.TRANSITION_ACTIVATE)
+    assert "its service was withdrawn" in peer.log("predictor")
+    assert peer.ask(PredictPostImpact, "predict_post_impact", request()).success

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 import uuid
+from collections.abc import Callable
 
 from action_msgs.msg import GoalInfo
 from builtin_interfaces.msg import Time
@@ -134,20 +136,30 @@ class Actions:
         In a process with the one that answers a new client gets no answer at first from a service that has given more
         than 5000: Fast DDS takes all before for messages that are still to come, more than a reader has room for.
         """
+        self._await("references that nobody waits for are still built", self._references)
         self._loop.on_deactivate(None)
         self._loop.on_cleanup(None)
         self._predictor.on_deactivate(None)
-        self._await_silence()
+        # An activation would take publishers of which the executor has not let go for those of a rival.
+        self._await("a loop that was cleaned up still publishes commands", self._publishers)
         self._loop.on_configure(None)
         self._predictor.on_activate(None)
 
-    def _await_silence(self) -> None:
-        """Let the executor go of the publishers that were destroyed: an activation would take them for a rival's."""
+    def _references(self) -> bool:
+        """Tell whether one is still built: its thread may ask the predictor, which is to answer before it goes."""
+        return any(thread.name == "reference" for thread in threading.enumerate())
+
+    def _publishers(self) -> bool:
+        return self._loop.count_publishers(topics.COMMANDS) > 0
+
+    def _await(self, wrong: str, lasts: Callable[[], bool]) -> None:
+        """Let the executor run as long as something lasts, and once after it."""
         end = time.monotonic() + PATIENCE
-        while self._loop.count_publishers(topics.COMMANDS):
+        while lasts():
             self._graph.executor.spin_once(timeout_sec=0.01)
             if time.monotonic() > end:
-                raise BrokenPromiseError("a loop that was cleaned up still publishes commands")
+                raise BrokenPromiseError(wrong)
+        self._graph.executor.spin_once(timeout_sec=0.01)
 
     def _scenario(self, source: Source) -> str:
         """Return what names a scenario, seldom one there is: to plan its task takes thirty times as long."""

@@ -17,7 +17,6 @@ from impact_msgs.msg import (
     SupervisorStatus,
 )
 from rcl_interfaces.msg import ParameterDescriptor
-from rclpy.experimental import EventsExecutor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
@@ -183,7 +182,7 @@ def _type_name(kind: type) -> str:
     return f"{package}/msg/{kind.__name__}"
 
 
-def _spin(node: RecorderNode, executor: EventsExecutor, stop: runtime.StopRequest) -> None:
+def _spin(node: RecorderNode, executor: runtime.NodeExecutor, stop: runtime.StopRequest) -> None:
     try:
         while not stop.requested:
             end = time.monotonic() + POLL_PERIOD

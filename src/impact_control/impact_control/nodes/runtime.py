@@ -7,12 +7,15 @@ import os
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
 import rclpy
 from rclpy.experimental import EventsExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
@@ -32,6 +35,33 @@ _NAMING_TIME = 2.0
 """[s] these threads may take to come up and call themselves so."""
 
 
+class NodeExecutor:
+    """An events executor that goes on where a service was withdrawn between a request and its answer.
+
+    A transition does that, and rclpy raises then. Who asked gets no answer.
+    """
+
+    def __init__(self) -> None:
+        self._executor = EventsExecutor()
+
+    def add_node(self, node: Node) -> None:
+        """Serve a node."""
+        self._executor.add_node(node)
+
+    def remove_node(self, node: Node) -> None:
+        """Serve a node no more."""
+        self._executor.remove_node(node)
+
+    def spin_once(self, timeout_sec: float) -> None:
+        """Serve one callback, or wait this long [s] for one."""
+        try:
+            self._executor.spin_once(timeout_sec=timeout_sec)
+        except rclpy_implementation.InvalidHandle as error:
+            if traceback.extract_tb(error.__traceback__)[-1].name != "send_response":
+                raise
+            get_logger("impact_control").warning("a request is not answered: its service was withdrawn")
+
+
 class StopRequest:
     """Set by SIGINT or SIGTERM; asked by the loops."""
 
@@ -45,7 +75,7 @@ class StopRequest:
 
 def run(
     make_node: Callable[[], Node],
-    spin: Callable[[Node, EventsExecutor, StopRequest], None],
+    spin: Callable[[Node, NodeExecutor, StopRequest], None],
     *,
     priority: int | None = None,
     cores: slice = slice(None),
@@ -68,7 +98,7 @@ def run(
     node = make_node()
     refuse_impossible_requests(node)
     tame_senders()
-    executor = EventsExecutor()
+    executor = NodeExecutor()
     executor.add_node(node)
     try:
         spin(node, executor, stop)
@@ -79,7 +109,7 @@ def run(
     return 0
 
 
-def spin_until_stopped(node: Node, executor: EventsExecutor, stop: StopRequest) -> None:
+def spin_until_stopped(node: Node, executor: NodeExecutor, stop: StopRequest) -> None:
     """Serve callbacks until a stop is requested."""
     while not stop.requested:
         executor.spin_once(timeout_sec=0.1)

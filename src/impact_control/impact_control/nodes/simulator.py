@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
-from rclpy.experimental import EventsExecutor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
@@ -210,7 +209,7 @@ class SimulatorNode(LifecycleNode):
         self.get_logger().warning(response.message)
         return response
 
-    def spin(self, executor: EventsExecutor, stop: runtime.StopRequest) -> None:
+    def spin(self, executor: runtime.NodeExecutor, stop: runtime.StopRequest) -> None:
         """Run the clock of the plant until a stop is requested."""
         while not stop.requested:
             if not self._active or self._paused:
@@ -231,7 +230,7 @@ class SimulatorNode(LifecycleNode):
             self._account()
             self._advance()
 
-    def _answer(self, executor: EventsExecutor, stop: runtime.StopRequest) -> bool:
+    def _answer(self, executor: runtime.NodeExecutor, stop: runtime.StopRequest) -> bool:
         """Advance once the samples just sent have their commands, and were seen by the detectors if there are any.
 
         False when nobody is there to send a command to an arm.
@@ -318,7 +317,7 @@ class SimulatorNode(LifecycleNode):
 def main(node: type[SimulatorNode] = SimulatorNode) -> int:
     """Entry point of the process."""
 
-    def spin(node: SimulatorNode, executor: EventsExecutor, stop: runtime.StopRequest) -> None:
+    def spin(node: SimulatorNode, executor: runtime.NodeExecutor, stop: runtime.StopRequest) -> None:
         node.spin(executor, stop)
 
     return runtime.run(node, spin, priority=runtime.ROBOT_PRIORITY, cores=real_time.ROBOT_CORES)

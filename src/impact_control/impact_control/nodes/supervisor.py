@@ -11,7 +11,6 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from impact_msgs.msg import ControllerStatus, SupervisorStatus
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
-from rclpy.experimental import EventsExecutor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
@@ -337,7 +336,7 @@ def _limit(words: str) -> ParameterDescriptor:
     )
 
 
-def _spin(node: SupervisorNode, executor: EventsExecutor, stop: runtime.StopRequest) -> None:
+def _spin(node: SupervisorNode, executor: runtime.NodeExecutor, stop: runtime.StopRequest) -> None:
     due = time.monotonic()
     while not stop.requested:
         node.look()

@@ -19,7 +19,6 @@ from impact_msgs.msg import (
     ImpactEvent,
 )
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
-from rclpy.experimental import EventsExecutor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
@@ -207,7 +206,7 @@ def _pose(columns: dict[str, Any], time: Vector) -> dict[str, Signal]:
     return {POSE: pose_signal(columns, time)}
 
 
-def _spin(node: ViewerNode, executor: EventsExecutor, stop: runtime.StopRequest) -> None:
+def _spin(node: ViewerNode, executor: runtime.NodeExecutor, stop: runtime.StopRequest) -> None:
     node.stop = lambda: stop.requested
     try:
         while not stop.requested:
