@@ -66,7 +66,7 @@ def test_a_set_of_measures_is_held_against_all_of_them():
 
 
 def test_what_the_loop_does_with_messages_is_shorter_than_what_rclpy_offers():
-    state, command, waiting = message_figures(rounds=3, count=100)
+    state, command, waiting = message_figures(rounds=30, count=10)
     assert state.peers[0].ratio < 0.6
     assert command.peers[0].ratio < 0.3
     inbox, single_threaded = waiting.peers

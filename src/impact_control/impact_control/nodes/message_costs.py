@@ -26,9 +26,9 @@ from impact_control.nodes.own_process import in_own_process
 from impact_control.robots import load_robot
 from impact_control.types import Vector
 
-ROUNDS = 4
-COUNT = 400
-"""Messages in each of them."""
+ROUNDS = 40
+COUNT = 40
+"""Messages in each of them: few, so that a machine that is busy for a while is met by all that are compared."""
 
 ON_ITS_WAY = 1e-3
 """[s] after which a message that was sent waits to be taken."""
