@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -96,6 +97,8 @@ def test_the_reference_is_put_in_the_order_of_the_robot(files):
     turned = reference.of_joints(JOINTS[::-1])
     np.testing.assert_array_equal(turned.post_velocity[:, ::-1], reference.post_velocity)
     assert reference.of_joints(("a", *JOINTS[1:])) is None
+    for name in ("impact_configuration", "ante_velocity", "post_velocity"):
+        assert replace(reference, **{name: getattr(reference, name)[:, :0]}).of_joints(JOINTS) is None
 
 
 def test_a_trial_knows_the_contact(files):

@@ -35,12 +35,12 @@ class RecordedReference:
     names: tuple[str, ...] = ()
 
     def of_joints(self, joints: Sequence[str]) -> RecordedReference | None:
-        """Return it with the joints in this order; None when it is that of others."""
+        """Return it with the joints in this order; None when it is that of others, or has not a column for each."""
         names = self.names or tuple(joints)
-        if sorted(names) != sorted(joints) or self.ante_velocity.shape[1] != len(names):
+        columns = (self.impact_configuration, self.ante_velocity, self.post_velocity)
+        if sorted(names) != sorted(joints) or any(column.shape[1] != len(names) for column in columns):
             return None
         order = [names.index(joint) for joint in joints]
-        columns = (self.impact_configuration, self.ante_velocity, self.post_velocity)
         configuration, ante, post = (column[:, order] for column in columns)
         return replace(
             self, impact_configuration=configuration, ante_velocity=ante, post_velocity=post, names=tuple(joints)
