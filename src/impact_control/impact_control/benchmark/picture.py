@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import cycle
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
+from matplotlib.ticker import LogLocator
 
 from impact_control.benchmark.check import LIMIT
 from impact_control.benchmark.figure import HIGHEST, MEDIAN, Figure
@@ -106,17 +108,23 @@ def _draw_curve(axes: Axes, curve: Curve) -> None:
         axes.plot(curve.places, values, style, marker="o", markersize=3, color=colour, label=name)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xticks(curve.places, [str(place) for place in curve.places])
     axes.minorticks_off()
+    axes.set_xticks(curve.places, [str(place) for place in curve.places])
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    # The legend has the third of the panel above the lines for itself.
+    low, high = np.log(axes.get_ylim())
+    axes.set_ylim(np.exp(low), np.exp(high + 0.5 * (high - low)))
     axes.set_xlabel(curve.size)
     axes.set_ylabel(f"[{curve.unit}]")
     axes.set_title(curve.name)
-    axes.legend(fontsize=7.5)
+    axes.legend(fontsize=7.5, loc="upper left")
 
 
 def _draw_memory(axes: Axes, memory: Mapping[str, Sequence[tuple[float, float]]], title: str) -> None:
-    """Growth since the second tenth of the time: before it, caches fill."""
-    for (name, series), colour in zip(memory.items(), cycle(SERIES), strict=False):
+    """Growth since the second tenth of the time: before it, caches fill. What moves most lies below the others."""
+    by_range = sorted(memory.items(), key=lambda one: -np.ptp([size for _, size in one[1]]))
+    for (name, series), colour in zip(by_range, cycle(SERIES), strict=False):
         first = series[len(series) // 10][1]
         label = f"{name}, from {first:.0f} MB"
         axes.plot([time / 60.0 for time, _ in series], [size - first for _, size in series], color=colour, label=label)
