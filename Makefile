@@ -1,5 +1,5 @@
 # `make demo` and `make test` are all a newcomer needs. Both set up what is missing, inside the clone, in .venv.
-# Needed on the machine: a C and C++ compiler, CMake, Python 3.11 (another name or place: make PYTHON=...).
+# Needed on the machine: a C and C++ compiler, CMake, Python 3.11 to 3.14 (another name or place: make PYTHON=...).
 
 SCENARIO ?= tabletop
 VIEW_PORT ?= 8080
@@ -7,6 +7,7 @@ INPUTS ?= 100000
 SEED ?= 1
 JOBS ?= 1
 MINUTES ?= 10
+SUITE ?= trixie
 
 .NOTPARALLEL:
 
@@ -18,15 +19,19 @@ PACKAGES := run
 STAMPS := $(ENVIRONMENT)/stamps
 MESSAGES := $(wildcard src/impact_msgs/CMakeLists.txt src/impact_msgs/package.xml src/impact_msgs/cmake/* \
                        src/impact_msgs/action/* src/impact_msgs/msg/* src/impact_msgs/srv/*)
-PACKAGE := $(addprefix src/impact_control/,setup.py setup.cfg pyproject.toml package.xml)
+PACKAGE := $(wildcard $(foreach part,impact_control impact_control_ros,$(addprefix src/$(part)/,setup.py setup.cfg pyproject.toml package.xml)))
+MORE := $(wildcard src/impact_studies/setup.py src/impact_studies/package.xml tools/setup.py)
 
 # A sourced ROS installation must not leak into the environment, which has a ROS of its own.
 ISOLATED := env -u AMENT_PREFIX_PATH -u CMAKE_PREFIX_PATH -u PYTHONPATH -u PYTHONHOME -u RMW_IMPLEMENTATION \
                 -u _ROS_WHEELS_BOOTSTRAP_COMPLETE $(if $(AMENT_PREFIX_PATH),-u LD_LIBRARY_PATH)
 RUN := $(ISOLATED) $(ENVIRONMENT)/bin/
 
+# A variable as one word for the shell, whatever is in it.
+quoted = '$(subst ','\'',$(value $(1)))'
+
 # A step shows its progress itself and returns nothing, or the reason of its failure: the one line make ends with.
-step = $(if $(only_asked),,$(call stop_if,$(shell $(ISOLATED) PYTHON='$(PYTHON)' scripts/setup.sh $(1) $(ENVIRONMENT) $(PACKAGES))))
+step = $(if $(only_asked),,$(call stop_if,$(shell $(ISOLATED) PYTHON=$(call quoted,PYTHON) scripts/setup.sh $(1) $(ENVIRONMENT) $(PACKAGES))))
 stop_if = $(if $(1),$(error $(1)))
 # `make -n` and `make -q` ask what would be done.
 flags = $(filter-out --%,$(firstword -$(MAKEFLAGS)))
@@ -34,20 +39,30 @@ only_asked = $(findstring n,$(flags))$(findstring q,$(flags))
 
 .PHONY: help
 help: ## show this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 .PHONY: demo
 demo: setup $(if $(VIEW),$(STAMPS)/view) ## run one impact task with the simulated arm and report on it (SCENARIO=tabletop, VIEW=1 to look on in a browser)
-	@$(RUN)impact-control demo --scenario $(SCENARIO) $(if $(VIEW),--view --port $(VIEW_PORT))
+	@$(RUN)impact-control demo --scenario=$(call quoted,SCENARIO) $(if $(VIEW),--view --port $(VIEW_PORT))
 
 .PHONY: test
-test: rigid lint ## lint, check types, run all tests
-	@$(suite) tests/cluster
+test: rigid lint ## lint, check types, run all tests; then demo and first tests on a bare Debian, as root with debootstrap
+	@$(suite) tests/impact_studies/cluster
 	@$(by_the_clock)
+	@scripts/fresh_machine.sh trixie demo 'unit FILES="$(first)"'
+
+# What shows first that a machine or a Python is not fit: set-up, messages, files, one run of everything.
+first = tests/project/test_setup.py tests/project/test_architecture.py \
+        $(addprefix tests/impact_control_ros/,bridge session robot_side/test_launch.py) tests/impact_control/scenario/test_scenario_loading.py \
+        tests/impact_control/recording/test_recording_bag.py tests/impact_control/pipeline
 
 PYTEST = $(RUN)python -m pytest -o cache_dir=$(ENVIRONMENT)/cache/pytest
-suite = $(PYTEST) -m 'not wall_clock and not long' --numprocesses auto --dist loadfile --no-loadscope-reorder tests/scenario tests/node tests/unit
-by_the_clock = $(PYTEST) tests/node tests/unit/test_benchmark_check.py -m 'wall_clock and not long'
+# What starts nodes, the longest first, and what does not.
+nodes = tests/impact_control_ros/scenario tests/impact_control_ros/nodes tests/tools/nodes
+units = tests/examples tests/impact_control $(addprefix tests/impact_control_ros/,bridge robot_side session) tests/impact_guard tests/project \
+        $(wildcard tests/tools/test_*.py tests/impact_studies/test_*.py) tests/impact_studies/models
+suite = $(PYTEST) -m 'not wall_clock and not long' --numprocesses auto --dist loadfile --no-loadscope-reorder $(nodes) $(units)
+by_the_clock = $(PYTEST) $(nodes) tests/tools/test_benchmark_check.py -m 'wall_clock and not long'
 
 .PHONY: test-compat
 test-compat: ## run all tests with the versions of a ROS 2 installation, on Python 3.12 where there is one
@@ -64,31 +79,43 @@ suite: setup
 rigid: $(STAMPS)/test
 	@$(RUN)python scripts/warm_up.py rigid > .venv/log/rigid.log 2>&1 &
 
+.PHONY: unit
+unit: $(if $(FILES),,rigid) $(STAMPS)/test ## run the unit tests only (FILES= some of them)
+	@$(PYTEST) -m 'not wall_clock and not long' --numprocesses auto --dist loadfile --no-loadscope-reorder $(or $(FILES),$(units))
+
+.PHONY: fresh-machine
+fresh-machine: ## run demo and unit tests on a bare Debian, as root with debootstrap (SUITE=trixie)
+	@scripts/fresh_machine.sh $(SUITE) demo unit
+
 .PHONY: new-examples
 new-examples: $(STAMPS)/test ## run the unit tests on new random examples
-	@$(RUN)python -m pytest tests/unit --numprocesses auto --dist loadfile --hypothesis-profile new_examples
+	@$(RUN)python -m pytest $(units) --numprocesses auto --dist loadfile --hypothesis-profile new_examples
 
 .PHONY: fuzz
 fuzz: $(STAMPS)/test $(STAMPS)/fuzz ## fuzz what comes in from outside, by coverage and by hypothesis (INPUTS=100000, SEED=1, JOBS=1)
-	@$(RUN)python tests/fuzz --inputs $(INPUTS) --seed $(SEED) --jobs $(JOBS)
+	@$(RUN)python tools/fuzz --inputs $(INPUTS) --seed $(SEED) --jobs $(JOBS)
 
 .PHONY: verify
 verify: $(STAMPS)/test ## run the tabletop scenarios 20 times in lockstep and 10 in real time, the others once, long tests
-	@$(RUN)python -m pytest tests/unit tests/node -m long
-	@$(RUN)python -m pytest tests/scenario --runs 20
-	@$(RUN)python -m pytest tests/scenario/test_tabletop_over_dds.py --runs 10 --real-time
+	@$(RUN)python -m pytest $(units) $(nodes) -m long
+	@$(RUN)python -m pytest tests/impact_control_ros/scenario --runs 20
+	@$(RUN)python -m pytest tests/impact_control_ros/scenario/test_tabletop_over_dds.py --runs 10 --real-time
 
-# Every test with running nodes that the table of docs/safety.md names.
-FAULTS = $(shell grep -oE 'tests/node/[a-z0-9_]+\.py::[a-z0-9_]+' docs/safety.md | sort -u)
+# Every test with running nodes of a row in docs/safety.md.
+FAULTS = $(shell grep -oE 'tests/[a-z_]+/nodes/[a-z0-9_]+\.py::[a-z0-9_]+' docs/lab/safety_tests.yaml | sort -u)
 
 .PHONY: faults
 faults: $(STAMPS)/test ## cause every fault of docs/safety.md that the running nodes can meet 20 times, and print the reactions
-	@$(RUN)python -m pytest $(FAULTS) tests/node/test_killed_scene_nodes.py --times 20 -s
+	@$(RUN)python -m pytest $(FAULTS) tests/impact_control_ros/nodes/test_killed_scene_nodes.py --times 20 -s
 
 .PHONY: lint
 lint: $(STAMPS)/test ## lint and check types only
 	@$(RUN)ruff check
 	@$(RUN)mypy
+
+.PHONY: coverage
+coverage: $(STAMPS)/test $(STAMPS)/coverage ## lines of library and studies that the unit tests run: a page in .venv/coverage
+	@$(PYTEST) -m 'not wall_clock and not long' --numprocesses auto --dist loadfile $(units) --cov --cov-report=html:$(ENVIRONMENT)/coverage --cov-report=term:skip-covered
 
 .PHONY: docs
 docs: $(STAMPS)/test ## build the documentation as a site in .venv/site
@@ -108,22 +135,25 @@ extras: $(STAMPS)/test $(STAMPS)/extras ## install the large packages of require
 
 .PHONY: browser
 browser: $(STAMPS)/test $(STAMPS)/view $(if $(BROWSER),,$(STAMPS)/browser) ## look at the live view with a headless browser
-	@$(RUN)python -m pytest tests/view
+	@$(RUN)python -m pytest tests/browser
 
 .PHONY: cluster
 cluster: setup $(STAMPS)/cluster ## install Dask, for study --scheduler (make test does it, too)
 
 .PHONY: lock
-lock: $(STAMPS)/python ## resolve requirements/*.in into lock files again
+lock: $(STAMPS)/lock ## resolve requirements/*.in into lock files again
 	@$(RUN)python scripts/lock.py
 
 .PHONY: clean
 clean: ## remove the environments and all caches
 	@rm -rf .venv .venv-compat
-	@find src tests scripts -name __pycache__ -prune -exec rm -rf {} +
+	@find src tests tools scripts -name __pycache__ -prune -exec rm -rf {} +
 
-# The environment holds absolute paths: when the clone has moved or its Python is gone, it is made anew.
-ifneq ($(and $(wildcard $(ENVIRONMENT)/bin/python),$(file <$(STAMPS)/python)),$(CURDIR))
+# The environment holds absolute paths: when the clone has moved or its Python is gone, it is made anew. So it is when
+# PYTHON asks for another one.
+place = -c 'import os, sys; print(os.path.realpath(sys.executable))' 2>/dev/null
+another = $(if $(PYTHON),$(shell [ "$$($(ENVIRONMENT)/bin/python $(place))" = "$$($(call quoted,PYTHON) $(place))" ] || echo another))
+ifneq ($(and $(wildcard $(ENVIRONMENT)/bin/python),$(file <$(STAMPS)/python))$(another),$(CURDIR))
 .PHONY: $(STAMPS)/python
 endif
 
@@ -143,7 +173,7 @@ $(STAMPS)/warm: $(STAMPS)/python | $(STAMPS)/messages $(STAMPS)/package
 	$(call step,warm)
 	@touch $@
 
-$(STAMPS)/test: requirements/test.txt $(STAMPS)/cluster $(STAMPS)/python | setup
+$(STAMPS)/test: requirements/test.txt $(MORE) $(STAMPS)/cluster $(STAMPS)/python | setup
 	$(call step,test)
 	@touch $@
 
@@ -163,8 +193,16 @@ $(STAMPS)/cluster: requirements/cluster.txt $(STAMPS)/python | setup
 	$(call step,cluster)
 	@touch $@
 
+$(STAMPS)/coverage: requirements/coverage.txt $(STAMPS)/python | setup
+	$(call step,coverage)
+	@touch $@
+
 $(STAMPS)/fuzz: requirements/fuzz.txt $(STAMPS)/python | setup
 	$(call step,fuzz)
+	@touch $@
+
+$(STAMPS)/lock: requirements/lock.txt $(STAMPS)/python | setup
+	$(call step,lock)
 	@touch $@
 
 $(STAMPS)/browser: scripts/browser.sh $(STAMPS)/python | setup

@@ -1,8 +1,8 @@
-"""Start the graph on Gazebo: ros2 launch impact_control gazebo.launch.py
+"""Start the graph on Gazebo: ros2 launch impact_control_ros gazebo.launch.py
 
-The world is that of the scenario, see impact_control/gazebo_world.py. The controller manager runs inside Gazebo and
-comes up with the arm; the joint state broadcaster comes first, then our nodes are configured, then the effort
-controller is activated, then our nodes.
+The world is that of the scenario, see `robot_side.gazebo_world`. The controller manager runs inside Gazebo and comes up
+with the arm; the joint state broadcaster comes first, then our nodes are configured, then the effort controller is
+activated, then our nodes.
 """
 
 import tempfile
@@ -11,23 +11,25 @@ from pathlib import Path
 from ament_index_python.packages import get_package_share_directory
 from launch.actions import IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch_ros.actions import Node
 
-from impact_control.gazebo_world import gazebo_world
-from impact_control.nodes.launching import (
+from impact_control.scenario import robot_of
+from impact_control_ros.robot_side.gazebo_world import gazebo_world
+from impact_control_ros.session.launching import (
     RobotSide,
     broadcaster,
     describe_launch,
     one_after_another,
+    process,
     state_publisher,
     viewer,
 )
-from impact_control.robot_side import controllers_file
-from impact_control.scenario import robot_of
 from launch import LaunchDescription
 
-OWN = ("gui",)
+OWN = ("guard", "gui")
 PASSED_ON = ("shape", "record")
+GAZEBO_PATIENCE = 60.0
+"""[s] the controller manager in Gazebo may take to answer: it loads the world before."""
+
 CLOCK = "/clock@rosgraph_msgs/msg/Clock[gz.msgs.Clock"
 
 
@@ -38,20 +40,17 @@ def generate_launch_description() -> LaunchDescription:
 
 def start(side: RobotSide) -> list:
     """Return Gazebo with the arm in it, and what comes after it."""
-    arm = Node(
-        package="ros_gz_sim",
-        executable="create",
-        namespace=side.namespace,
-        arguments=["-topic", "robot_description", "-name", robot_of(side.scenario.robot).name],
-        output="both",
-    )
-    clock = Node(package="ros_gz_bridge", executable="parameter_bridge", arguments=[CLOCK], output="both")
+    arguments = ["-topic", "robot_description", "-name", robot_of(side.scenario.robot).name]
+    arm = process("ros_gz_sim", "create", namespace=side.namespace, arguments=arguments)
+    clock = process("ros_gz_bridge", "parameter_bridge", arguments=[CLOCK])
     return [
         simulation(gazebo_world(side.scenario), side.value["gui"] == "true"),
         clock,
-        state_publisher(side, "gazebo", controllers=str(controllers_file(side.scenario))),
+        state_publisher(side, "gazebo", controllers=side.controllers),
         *viewer(side),
-        *one_after_another([arm, broadcaster(side.namespace)], side.graph(simulate="false", ros2_control="true")),
+        *one_after_another(
+            [arm, broadcaster(side.namespace, GAZEBO_PATIENCE)], side.graph(simulate="false", ros2_control="true")
+        ),
     ]
 
 

@@ -1,30 +1,31 @@
 """Start our nodes for a robot side: included by the other launch files, not meant to be launched by itself.
 
-The nodes, their parameters and their order are those of `impact_control.graph.describe_graph`, which the command
-line uses too. All are configured in that order, each when the one before is, and then activated in that order,
-each when the one before is active. In between, behind ros2_control, the effort controller is loaded, the robot side is
-held against what ours needs, and the controller is activated: late, so that an arm is without a commander as shortly
-as can be, and before the loop, so that no task can begin without it. When one process ends that should not, or a step
-fails, everything is shut down.
+The nodes, their parameters and their order are those of `impact_control_ros.session.graph.describe_graph`, which the
+command line uses too. All are configured in that order, each when the one before is, and then activated in that
+order, each when the one before is active. In between, behind ros2_control, the effort controller is loaded, the robot
+side is checked, and the controller is activated: late, so that an arm is without a commander as
+shortly as can be, and before the loop, so that no task can begin without it. A simulator behind ros2_control becomes
+active before the check: until then the interfaces hold the initial values of the description. When one process ends
+that should not, or a step fails, everything is shut down, and the launch ends with a code other than 0.
 """
 
 from collections.abc import Mapping
-from itertools import pairwise
 
-from launch.actions import EmitEvent, OpaqueFunction, RegisterEventHandler, Shutdown
+from launch.actions import EmitEvent, OpaqueFunction, RegisterEventHandler
 from launch.event_handlers import OnProcessExit, OnProcessStart
 from launch.events import matches_action
-from launch_ros.actions import LifecycleNode, Node
+from launch_ros.actions import LifecycleNode
 from launch_ros.event_handlers import OnStateTransition
 from launch_ros.events.lifecycle import ChangeState
 from lifecycle_msgs.msg import Transition
 
-from impact_control.graph import NODE_ENVIRONMENT, Duty, NodeSpec, Shape, describe_graph
-from impact_control.nodes import topics
-from impact_control.nodes.launching import declare, end_with, parameters, spawner, when_done
-from impact_control.nodes.robot_switch import SwitchKind
-from impact_control.robot_side import EFFORT_CONTROLLER
-from impact_control.scenario import load_any, parts_of
+from impact_control.scenario import load_scenario, parts_of
+from impact_control_ros.bridge import topics
+from impact_control_ros.robot_side.files import EFFORT_CONTROLLER
+from impact_control_ros.robot_side.robot_switch import SwitchKind
+from impact_control_ros.session.graph import NODE_ENVIRONMENT, Duty, NodeSpec, describe_graph
+from impact_control_ros.session.launching import declare, end_with, fail, parameters, process, spawner, when_done
+from impact_control_ros.session.shape import Shape
 from launch import LaunchContext, LaunchDescription
 
 ARGUMENTS = (
@@ -60,7 +61,7 @@ def graph_actions(context: LaunchContext) -> list:
     value = context.launch_configurations
     behind = value["ros2_control"] == "true"
     seed = int(value["seed"]) if value["seed"] else None
-    scenario = load_any(value["scenario"]).with_overrides({} if seed is None else {"simulation.seed": seed})
+    scenario = load_scenario(value["scenario"]).with_overrides({} if seed is None else {"simulation.seed": seed})
     specs = describe_graph(
         value["scenario"],
         **parts_of(scenario),
@@ -76,29 +77,24 @@ def graph_actions(context: LaunchContext) -> list:
         Duty.SUPERVISOR: {"robot_side": (SwitchKind.ROS2_CONTROL if behind else SwitchKind.SIMULATOR).value},
     }
     nodes = [lifecycle_node(spec, value["namespace"], more.get(spec.duty, {}), behind) for spec in specs]
-    middle = taking_over(value) if behind else []
+    robots = [node for spec, node in zip(specs, nodes, strict=True) if spec.duty is Duty.ROBOT]
+    sequence = [*robots, *taking_over(value), *(node for node in nodes if node not in robots)] if behind else nodes
     # Handlers first: they must be there before the first process is.
-    return [*bring_up(nodes, middle), *shut_down(specs, nodes), *nodes]
+    return [*bring_up(nodes, sequence), *shut_down(specs, nodes), *nodes]
 
 
 def taking_over(value: Mapping[str, str]) -> list:
     """Return the steps with which an arm behind ros2_control is taken over, given the arguments of the launch."""
-    check = Node(
-        package="impact_control",
-        executable="robot_check",
-        name="robot_check",
-        namespace=value["namespace"],
-        parameters=[parameters({"scenario": value["scenario"], "check_gravity": value["check_gravity"] == "true"})],
-        output="both",
-    )
-    loaded = spawner(EFFORT_CONTROLLER, value["namespace"], "--inactive")
-    return [loaded, check, spawner(EFFORT_CONTROLLER, value["namespace"])]
+    namespace = value["namespace"]
+    given = parameters({"scenario": value["scenario"], "check_gravity": value["check_gravity"] == "true"})
+    check = process("impact_control_ros", "robot_check", name="robot_check", namespace=namespace, parameters=[given])
+    return [spawner(EFFORT_CONTROLLER, namespace, "--inactive"), check, spawner(EFFORT_CONTROLLER, namespace)]
 
 
 def lifecycle_node(spec: NodeSpec, namespace: str, more_parameters: dict, behind: bool) -> LifecycleNode:
     """Return the process of a node of the graph; behind: of ros2_control, if it is the simulator."""
     return LifecycleNode(
-        package="impact_control",
+        package="impact_control_ros",
         executable=spec.executable,
         name=spec.name,
         namespace="/".join(part for part in (namespace, spec.namespace) if part),
@@ -110,23 +106,20 @@ def lifecycle_node(spec: NodeSpec, namespace: str, more_parameters: dict, behind
     )
 
 
-def bring_up(nodes: list, middle: list) -> list:
-    """Return handlers that make one chain: configure all nodes in order, then activate all in order.
+def bring_up(nodes: list, sequence: list) -> list:
+    """Return handlers that make one chain: configure all nodes in order, then go through a sequence.
 
-    middle: processes in between, one after another, which have to end well.
+    sequence: nodes, each to be activated, and processes, each of which has to end well.
     """
-    first, last = nodes[0], nodes[-1]
-    chain = [RegisterEventHandler(OnProcessStart(target_action=first, on_start=[configure(first)]))]
-    for node, following in pairwise(nodes):
-        chain += [
-            when(node, "configuring", "inactive", configure(following)),
-            when(node, "activating", "active", activate(following)),
-        ]
-    then = activate(first)
-    for process in reversed(middle):
-        chain.append(when_done(process, then))
-        then = process
-    return [*chain, when(last, "configuring", "inactive", then)]
+    first = nodes[0]
+    configure = [change(node, Transition.TRANSITION_CONFIGURE) for node in nodes]
+    begin = [change(step, Transition.TRANSITION_ACTIVATE) if step in nodes else step for step in sequence]
+    chain = [RegisterEventHandler(OnProcessStart(target_action=first, on_start=[configure[0]]))]
+    for node, then in zip(nodes, [*configure[1:], begin[0]], strict=True):
+        chain.append(when(node, "configuring", "inactive", then))
+    for step, then in zip(sequence, begin[1:], strict=False):
+        chain.append(when(step, "activating", "active", then) if step in nodes else when_done(step, then))
+    return chain
 
 
 def shut_down(specs: tuple, nodes: list) -> list:
@@ -136,7 +129,8 @@ def shut_down(specs: tuple, nodes: list) -> list:
         ended = end_with(f"node {spec.name}")
         handlers.append(RegisterEventHandler(OnProcessExit(target_action=node, on_exit=ended)))
         for start, goal, words in FAILURES:
-            handlers.append(when(node, start, goal, Shutdown(reason=f"node {spec.name} {words}")))
+            failure = OpaqueFunction(function=lambda context, reason=f"node {spec.name} {words}": fail(reason))
+            handlers.append(when(node, start, goal, failure))
     return handlers
 
 
@@ -145,16 +139,6 @@ def when(node: LifecycleNode, start: str | None, goal: str, action: object) -> R
     return RegisterEventHandler(
         OnStateTransition(target_lifecycle_node=node, start_state=start, goal_state=goal, entities=[action])
     )
-
-
-def configure(node: LifecycleNode) -> EmitEvent:
-    """Ask a node to configure itself."""
-    return change(node, Transition.TRANSITION_CONFIGURE)
-
-
-def activate(node: LifecycleNode) -> EmitEvent:
-    """Ask a node to become active."""
-    return change(node, Transition.TRANSITION_ACTIVATE)
 
 
 def change(node: LifecycleNode, transition: int) -> EmitEvent:

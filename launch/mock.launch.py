@@ -1,11 +1,11 @@
-"""Start the graph on a real controller manager without an arm: ros2 launch impact_control mock.launch.py
+"""Start the graph on a real controller manager without an arm: ros2 launch impact_control_ros mock.launch.py
 
 Behind the controller manager stands the embedded simulator, reached through topic_based_ros2_control, or, for wiring
 checks, mock hardware that does not move. The joint state broadcaster comes first, then our nodes are configured, then
-the effort controller is activated, then our nodes.
+the simulator is activated, then the effort controller, then our other nodes.
 """
 
-from impact_control.nodes.launching import (
+from impact_control_ros.session.launching import (
     RobotSide,
     broadcaster,
     controller_manager,
@@ -14,10 +14,9 @@ from impact_control.nodes.launching import (
     state_publisher,
     viewer,
 )
-from impact_control.robot_side import controllers_file
 from launch import LaunchDescription
 
-OWN = ("hardware",)
+OWN = ("hardware", "guard")
 PASSED_ON = ("shape", "seed", "record")
 
 
@@ -34,7 +33,7 @@ def start(side: RobotSide) -> list:
     graph = side.graph(simulate=simulated, check_gravity=simulated, ros2_control="true", real_time_factor="1.0")
     return [
         state_publisher(side, "topics" if simulated == "true" else "mock"),
-        controller_manager(side.namespace, str(controllers_file(side.scenario))),
+        controller_manager(side.namespace, side.controllers),
         *viewer(side),
-        *one_after_another([broadcaster(side.namespace)], graph),
+        *one_after_another([broadcaster(side.namespace)], graph, "see above; its hardware has to be installed"),
     ]

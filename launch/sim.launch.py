@@ -1,9 +1,9 @@
-"""Start the graph on the embedded simulator: ros2 launch impact_control sim.launch.py
+"""Start the graph on the embedded simulator: ros2 launch impact_control_ros sim.launch.py
 
 Scenarios of one arm, and scenes of several; a scene has its own arms and cannot be shown in RViz.
 """
 
-from impact_control.nodes.launching import RobotSide, describe_launch, state_publisher, viewer
+from impact_control_ros.session.launching import RobotSide, describe_launch, state_publisher, viewer
 from launch import LaunchDescription
 
 PASSED_ON = ("shape", "seed", "real_time_factor", "record")

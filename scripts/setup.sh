@@ -3,13 +3,14 @@
 #   setup.sh <step> <environment> <packages>, of them:
 #   python    virtual environment <environment> with the packages of requirements/<packages>.txt
 #   messages  impact_msgs, built with CMake and installed into the environment, which is its ROS prefix
-#   package   impact_control, editable
+#   package   impact_control and impact_control_ros, editable
 #   warm      caches of byte code, fonts and compiled kernels
-#   test      tools of requirements/test.txt
+#   test      tools of requirements/test.txt; studies and benchmark, editable
 #   extras    packages of requirements/extras.txt
 #   view      packages of requirements/view.txt
 #   cluster   packages of requirements/cluster.txt
 #   fuzz      packages of requirements/fuzz.txt
+#   lock      packages of requirements/lock.txt
 #   browser   a headless Chromium in .venv/browser, from npm
 #   peers     virtual environment <environment>/peers with the packages of requirements/peers.txt
 # Progress goes to standard error, everything else to <environment>/log/<step>.log. A step that fails
@@ -56,35 +57,7 @@ cause() {
     line=$(grep -m 1 -ioE "($1).*" "$log") && printf '%.200s' "$line"
 }
 
-check_tools() {
-    [ "$(uname -sm)" = "Linux x86_64" ] ||
-        fail "the ROS 2 packages exist for Linux on x86_64 only, this is $(uname -sm): use a machine of that kind"
-    command -v "${CC:-cc}" >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null ||
-        fail "no C compiler found: install gcc or clang (Debian: apt-get install build-essential)"
-    command -v "${CXX:-c++}" >/dev/null || command -v g++ >/dev/null || command -v clang++ >/dev/null ||
-        fail "no C++ compiler found: install g++ or clang (Debian: apt-get install build-essential)"
-    command -v cmake >/dev/null ||
-        fail "no CMake found: install version 3.22 or newer (Debian: apt-get install cmake)"
-}
-
-# A ROS 2 Jazzy installation has Python 3.12; most of what differs there shows with 3.11, too.
-find_python() {
-    case $packages in compat) accepted='3.12 3.11' ;; *) accepted=3.11 ;; esac
-    if [ -n "${PYTHON:-}" ]; then set -- "$PYTHON"; else set -- $(printf 'python%s ' $accepted) python3; fi
-    for python in "$@"; do
-        version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) || version=none
-        case " $accepted " in *" $version "*) break ;; esac
-        python=
-    done
-    [ -n "$python" ] ||
-        fail "no Python $(echo "$accepted" | sed 's/ / or /g') found as $(echo "$@" | sed 's/ / or /g'): install it (Debian: apt-get install python3.11-venv python3.11-dev) or name it: make PYTHON=/path/to/python3.11"
-    [ "$version" = "${accepted%% *}" ] ||
-        printf 'setup: no Python %s found as %s: the tests run on %s instead\n' "${accepted%% *}" "$1" "$version" >&4
-    "$python" -c 'import ensurepip, venv' 2>/dev/null ||
-        fail "$python has no module venv or ensurepip: install them (Debian: apt-get install python3.11-venv)"
-    "$python" -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null ||
-        fail "$python has no header files: install them (Debian: apt-get install python3.11-dev)"
-}
+. scripts/machine.sh
 
 # Exactly what the lock file says: no resolving, no building in environments of pip's own. Byte code is left to the
 # first import, which most modules never see.
@@ -97,10 +70,25 @@ install() {
     fail "pip: $(grep ERROR "$log" | tail -n 1 | cut -c -200) (details: $log)"
 }
 
+# The packages of a list, where it has them for the environment's Python.
+check_list() {
+    version=$("$environment/bin/python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+    case ", $(pythons_of "$step")," in
+    *", $version,"*) ;;
+    *) fail "requirements/$step.txt has packages for Python $(pythons_of "$step"), $environment has $version: name one of them, make PYTHON=/path/to/python" ;;
+    esac
+}
+
+add() {
+    check_list
+    begin "$1"
+    install -r "requirements/$step.txt"
+    end
+}
+
 case $step in
 python)
-    check_tools
-    find_python
+    check_machine
     # An environment is a function of the lock file: never patched, always made anew.
     rm -rf "$environment"
     begin "1/4 python $version environment (downloads 280 MB)"
@@ -113,7 +101,7 @@ python)
     printf '%s' "$PWD" >"$environment/stamps/python"
     ;;
 messages)
-    check_tools
+    check_machine
     begin '2/4 messages'
     AMENT_PREFIX_PATH=$venv
     CMAKE_PREFIX_PATH=$venv
@@ -127,7 +115,7 @@ messages)
     ;;
 package)
     begin '3/4 package'
-    install --editable src/impact_control
+    install --editable src/impact_control --editable src/impact_control_ros
     end
     ;;
 warm)
@@ -140,30 +128,18 @@ warm)
         "$(du -s --block-size=1MB "$environment" | cut -f 1)" >&4
     ;;
 test)
-    begin 'test tools'
+    check_list
+    begin 'test tools, studies, benchmark'
     install -r requirements/test.txt
+    install --editable src/impact_studies --editable tools
     end
     ;;
-extras)
-    begin 'extras (downloads several 100 MB)'
-    install -r requirements/extras.txt
-    end
-    ;;
-view)
-    begin 'live view (downloads 30 MB)'
-    install -r requirements/view.txt
-    end
-    ;;
-cluster)
-    begin 'Dask (downloads 7 MB)'
-    install -r requirements/cluster.txt
-    end
-    ;;
-fuzz)
-    begin 'fuzzer (downloads 35 MB)'
-    install -r requirements/fuzz.txt
-    end
-    ;;
+extras) add 'extras (downloads several 100 MB)' ;;
+view) add 'live view (downloads 30 MB)' ;;
+cluster) add 'Dask (downloads 7 MB)' ;;
+coverage) add 'coverage (downloads 1 MB)' ;;
+fuzz) add 'fuzzer (downloads 35 MB)' ;;
+lock) add 'uv (downloads 20 MB)' ;;
 browser)
     command -v npm >/dev/null ||
         fail "no npm found, which brings a headless browser: install it (Debian: apt-get install npm), or name a Chromium: make browser BROWSER=/path/to/chromium"
@@ -172,6 +148,7 @@ browser)
     end
     ;;
 peers)
+    check_list
     begin 'peers for the benchmark (downloads 150 MB)'
     rm -rf "$environment/peers"
     "$environment/bin/python" -m venv "$environment/peers"

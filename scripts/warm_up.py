@@ -11,18 +11,15 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 
 import matplotlib.pyplot  # noqa: F401  (lists the fonts of this machine once)
-import numpy as np
 
 import impact_control
+import impact_control_ros
 from impact_control.pipeline import warm_up
-from impact_control.robots import load_robot
+from impact_control.planning import plan_scenario
 from impact_control.scenario import load_scenario, robot_of
 from impact_control.simulation import rehearse
-from impact_control.simulation.flexible_joint_rigid_contact import FlexibleJointRigidContactPlant
-from impact_control.simulation.options import RigidContactOptions
-from impact_control.simulation.rigid_contact import RigidSurface
 
-FOR_LAUNCH_FILES = "impact_control.nodes.launching"
+FOR_LAUNCH_FILES = "impact_control_ros.session.launching"
 """Needs `launch`, which comes with a ROS installation only."""
 
 
@@ -32,14 +29,21 @@ def simulate() -> None:
 
 
 def control() -> None:
-    """Observe, detect, classify and control one sample."""
-    scenario = load_scenario("tabletop")
-    robot = robot_of(scenario.robot)
-    warm_up(scenario, robot)
+    """Plan a task; observe, detect, classify and control one sample."""
+    scenario = load_scenario("tabletop").single
+    plan_scenario(scenario)
+    warm_up(scenario, robot_of(scenario.robot))
 
 
 def rigid() -> None:
     """Simulate one sample of a plant with rigid contact; what it compiles serves the other one too."""
+    import numpy as np
+
+    from impact_control.robots import load_robot
+    from impact_control.simulation.options import RigidContactOptions
+    from impact_studies.models.rigid_contact.plant import FlexibleJointRigidContactPlant
+    from impact_studies.models.rigid_contact.surface import RigidSurface
+
     robot = load_robot()
     home, up = np.array([0.0, -0.3, 0.0, -2.2, 0.0, 1.9, 0.785]), np.array([0.0, 0.0, 1.0])
     plant = FlexibleJointRigidContactPlant(robot, home, RigidSurface(-up, up, 0.3), RigidContactOptions())
@@ -48,9 +52,10 @@ def rigid() -> None:
 
 def main() -> None:
     """Import and run everything once."""
-    for module in pkgutil.walk_packages(impact_control.__path__, "impact_control."):
-        if module.name != FOR_LAUNCH_FILES:
-            importlib.import_module(module.name)
+    for package in (impact_control, impact_control_ros):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if module.name != FOR_LAUNCH_FILES:
+                importlib.import_module(module.name)
     with ProcessPoolExecutor() as pool:
         for walk in [pool.submit(simulate), pool.submit(control)]:
             walk.result()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 
 import pytest
 from hypothesis import settings
 
-from impact_control.nodes.environment import dds_environment
+from impact_control_ros.session.processes import dds_environment
 
 # A change is judged by the same examples everywhere; `make new-examples` looks for new ones.
 settings.register_profile("same_examples", derandomize=True)
@@ -36,6 +37,9 @@ def pytest_configure(config):
     os.environ["ROS_DOMAIN_ID"] = str(1 + domain % DOMAINS)
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     os.environ.update(dds_environment())
+    # Signals that are ignored here, as under nohup or in the background, would be in every process that a test starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -55,3 +59,20 @@ def pytest_generate_tests(metafunc):
     if times > 1:
         metafunc.fixturenames.append("repetition")
         metafunc.parametrize("repetition", range(times), indirect=True)
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """A ROS context for nodes that are called by hand."""
+    from surfaces.graph import Graph
+
+    graph = Graph()
+    yield graph
+    graph.close()
+
+
+def pytest_collection_modifyitems(items):
+    """Mark what starts nodes."""
+    for item in items:
+        if item.path.parent.name == "nodes":
+            item.add_marker(pytest.mark.node)

@@ -1,4 +1,4 @@
-"""Pages of the API, one for each subpackage, and where each module and class stands in them."""
+"""Pages of the API, one for each subpackage, and the place of each module and class in them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def pages(modules: Iterable[Module]) -> dict[str, str]:
 
 
 def places(modules: Iterable[Module]) -> Mapping[str, str]:
-    """Return where a name in code marks leads: a module and what is in it by its path, with or without the package.
+    """Return the target of a name in code marks: modules and their members by path, with or without the package.
 
     A class also by its name alone, where only one has it.
     """

@@ -1,4 +1,4 @@
-"""Equations in LaTeX, as GitHub shows them, turned into MathML, which browsers show without help."""
+"""Conversion of equations from LaTeX, as on GitHub, to MathML, which browsers render natively."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def blocks_to_mathml(markdown: str) -> str:
 
 
 def inline_to_mathml(page: str) -> str:
-    """Replace what stands as $`...`$ in the text, in the HTML of a page."""
+    """Replace inline equations, $`...`$, in the HTML of a page."""
     return INLINE.sub(lambda found: _one_line(html.unescape(found[1]), "inline"), page)
 
 
 def _one_line(latex: str, display: str) -> str:
-    """Return MathML; its letters are slanted by style, because slanted characters are in mathematical fonts only."""
+    """Return MathML in one line; letters are slanted by style, as few fonts have slanted mathematical characters."""
     mathml = convert(" ".join(latex.split()), display=display).replace("\n", "")
     return LETTER.sub(r'<mi class="letter" mathvariant="normal">\1</mi>', mathml)

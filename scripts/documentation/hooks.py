@@ -1,4 +1,4 @@
-"""Hooks of MkDocs: pages that are made from other files, equations, and links from names to the API."""
+"""Hooks of MkDocs: generated pages, equations, and links from names to the API."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import api
+import scenario_keys
 import sources
 from equations import blocks_to_mathml, inline_to_mathml
 from mkdocs.config.defaults import MkDocsConfig
@@ -17,8 +18,17 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[2]
 
-FROM_THE_ROOT = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "LICENSE": "LICENSE"}
-"""Files beside `docs`, and what they are in the site."""
+FROM_THE_ROOT = {
+    "README.md": "index.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "CODE_OF_CONDUCT.md": "code_of_conduct.md",
+    "QUALITY_DECLARATION.md": "quality_declaration.md",
+    "CITATION.cff": "CITATION.cff",
+    "LICENSE": "LICENSE",
+}
+"""Files beside `docs`, and their places in the site."""
 
 LINK = re.compile(r"(?<=\]\()[^)#:\s]+(?=\))")
 NAME = re.compile(r"<code>([A-Za-z_][\w.]*)</code>(?!</a>)")
@@ -35,10 +45,10 @@ def _places() -> Mapping[str, str]:
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put the pages of the API into the navigation, after the safety page."""
-    pages = [{Path(page).stem: page} for page in api.pages(_modules())]
-    place = next(k for k, entry in enumerate(config.nav) if "Safety" in entry) + 1
-    config.nav.insert(place, {"API": pages})
+    """Put the scenario keys and the pages of the API into the navigation, below Reference."""
+    (reference,) = (entry["Reference"] for entry in config.nav if "Reference" in entry)
+    reference.append({"Scenario keys": scenario_keys.PAGE})
+    reference += [{Path(page).stem: page} for page in api.pages(_modules())]
     return config
 
 
@@ -46,13 +56,13 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the files that are not in `docs`."""
     for name, place in FROM_THE_ROOT.items():
         files.append(File.generated(config, place, content=(ROOT / name).read_text(encoding="utf-8")))
-    for place, text in api.pages(_modules()).items():
+    for place, text in {scenario_keys.PAGE: scenario_keys.page(), **api.pages(_modules())}.items():
         files.append(File.generated(config, place, content=text))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Set the equations that stand by themselves, and let links between files lead to the same ones in the site."""
+    """Convert display equations, and redirect links between files to the same ones in the site."""
     place = page.file.src_uri
     origin = next((name for name, target in FROM_THE_ROOT.items() if target == place), f"docs/{place}")
 
@@ -65,7 +75,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Set the equations in the text, and let names in code marks lead to the API."""
+    """Convert inline equations, and link names in code marks to the API."""
 
     def linked(found: re.Match[str]) -> str:
         place = _places().get(found[1])

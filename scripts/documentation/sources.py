@@ -1,4 +1,4 @@
-"""What the core offers, read from its sources without running them: modules and the public names in them."""
+"""Modules of library and studies and their public names, read from the sources without running them."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parents[2] / "src" / "impact_control" / "impact_control"
+SOURCES = Path(__file__).resolve().parents[2] / "src"
+PACKAGE = SOURCES / "impact_control" / "impact_control"
+MODELS = SOURCES / "impact_studies" / "impact_studies" / "models"
+CLIENT = SOURCES / "impact_control_ros" / "impact_control_ros" / "session" / "client.py"
 
-OUTSIDE = {"nodes", "data"}
-"""Directories whose modules are no part of the core: adapters to ROS, and files that are only carried."""
-
-SHOWN_ANYWAY = ("nodes.client",)
-"""Modules there that are made for users."""
+OUTSIDE = {"data"}
+"""Directories without modules."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """A public name: how it is written, what its docstring says, what is below it."""
+    """A public name with its signature, its docstring and its members."""
 
     name: str
     signature: str
@@ -28,7 +28,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Module:
-    """A module; name without the package, e.g. `detection.scores`, empty for the package itself."""
+    """A module; name without the package of the library, e.g. `detection.scores`, with that of any other."""
 
     name: str
     docstring: str
@@ -41,13 +41,13 @@ class Module:
 
 
 def modules() -> list[Module]:
-    """Return every public module of the core, in the order of their names."""
+    """Return every public module of the library and of the models of the studies, and the client, by their names."""
     found = []
-    for file in PACKAGE.rglob("*.py"):
-        parts = file.relative_to(PACKAGE).with_suffix("").parts
+    for file in (*PACKAGE.rglob("*.py"), *MODELS.rglob("*.py"), CLIENT):
+        root = PACKAGE if PACKAGE in file.parents else SOURCES / file.relative_to(SOURCES).parts[0]
+        parts = file.relative_to(root).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        core = not OUTSIDE.intersection(parts) and not any(part.startswith("_") for part in name.split("."))
-        if (core and name) or name in SHOWN_ANYWAY:
+        if name and not OUTSIDE.intersection(parts) and not any(part.startswith("_") for part in name.split(".")):
             tree = ast.parse(file.read_text(encoding="utf-8"))
             found.append(Module(name, ast.get_docstring(tree) or "", tuple(_members(tree.body))))
     return sorted(found, key=lambda module: module.name)

@@ -1,7 +1,7 @@
-"""The package, for colcon (ament_python) and for pip.
+"""The library and its command, for colcon (ament_python) and for pip.
 
-`launch/` and `config/` lie at the top of the repository. Links beside this file lead to them, because colcon
-and setuptools take data files from inside the package directory only.
+Links beside this file lead to directories at the top of the repository, because colcon and setuptools take data files
+from inside the package directory only.
 """
 
 from collections import defaultdict
@@ -12,17 +12,13 @@ from setuptools import find_packages, setup
 
 PACKAGE = "impact_control"
 MANIFEST = ElementTree.parse("package.xml")
-NODES = (
-    "simulator", "loop", "detector", "classifier", "controller", "predictor", "recorder", "supervisor", "viewer",
-    "collision_behavior", "robot_check",
-)  # fmt: skip
 
 
-def shared(*directories: str) -> list[tuple[str, list[str]]]:
-    """Map every file below `directories` to its place below share/impact_control."""
+def shared(*paths: str) -> list[tuple[str, list[str]]]:
+    """Map files, and every file below directories, to their places below share."""
     files = defaultdict(list)
-    for directory in directories:
-        for file in sorted(Path(directory).rglob("*")):
+    for path in map(Path, paths):
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
             if file.is_file() and "__pycache__" not in file.parts:
                 files[f"share/{PACKAGE}/{file.parent}"].append(str(file))
     return list(files.items())
@@ -38,13 +34,7 @@ setup(
     package_data={"": ["py.typed", "data/**/*"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
-        (f"share/{PACKAGE}", ["package.xml"]),
-        *shared("launch", "config", "urdf"),
+        *shared("package.xml", "config/scenarios", "config/view", "config/operating_envelope.yaml"),
     ],
-    entry_points={
-        "console_scripts": [
-            "impact-control = impact_control.cli:main",
-            *(f"{node} = impact_control.nodes.{node}:main" for node in NODES),
-        ]
-    },
+    entry_points={"console_scripts": ["impact-control = impact_control.cli.main:main"]},
 )

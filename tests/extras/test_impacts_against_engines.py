@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from impact_control.impacts import ContactMode, predict_multi_contact_impact
-from impact_control.studies.engine_comparison import AGREES, ENGINES, STUDY, compare
-from impact_control.studies.engines import drake_engine, mujoco_engine
-from impact_control.studies.engines.cases import all_cases, ball
+from impact_studies.catalogue.engine_comparison import AGREES, ENGINES, STUDY, compare
+from impact_studies.engines import drake_engine, mujoco_engine
+from impact_studies.engines.cases import all_cases, ball
 
 CASES = {case.name: case for case in all_cases()}
 RIGID = [engine for engine in ENGINES if engine.rigid]

@@ -1,6 +1,6 @@
 """Impact-aware control for Franka arms: observe, detect, classify, switch the reference, solve the QP.
 
-The core is free of ROS; `impact_control.nodes` holds the rclpy adapters.
+Free of ROS, which `impact_control_ros` adds.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

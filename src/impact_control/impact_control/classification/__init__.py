@@ -1,27 +1,50 @@
 """Verdicts on an impact: was its time and place expected, is the contact complete, and what came after it."""
 
-from impact_control.classification.classifier import Classifier, Verdict
-from impact_control.classification.contact_completion import CompletionParameters, ContactCompletion
+from impact_control.classification.classifier import (
+    FALL,
+    GROWTH,
+    HIDDEN,
+    MISTAKEN,
+    Classifier,
+    Verdict,
+    probability_expected,
+)
+from impact_control.classification.contact_completion import ContactCompletion
+from impact_control.classification.contact_path import ContactPath
 from impact_control.classification.envelope import SignalEnvelope
 from impact_control.classification.external_force import ExternalForce, external_force
-from impact_control.classification.held_force import HeldForce, HeldForceParameters
+from impact_control.classification.held_force import HeldForce
+from impact_control.classification.margin import EnvelopeMargin, fixed_margin, propagated_margin
 from impact_control.classification.parameters import ClassifierParameters
 from impact_control.classification.recorded_impact import Judgement, RecordedImpact, judge
 from impact_control.classification.simultaneous_impact import SimultaneousImpactClassifier
 from impact_control.classification.single_impact import SingleImpactClassifier
-from impact_control.classification.tuning import Algorithm, GrayArea, SearchGrid, gray_area, is_unexpected, tune
+from impact_control.classification.tuning import (
+    Algorithm,
+    Candidates,
+    GrayArea,
+    SearchGrid,
+    gray_area,
+    is_unexpected,
+    tune,
+)
 from impact_control.classification.velocity_error import envelope_history
 
 __all__ = [
+    "FALL",
+    "GROWTH",
+    "HIDDEN",
+    "MISTAKEN",
     "Algorithm",
+    "Candidates",
     "Classifier",
     "ClassifierParameters",
-    "CompletionParameters",
     "ContactCompletion",
+    "ContactPath",
+    "EnvelopeMargin",
     "ExternalForce",
     "GrayArea",
     "HeldForce",
-    "HeldForceParameters",
     "Judgement",
     "RecordedImpact",
     "SearchGrid",
@@ -31,8 +54,11 @@ __all__ = [
     "Verdict",
     "envelope_history",
     "external_force",
+    "fixed_margin",
     "gray_area",
     "is_unexpected",
     "judge",
+    "probability_expected",
+    "propagated_margin",
     "tune",
 ]

@@ -1,43 +1,22 @@
-"""Tells from measured signals when an end-effector touches with all its contact points."""
+"""Detection of full contact: all contact points of an end-effector touch. Proper 2021 section 5.2."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
-from impact_control.checks import checked_count, require_positive
-from impact_control.compiled import compiled
-from impact_control.errors import InvalidInputError
-from impact_control.types import Matrix, Vector
-
-
-@dataclass(frozen=True)
-class CompletionParameters:
-    """What counts as full contact. Raises InvalidInputError outside the ranges.
-
-    window: samples, at least 2, over which both means below are taken; and how many samples in a row they have to
-        hold. Twice that is the delay.
-    largest_speed: [m/s], above 0; mean speed of a contact point along the normal of the face.
-    least_force: [N], above 0; mean force on the face.
-    """
-
-    window: int
-    largest_speed: float
-    least_force: float
-
-    def __post_init__(self) -> None:
-        checked_count("window", self.window, 2)
-        require_positive("largest_speed", self.largest_speed)
-        require_positive("least_force", self.least_force)
+from impact_control.scenario import CompletionSettings
+from impact_control.util.compiled import compiled
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Matrix, Vector
 
 
 @compiled
 def measure_face(rotation: Matrix, twist: Vector, force: Vector, points: Matrix, sample: Vector) -> bool:
     """Write z_E . (v + omega x p_i) of every point and -z_E . f to `sample` (n_c + 1,); return whether all are finite.
 
-    rotation (3, 3), twist (6,), force (3,): as in `ContactCompletion.update`. points p_i (n_c, 3), axes of E.
+    rotation (3, 3), twist (6,), force (3,): as in `ContactCompletion.observe`. points p_i (n_c, 3), axes of E.
     """
     speed = about_x = about_y = load = 0.0
     for k in range(3):
@@ -85,8 +64,8 @@ class ContactCompletion:
     by, which points touched, and how often, need not be known, and no impact is counted.
 
     A single point has no face that could lie in the surface: sliding along a tilt of beta at the speed v it moves with
-    v sin(beta) along z_E for good. It is in full contact as soon as the surface goes on bearing on it; its speed is
-    not asked for.
+    v sin(beta) along z_E permanently. It is in full contact as soon as the surface goes on bearing on it; its speed
+    does not matter.
 
     z of E points out of the face, towards the surface. For a face with its points on one line in space, a turn about
     that line is free and not looked at.
@@ -95,22 +74,22 @@ class ContactCompletion:
         complete: whether full contact was found since `reset`.
         contact_time: [s] first sample of the first window that showed it; NaN before.
         decision_time: [s] last sample of the last one; NaN before.
-        speeds: (n_c,) means [m/s], overwritten by the next update; force: mean [N]. Of the last window that was full;
+        speeds: (n_c,) means [m/s], overwritten by the next call; force: mean [N]. Of the last window that was full;
             NaN before.
     """
 
-    def __init__(self, contact_points: Matrix, parameters: CompletionParameters) -> None:
+    def __init__(self, contact_points: Matrix, settings: CompletionSettings) -> None:
         """contact_points (n_c, 3) [m]: from the origin of E, axes of E. Raises InvalidInputError for none."""
         points = np.array(contact_points, dtype=np.float64)
         if points.ndim != 2 or points.shape[0] < 1 or points.shape[1] != 3 or not np.all(np.isfinite(points)):
             raise InvalidInputError("contact_points", contact_points, "one or more rows of three finite numbers in m")
-        self.parameters = parameters
+        self.settings = settings
         self._points = points
         self._rotation, self._twist, self._force = np.eye(3), np.zeros(6), np.zeros(3)
         self._sample = np.zeros(len(points) + 1)
-        self._samples = np.zeros((parameters.window, len(points) + 1))
+        self._samples = np.zeros((settings.window, len(points) + 1))
         self._means = np.zeros(len(points) + 1)
-        self._times = np.zeros(parameters.window)
+        self._times = np.zeros(settings.window)
         self._began = math.nan
         self.speeds: Vector = self._means[:-1]
         # Compiles the kernels here and not in the loop.
@@ -132,14 +111,14 @@ class ContactCompletion:
         """Mean force on the face [N] over the last window that was full; NaN before."""
         return float(self._means[-1])
 
-    def update(self, time: float, rotation: Matrix, twist: Vector, force: Vector) -> bool:
+    def observe(self, time: float, rotation: Matrix, twist: Vector, force: Vector) -> bool:
         """Take a sample; return whether it is the one that shows full contact for the first time.
 
         time: [s]; samples with a repeated or older stamp, or with numbers that are not finite, are ignored.
         rotation: (3, 3), axes of E as columns in A. twist: (6,) of E, mixed frame E[A], linear part first [m/s,
         rad/s]. force: (3,) [N] of the surroundings on E, axes of A, such as that of `ExternalForce`.
         """
-        window = self.parameters.window
+        window = self.settings.window
         if self.complete or (self._count and not time > self._times[(self._count - 1) % window]):
             return False
         self._rotation[:] = rotation
@@ -167,5 +146,5 @@ class ContactCompletion:
         return True
 
     def _is_borne(self) -> bool:
-        parameters = self.parameters
-        return is_borne(self._samples, self._means, parameters.largest_speed, parameters.least_force)
+        settings = self.settings
+        return is_borne(self._samples, self._means, settings.largest_speed, settings.least_force)

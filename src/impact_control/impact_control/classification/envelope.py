@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.checks import checked_count, require_positive
-from impact_control.compiled import compiled
-from impact_control.types import Vector
+from impact_control.util.checks import checked_count, require_positive
+from impact_control.util.compiled import compiled
+from impact_control.util.types import Vector
 
 
 @compiled
@@ -74,7 +74,7 @@ class SignalEnvelope:
     adaptive window of Proper 2021, Algorithm 2.
 
     Attributes:
-        lower, upper: (n,), unit of the signal; NaN until the first sample. Overwritten by the next update.
+        lower, upper: (n,), unit of the signal; NaN until the first sample. Overwritten by the next call.
         count: samples since construction or `reset`.
     """
 
@@ -95,12 +95,12 @@ class SignalEnvelope:
         self.lower: Vector = self._bounds[0]
         self.upper: Vector = self._bounds[1]
         self.count = 0
-        self.update(self._signal, 0.0)  # compiles the kernel here and not in the loop
+        self.filter(self._signal, 0.0)  # compiles the kernel here and not in the loop
         self.reset()
 
     @property
     def window_is_full(self) -> bool:
-        """Whether the window holds its m + 1 samples."""
+        """True when the window holds its m + 1 samples."""
         return self.count > self._window_length
 
     def reset(self) -> None:
@@ -110,7 +110,7 @@ class SignalEnvelope:
         self._heads[:] = 0
         self._bounds[:] = math.nan
 
-    def update(self, x: Vector, dt: float) -> None:
+    def filter(self, x: Vector, dt: float) -> None:
         """Take the sample `x` (n,) that came `dt` [s] after the one before it (any value for the first).
 
         A dt that is negative or not a number counts as 0: the bounds do not decay.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from impact_control.checks import checked_vector
-from impact_control.compiled import compiled
-from impact_control.types import Matrix, Vector
+from impact_control.util.checks import checked_vector
+from impact_control.util.compiled import compiled
+from impact_control.util.types import Matrix, Vector
 
 _ROUNDING = 1e-12
 """Slope of the misfit, relative to that at the start, from which on there is nothing left to explain."""
@@ -85,10 +85,10 @@ class ExternalForce:
         self._torque, self._image = np.zeros(n), np.zeros(n)
         self._gradient, self._direction, self._wrench = np.zeros(6), np.zeros(6), np.zeros(6)
         self._force: Vector = self._wrench[:3]
-        self.update(self._jacobian, self._torque, self._torque)  # compiles the kernel here and not in the loop
+        self.estimate(self._jacobian, self._torque, self._torque)  # compiles the kernel here and not in the loop
 
-    def update(self, jacobian: Matrix, residual: Vector, residual_rate: Vector) -> Vector:
-        """Return the force (3,) [N] at the origin of E, axes of A; the next update overwrites it.
+    def estimate(self, jacobian: Matrix, residual: Vector, residual_rate: Vector) -> Vector:
+        """Return the force (3,) [N] at the origin of E, axes of A; overwritten by the next call.
 
         jacobian (6, n): of E, mixed frame E[A], linear part first. residual r (n,) [Nm], residual_rate (n,) [Nm/s].
         """

@@ -1,33 +1,14 @@
-"""Whether what an arm presses on or carries pushes back as it should, some time after the impact."""
+"""Verdict on the contact force after the impact: measured against desired."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
-from impact_control.checks import require_not_negative, require_positive
 from impact_control.classification.classifier import Verdict
-from impact_control.types import Vector
-
-
-@dataclass(frozen=True)
-class HeldForceParameters:
-    """When and how closely to look. Raises InvalidInputError outside the ranges.
-
-    after: [s] after the impact, at least 0, from which the mean is taken, best when the motion is over. window: [s],
-    above 0, over which. limit: [N], above 0, for the norm of the mean difference.
-    """
-
-    after: float
-    window: float
-    limit: float
-
-    def __post_init__(self) -> None:
-        require_not_negative("after", self.after)
-        require_positive("window", self.window)
-        require_positive("limit", self.limit)
+from impact_control.scenario import HeldForceSettings
+from impact_control.util.types import Vector
 
 
 class HeldForce:
@@ -44,42 +25,42 @@ class HeldForce:
     for instance (0, 0, -m g).
     """
 
-    def __init__(self, parameters: HeldForceParameters) -> None:
-        self.parameters = parameters
+    def __init__(self, settings: HeldForceSettings) -> None:
+        self.settings = settings
         self.error: Vector = np.zeros(3)
         self._sample = np.zeros(3)
-        self.start()
+        self.reset()
 
-    def start(self) -> None:
+    def reset(self) -> None:
         """Wait for the next impact."""
         self.verdict = Verdict.UNKNOWN
         self.error[:] = 0.0
         self._count = 0
 
     def due(self, since_impact: float) -> bool:
-        """Tell whether a sample so long after the impact [s] is to be shown to `update`."""
-        return self.verdict is Verdict.UNKNOWN and since_impact > self.parameters.after
+        """Tell whether a sample so long after the impact [s] is to be shown to `compare`."""
+        return self.verdict is Verdict.UNKNOWN and since_impact > self.settings.after
 
-    def update(self, since_impact: float, external_force: Vector, exerted: Vector) -> bool:
+    def compare(self, since_impact: float, external_force: Vector, exerted: Vector) -> bool:
         """Take a sample that is `due`, forces (3,) [N], axes of A; return whether the verdict fell with it."""
         np.add(external_force, exerted, out=self._sample)
         np.subtract(self._sample, self.error, out=self._sample)
         self._count += 1
         np.divide(self._sample, self._count, out=self._sample)
         np.add(self.error, self._sample, out=self.error)
-        if since_impact <= self.parameters.after + self.parameters.window:
+        if since_impact <= self.settings.after + self.settings.window:
             return False
         x, y, z = self.error
         # Not a number is unexpected too.
-        held = math.sqrt(x * x + y * y + z * z) <= self.parameters.limit
+        held = math.sqrt(x * x + y * y + z * z) <= self.settings.limit
         self.verdict = Verdict.EXPECTED if held else Verdict.UNEXPECTED
         return True
 
     @property
     def reason(self) -> str:
-        """What decided, in words with its numbers. Builds a string: not for every tick."""
+        """Reason of the verdict, in words with its numbers. Builds a string: not for every tick."""
         x, y, z = self.error
-        limits = self.parameters
+        limits = self.settings
         return (
             f"held force {self.verdict.name.lower()}: from {limits.after:g} s after the impact the external force "
             f"differs in the mean by {x:.1f}, {y:.1f}, {z:.1f} N from what is exerted (limit {limits.limit:g} N)"

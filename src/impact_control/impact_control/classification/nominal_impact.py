@@ -1,4 +1,4 @@
-"""When and where the impact is expected, and how far a detected one is from that."""
+"""Nominal time and configuration of the impact, and the deviation of a detected one from them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from impact_control.classification.parameters import ClassifierParameters
-from impact_control.errors import InvalidInputError
-from impact_control.types import Vector
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,13 +45,27 @@ class NominalImpact:
 
 
 def is_missing(nominal: NominalImpact | None, time: float, limits: ClassifierParameters) -> bool:
-    """Whether the nominal time + zeta is over at `time` [s]; not without an expected impact."""
+    """Return whether the nominal time + zeta is over at `time` [s]; not without an expected impact."""
     return nominal is not None and time > nominal.time + limits.time_error
 
 
 def is_expected(time_error: float, configuration_error: float, limits: ClassifierParameters) -> bool:
-    """Whether an impact is inside zeta and epsilon, (4.2) and (4.8). Errors that are not numbers are not."""
+    """Return whether an impact is inside zeta and epsilon, (4.2) and (4.8). Errors that are not numbers are not."""
     return abs(time_error) <= limits.time_error and configuration_error <= limits.configuration_error
+
+
+def relative_error(time_error: float, configuration_error: float, limits: ClassifierParameters) -> float:
+    """Return the larger of both errors as a part of its limit, above 1 where the impact is not expected."""
+    late = abs(time_error) / limits.time_error if limits.time_error > 0.0 else math.inf if time_error else 0.0
+    largest = max(late, configuration_error / limits.configuration_error)
+    return largest if math.isfinite(late + configuration_error) else math.inf
+
+
+def overdue(nominal: NominalImpact | None, time: float, limits: ClassifierParameters) -> float:
+    """Return the time [s] without an impact after the nominal one as a part of zeta; 0 before it."""
+    if nominal is None or not time > nominal.time:
+        return 0.0
+    return (time - nominal.time) / limits.time_error if limits.time_error > 0.0 else math.inf
 
 
 def waiting_reason(nominal: NominalImpact | None, missing: bool, limits: ClassifierParameters) -> str:

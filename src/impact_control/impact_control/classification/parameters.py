@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from impact_control.checks import checked_count, checked_vector, require_not_negative, require_positive
-from impact_control.types import Vector
+from impact_control.classification.margin import EnvelopeMargin, fixed_margin
+from impact_control.util.checks import checked_count, checked_vector, require_not_negative, require_positive
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,8 @@ class ClassifierParameters:
     window_length: m [samples], at least 0. In Algorithm 1, zero stays inside the envelope for m samples after the
         impact, so m samples should last longer than the contact itself and the delay of the detection.
     decay_rate: a [1/s], above 0.
-    envelope_margin: e_eta [rad/s], at least 0; one for all joints, as printed, or one for each.
+    envelope_margin: e_eta [rad/s], at least 0; one for all joints, as printed, or one for each. Where a task comes with
+        a margin of its own, see `Classifier.start`, that one holds.
     configuration_error: epsilon [rad], above 0; largest expected Euclidean distance from the nominal
         configuration.
     time_error: zeta [s], at least 0; largest expected distance from the nominal impact time.
@@ -49,8 +50,8 @@ class ClassifierParameters:
             margins = checked_vector("envelope_margin", self.envelope_margin)
             object.__setattr__(self, "envelope_margin", tuple(margins.tolist()))
 
-    def joint_margins(self, n: int) -> Vector:
-        """Return e_eta (n,) [rad/s]. Raises InvalidInputError when it was given for another n."""
+    def fixed_margin(self, n: int) -> EnvelopeMargin:
+        """Return e_eta for n joints. Raises InvalidInputError when it was given for another number."""
         if np.ndim(self.envelope_margin) == 0:
-            return np.full(n, self.envelope_margin, dtype=np.float64)
-        return checked_vector("envelope_margin", self.envelope_margin, n)
+            return fixed_margin(np.full(n, self.envelope_margin, dtype=np.float64))
+        return fixed_margin(checked_vector("envelope_margin", self.envelope_margin, n))

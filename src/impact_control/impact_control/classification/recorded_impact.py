@@ -1,4 +1,4 @@
-"""What a classifier gets to see of one task, kept; and the verdicts on it."""
+"""Recorded input of a classifier during one task, and the verdicts on it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impact_control.classification.classifier import Classifier, Verdict
-from impact_control.errors import InvalidInputError
-from impact_control.types import Matrix, Vector
+from impact_control.classification.margin import EnvelopeMargin
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Matrix, Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,13 +63,13 @@ class RecordedImpact:
 
     @property
     def completed(self) -> bool:
-        """Whether full contact was found."""
+        """True when full contact was detected."""
         return math.isfinite(self.completion_time)
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a classifier said at the end of a recording.
+    """Verdicts of a classifier at the end of a recording.
 
     decision_time: [s] of the last change of a verdict, NaN without one. decided_after: [s] from there back to when
     the behaviour began to count, the completion of the contact, or the first impact; NaN without one.
@@ -83,13 +84,16 @@ class Judgement:
 
     @property
     def unexpected(self) -> bool:
-        """Whether anything was called unexpected."""
+        """True when a verdict was unexpected."""
         return Verdict.UNEXPECTED in (self.impact, self.post_impact)
 
 
-def judge(recording: RecordedImpact, classifier: Classifier) -> Judgement:
-    """Return what a classifier says of a recording: all its samples and events in the order in which they came."""
-    classifier.start(recording.nominal_time, recording.nominal_configuration)
+def judge(recording: RecordedImpact, classifier: Classifier, margin: EnvelopeMargin | None = None) -> Judgement:
+    """Return what a classifier says of a recording: all its samples and events in the order in which they came.
+
+    margin: see `Classifier.start`.
+    """
+    classifier.await_impact(recording.nominal_time, recording.nominal_configuration, margin)
     events: dict[int, list[int]] = {}
     for number, sample in enumerate(map(int, recording.impact_samples)):
         events.setdefault(sample, []).append(number)
@@ -100,7 +104,7 @@ def judge(recording: RecordedImpact, classifier: Classifier) -> Judgement:
         if sample == completion:
             # Judged from when it is known: the samples before may still be those of another motion.
             classifier.contact_completed(time)
-        classifier.update(time, recording.velocity[sample], recording.reference[sample])
+        classifier.classify(time, recording.velocity[sample], recording.reference[sample])
         if classifier.settled:
             break
     begin = math.nan

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import math
 
-from impact_control.checks import checked_count
 from impact_control.classification.classifier import Verdict
+from impact_control.classification.margin import EnvelopeMargin
 from impact_control.classification.nominal_impact import (
     NominalImpact,
     impact_reason,
     is_expected,
     is_missing,
+    overdue,
+    relative_error,
     waiting_reason,
 )
 from impact_control.classification.parameters import ClassifierParameters
 from impact_control.classification.velocity_error import VelocityErrorEnvelope
-from impact_control.types import Vector
+from impact_control.util.checks import checked_count
+from impact_control.util.types import Vector
 
 
 class SimultaneousImpactClassifier:
     """Verdicts on impacts t_1, t_2, ... of one task and on what follows them: Proper 2021, Algorithm 2 (section 4.4).
 
     Every impact has to be in time and place, (4.2), (4.8), and no later than t_int after the one before, (4.3), else
-    all is UNEXPECTED for good. Every impact starts the envelope anew, see `VelocityErrorEnvelope`, and discards what
+    UNEXPECTED is latched for all. Every impact starts the envelope anew, see `VelocityErrorEnvelope`, and discards what
     was found about the behaviour: its window grows from the sample after the impact, and from when it is full, m + 1
     samples, the envelope must hold zero, (4.27), until t_xi after the last impact.
 
@@ -30,7 +33,7 @@ class SimultaneousImpactClassifier:
 
     - `await_completion` False, as printed: when t_xi has passed without another. An UNEXPECTED behaviour is named at
       once, but the next impact takes it back; it stands when `settled`. Between the touches of an expected impact
-      the envelope may leave zero: whoever cannot undo what he does on a verdict should wait for `settled`.
+      the envelope may leave zero: an irreversible reaction has to wait for `settled`.
     - `await_completion` True: when `contact_completed` says so. Nothing is judged by the envelope before, and the
       window starts anew with it; what is found after it stands at once. Zeta and epsilon are for the first impact, as
       in Algorithm 1, and can be as narrow as there: what comes after it is bounded by t_int and by the completion.
@@ -46,7 +49,7 @@ class SimultaneousImpactClassifier:
     Any number of joints, points and impacts.
 
     Attributes: those of `Classifier`, and
-        impacts: impacts judged since `start`.
+        impacts: impacts judged since `await_impact`.
         last_impact_time: t_j [s]; NaN before.
         impact_interval: t_j - t_{j-1} [s]; NaN before the second.
         completion_time: [s] when the completion of the contact was known; NaN before.
@@ -61,19 +64,23 @@ class SimultaneousImpactClassifier:
         self.lower: Vector = self._error.lower
         self.upper: Vector = self._error.upper
         self.margin: Vector = self._error.margin
-        self._clear(None)
+        self._clear(None, None)
 
-    def start(self, nominal_impact_time: float, nominal_configuration: Vector) -> None:
+    def await_impact(
+        self, nominal_impact_time: float, nominal_configuration: Vector, margin: EnvelopeMargin | None = None
+    ) -> None:
         """Begin with a new task: forget verdicts, envelope and clock. Not for the loop.
 
-        nominal_impact_time: t_1d [s] on the clock of `update`; nominal_configuration: q_ref(t_1d) (n,) [rad].
+        nominal_impact_time: t_1d [s] on the clock of `classify`; nominal_configuration: q_ref(t_1d) (n,) [rad]; margin:
+        e_eta of this task, None: as before.
         Raises InvalidInputError when they are not finite or of another size.
         """
-        self._clear(NominalImpact(nominal_impact_time, nominal_configuration).of_size(self._n))
+        self._clear(NominalImpact(nominal_impact_time, nominal_configuration).of_size(self._n), margin)
 
-    def _clear(self, nominal: NominalImpact | None) -> None:
+    def _clear(self, nominal: NominalImpact | None, margin: EnvelopeMargin | None) -> None:
         self._nominal = nominal
-        self._error.start()
+        self._error.begin(margin)
+        self.deviation = 0.0
         self.impact = Verdict.UNKNOWN
         self.post_impact = Verdict.NOT_STARTED
         self._settled = False
@@ -83,14 +90,20 @@ class SimultaneousImpactClassifier:
         self.last_impact_time = math.nan
         self.impact_interval = math.nan
         self.completion_time = math.nan
+        self._closes_from = math.nan
         self.time_error = math.nan
         self.configuration_error = math.nan
         self.decision_time = math.nan
         self._complete_in_time = True
 
     @property
+    def widening(self) -> float:
+        """e_eta at the last sample, the largest of all joints [rad/s]."""
+        return self._error.largest_widening
+
+    @property
     def settled(self) -> bool:
-        """Whether no verdict can change any more before the next `start`."""
+        """True when no verdict can change any more before the next `await_impact`."""
         return self._settled
 
     def impact_detected(self, time: float, configuration: Vector) -> bool:
@@ -108,9 +121,13 @@ class SimultaneousImpactClassifier:
             self.impact_interval = time - self.last_impact_time
         if self.impacts == 1 or not self.await_completion:
             self.time_error, self.configuration_error = self._nominal.errors(time, configuration)
+        self.deviation = max(
+            self.deviation if self.impacts > 1 else 0.0,
+            relative_error(self.time_error, self.configuration_error, self.parameters),
+        )
         in_time_and_place = is_expected(self.time_error, self.configuration_error, self.parameters)
         soon_enough = self.impacts == 1 or self.impact_interval <= self.parameters.impact_interval
-        self.last_impact_time = time
+        self.last_impact_time = self._closes_from = time
         self._error.reset()
         impact = Verdict.EXPECTED if in_time_and_place else Verdict.UNEXPECTED
         self._settled = not (in_time_and_place and soon_enough)
@@ -123,11 +140,11 @@ class SimultaneousImpactClassifier:
         Without `await_completion`, or before an impact, it changes nothing.
         """
         if self.await_completion and self.impacts and not self._settled and not math.isfinite(self.completion_time):
-            self.completion_time = time
+            self.completion_time = self._closes_from = time
             self._error.reset()
         return False
 
-    def update(self, time: float, velocity: Vector, reference_velocity: Vector) -> bool:
+    def classify(self, time: float, velocity: Vector, reference_velocity: Vector) -> bool:
         """Filter one velocity error and judge the behaviour after the impacts, (4.27).
 
         time: [s]; samples with a repeated or older stamp are ignored.
@@ -135,10 +152,11 @@ class SimultaneousImpactClassifier:
         reference_velocity: dq_ref (n,) [rad/s], ante-impact until the first impact was detected, then post-impact.
         Returns whether a verdict changed.
         """
-        if not self._error.update(time, velocity, reference_velocity):
+        if not self._error.compare(time, velocity, reference_velocity, self._closes_from):
             return False
         if self.impact == Verdict.UNKNOWN:
             self.impact_missing = is_missing(self._nominal, time, self.parameters)
+            self.deviation = overdue(self._nominal, time, self.parameters)
             return False
         if self._settled:
             return False
@@ -152,6 +170,7 @@ class SimultaneousImpactClassifier:
         if not self._error.window_is_full:
             return False
         violated = not self._error.holds_zero
+        self.deviation = max(self.deviation, self._error.deviation)
         self._settled = over or (violated and self.await_completion)
         if self.post_impact != Verdict.UNKNOWN or not (over or violated):
             return False

@@ -11,13 +11,13 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.checks import require_not_negative
 from impact_control.classification.envelope import filter_sample
 from impact_control.classification.parameters import ClassifierParameters
 from impact_control.classification.recorded_impact import RecordedImpact
-from impact_control.compiled import compiled
-from impact_control.errors import InvalidInputError
-from impact_control.types import Matrix, Vector
+from impact_control.util.checks import require_not_negative
+from impact_control.util.compiled import compiled
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Matrix, Vector
 
 
 class Algorithm(Enum):
@@ -35,7 +35,7 @@ class Algorithm(Enum):
 
 @dataclass(frozen=True)
 class SearchGrid:
-    """What is tried. Raises InvalidInputError.
+    """Grid of candidate parameters. Raises InvalidInputError.
 
     window_lengths [samples], decay_rates [1/s], post_impact_times [s]: all combinations.
     reserve: share, at least 0, by which every threshold is put above the largest value of an acceptable trial: other
@@ -59,7 +59,7 @@ class SearchGrid:
 
 @dataclass(frozen=True)
 class GrayArea:
-    """How far beyond the acceptable deviations some trial is still not called unexpected.
+    """Largest deviation beyond the acceptable ones at which some trial is still missed.
 
     below, above: largest such distance on either side, 0 when there is none; infinite when it is the furthest trial
     of that side. share: of the trials that are not acceptable and not called unexpected.
@@ -109,34 +109,81 @@ def tune(
     """
     grid = grid or SearchGrid()
     trials = [trial for trial in recordings if len(trial.impact_times)]
-    deviations = np.array([trial.deviation for trial in trials])
-    fine = (deviations >= acceptable[0]) & (deviations <= acceptable[1])
-    if not fine.any():
-        raise InvalidInputError("acceptable", acceptable, "deviations of at least one trial with an impact")
-    beyond = 1.0 + grid.reserve
-    best: tuple[ClassifierParameters, GrayArea] | None = None
-    pairs = list(product(grid.window_lengths, grid.decay_rates))
-    for round_, duration in enumerate(grid.post_impact_times):
-        limits, late = _event_limits(trials, fine, duration, algorithm, beyond)
-        excerpts = _Excerpts(trials, duration, algorithm)
-        for step, (window, decay) in enumerate(pairs):
-            misses = excerpts.missing_margins(window, decay)
-            margins = beyond * misses[fine].max(axis=0) + grid.margin_reserve
-            if grid.common_margin:
+    return Candidates(trials, algorithm, grid, progress).best(acceptable, grid.reserve)
+
+
+class Candidates:
+    """Requirements of trials with an impact on each combination of m, a and t_xi: computed once, searched often."""
+
+    def __init__(
+        self,
+        trials: Sequence[RecordedImpact],
+        algorithm: Algorithm,
+        grid: SearchGrid,
+        progress: Callable[[float], None] | None = None,
+        *,
+        cut_off: bool = False,
+    ) -> None:
+        """Go through all trials with all combinations of the grid.
+
+        cut_off: whether trials may end before they are judged, as those of an arm that was stopped; such a one is
+        judged as far as it goes, else it counts as unexpected.
+        """
+        self._grid, self._algorithm = grid, algorithm
+        self.deviations: Vector = np.array([trial.deviation for trial in trials])
+        self._events: dict[float, Matrix] = {}
+        self._misses: dict[tuple[float, int, float], Matrix] = {}
+        pairs = list(product(grid.window_lengths, grid.decay_rates))
+        for round_, duration in enumerate(grid.post_impact_times if trials else ()):
+            judged = [_judged_impacts(trial, duration, algorithm) for trial in trials]
+            events = [_event_errors(trial, count, algorithm) for trial, count in zip(trials, judged, strict=True)]
+            self._events[duration] = np.array(events)
+            excerpts = _Excerpts(trials, duration, algorithm, cut_off)
+            for step, (window, decay) in enumerate(pairs):
+                self._misses[duration, window, decay] = excerpts.missing_margins(window, decay)
+                if progress is not None:
+                    progress((round_ + (step + 1) / len(pairs)) / len(grid.post_impact_times))
+
+    def best(
+        self,
+        acceptable: tuple[float, float],
+        reserve: float,
+        among: NDArray[np.bool_] | None = None,
+        like: ClassifierParameters | None = None,
+    ) -> tuple[ClassifierParameters, GrayArea]:
+        """Return what `tune` does, with a reserve.
+
+        among (k,): the trials to tune on, None for all. like: whose m, a and t_xi to take, None: the best.
+        """
+        used = np.ones(self.deviations.size, dtype=np.bool_) if among is None else among
+        deviations = self.deviations[used]
+        fine = (deviations >= acceptable[0]) & (deviations <= acceptable[1])
+        if not fine.any():
+            raise InvalidInputError("acceptable", acceptable, "deviations of at least one trial with an impact")
+        beyond = 1.0 + reserve
+        best: tuple[ClassifierParameters, GrayArea] | None = None
+        fixed = None if like is None else (like.post_impact_time, like.window_length, like.decay_rate)
+        for (duration, window, decay), missing in self._misses.items():
+            if fixed not in (None, (duration, window, decay)):
+                continue
+            events, misses = self._events[duration][used], missing[used]
+            limits = beyond * events[fine].max(axis=0)
+            margins = beyond * misses[fine].max(axis=0) + self._grid.margin_reserve
+            if self._grid.common_margin:
                 margins[:] = margins.max()
-            if progress is not None:
-                progress((round_ + (step + 1) / len(pairs)) / len(grid.post_impact_times))
             if not np.all(np.isfinite(margins)):
                 continue
-            area = gray_area(deviations, late | np.any(misses > margins, axis=1), acceptable)
+            unexpected = np.any(events > limits, axis=1) | np.any(misses > margins, axis=1)
+            area = gray_area(deviations, unexpected, acceptable)
             if best is None or area.rank < best[1].rank:
-                margin = float(margins[0]) if grid.common_margin else tuple(margins.tolist())
-                interval = math.inf if algorithm is Algorithm.SINGLE else float(limits[2])
+                margin = float(margins[0]) if self._grid.common_margin else tuple(margins.tolist())
+                interval = math.inf if self._algorithm is Algorithm.SINGLE else float(limits[2])
                 place, time = float(limits[1]), float(limits[0])
                 best = ClassifierParameters(window, decay, margin, place, time, duration, interval), area
-    if best is None:
-        raise InvalidInputError("grid", grid, "a window and a time in which every acceptable trial can be judged")
-    return best
+        if best is None:
+            allowed = "a window and a time in which every acceptable trial can be judged"
+            raise InvalidInputError("grid", self._grid, allowed)
+        return best
 
 
 def _judged_impacts(trial: RecordedImpact, duration: float, algorithm: Algorithm) -> int:
@@ -166,24 +213,14 @@ def _event_errors(trial: RecordedImpact, count: int, algorithm: Algorithm) -> tu
     )
 
 
-def _event_limits(
-    trials: Sequence[RecordedImpact], fine: NDArray[np.bool_], duration: float, algorithm: Algorithm, beyond: float
-) -> tuple[Vector, NDArray[np.bool_]]:
-    """Return zeta [s], epsilon [rad], t_int [s] that let the `fine` trials pass, and which trials (k,) they stop."""
-    events = np.array(
-        [_event_errors(trial, _judged_impacts(trial, duration, algorithm), algorithm) for trial in trials]
-    )
-    limits: Vector = beyond * events[fine].max(axis=0)
-    return limits, np.any(events > limits, axis=1)
-
-
 class _Excerpts:
     """The judged samples of many trials in one array, so that a tuning is tried on all at once."""
 
-    def __init__(self, trials: Sequence[RecordedImpact], duration: float, algorithm: Algorithm) -> None:
+    def __init__(self, trials: Sequence[RecordedImpact], duration: float, algorithm: Algorithm, cut_off: bool) -> None:
         self._joints = trials[0].velocity.shape[1]
         self._adaptive = algorithm is not Algorithm.SINGLE
-        spans = [_span(trial, duration, algorithm) for trial in trials]
+        self._unseen = 0.0 if cut_off else math.inf
+        spans = [_span(trial, duration, algorithm, cut_off) for trial in trials]
         parts = [(trial, *span) for trial, span in zip(trials, spans, strict=True) if span is not None]
         self._known = np.array([span is not None for span in spans])
         errors = [trial.error[first : end + 1] for trial, first, _, end in parts]
@@ -199,17 +236,19 @@ class _Excerpts:
         if self._ends.size:
             found = np.zeros((self._ends.size, self._joints))
             judged = self._judged + (window if self._adaptive else 0)
-            _miss_all(self._error, decay * self._periods, self._ends, window, judged, found)
+            _miss_all(self._error, decay * self._periods, self._ends, window, judged, self._unseen, found)
             missing[self._known] = found
         return missing
 
 
-def is_unexpected(trial: RecordedImpact, parameters: ClassifierParameters, algorithm: Algorithm) -> tuple[bool, float]:
+def is_unexpected(
+    trial: RecordedImpact, parameters: ClassifierParameters, algorithm: Algorithm, *, cut_off: bool = False
+) -> tuple[bool, float]:
     """Return whether a classifier calls anything unexpected in the end, and when [s] it knows.
 
     What `judge` returns with the classifier of the algorithm, without going through it sample by sample, for a trial
-    with impacts; tests/unit/test_classification_tuning.py compares them. What Algorithm 2 as printed says in between
-    and takes back is not looked at.
+    with impacts; `test_classification_tuning.py` compares them. What Algorithm 2 as printed
+    says in between and takes back is not looked at. cut_off: as in `Candidates`.
     """
     duration = parameters.post_impact_time
     limits = np.array([parameters.time_error, parameters.configuration_error, parameters.impact_interval])
@@ -217,26 +256,27 @@ def is_unexpected(trial: RecordedImpact, parameters: ClassifierParameters, algor
     for number in range(judged_impacts):
         if np.any(np.array(_event_errors(trial, number + 1, algorithm)) > limits):
             return True, float(trial.time[trial.impact_samples[number]])
-    span = _span(trial, duration, algorithm)
+    span = _span(trial, duration, algorithm, cut_off)
     if span is None:
         waited = trial.time > trial.impact_times[judged_impacts - 1] + duration
         return True, float(trial.time[np.argmax(waited)]) if waited.any() else math.nan
     first, judged, end = span
     if algorithm is not Algorithm.SINGLE:
         judged += parameters.window_length
-        end = max(end, judged)
+        end = min(max(end, judged), trial.time.size - 1)
     weight = parameters.decay_rate * np.diff(trial.time, prepend=trial.time[0])[first : end + 1]
-    margins = parameters.joint_margins(trial.velocity.shape[1])
+    margins = parameters.fixed_margin(trial.velocity.shape[1]).table[0]
     error = trial.error[first : end + 1]
     found = _miss(error, weight, parameters.window_length, judged - first, margins, np.zeros_like(margins))
     return found >= 0, float(trial.time[first + found if found >= 0 else end])
 
 
-def _span(trial: RecordedImpact, duration: float, algorithm: Algorithm) -> tuple[int, int, int] | None:
+def _span(trial: RecordedImpact, duration: float, algorithm: Algorithm, cut_off: bool) -> tuple[int, int, int] | None:
     """Return the samples: first of the envelope, first that may be judged, last that is; None if it is not judged.
 
-    With Algorithm 2 nothing is judged before the window is full, m samples later.
+    With Algorithm 2 nothing is judged before the window is full, m samples later. cut_off: as in `Candidates`.
     """
+    final = trial.time.size - 1
     last = _judged_impacts(trial, duration, algorithm) - 1
     judged, begin = int(trial.impact_samples[last]), float(trial.impact_times[last])
     first = 0 if algorithm is Algorithm.SINGLE else judged
@@ -244,10 +284,13 @@ def _span(trial: RecordedImpact, duration: float, algorithm: Algorithm) -> tuple
         first = judged = trial.completion_sample
         # A contact that takes longer than t_xi after the last impact is not waited for.
         if not trial.completed or trial.time[max(first - 1, 0)] > begin + duration:
-            return None
+            missing = not trial.completed and cut_off and trial.time[final] <= begin + duration
+            return (final, final + 1, final) if missing else None
         begin = float(trial.time[first])
     over = np.flatnonzero(trial.time > begin + duration)
-    return (first, judged, int(over[0])) if over.size else None
+    if over.size:
+        return first, judged, int(over[0])
+    return (first, judged, final) if cut_off else None
 
 
 @compiled
@@ -276,15 +319,16 @@ def _miss(error: Matrix, weight: Vector, window: int, judged: int, margins: Vect
 
 @compiled
 def _miss_all(
-    error: Matrix, weight: Vector, ends: NDArray[np.int64], window: int, judged: NDArray[np.int64], missing: Matrix
-) -> None:
-    """`_miss` for trials whose samples end before `ends` (k,) in `error`; infinite where the window is never full."""
+    error: Matrix, weight: Vector, ends: NDArray[np.int64], window: int, judged: NDArray[np.int64], unseen: float,
+    missing: Matrix,
+) -> None:  # fmt: skip
+    """`_miss` for trials whose samples end before `ends` (k,) in `error`; `unseen` where the window is never full."""
     start = 0
     margins = np.full(error.shape[1], np.inf)
     for trial in range(ends.size):
         end = ends[trial]
         if judged[trial] >= end - start:
-            missing[trial, :] = np.inf
+            missing[trial, :] = unseen
         else:
             _miss(error[start:end], weight[start:end], window, judged[trial], margins, missing[trial])
         start = end

@@ -7,33 +7,44 @@ import math
 import numpy as np
 
 from impact_control.classification.envelope import SignalEnvelope
+from impact_control.classification.margin import EnvelopeMargin
 from impact_control.classification.parameters import ClassifierParameters
-from impact_control.compiled import compiled
-from impact_control.errors import InvalidInputError
-from impact_control.types import Matrix, Vector
+from impact_control.util.compiled import compiled
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Matrix, Vector
 
 
 @compiled
-def measure_margin(lower: Vector, upper: Vector, widening: Vector, margin: Vector) -> int:
-    """Write the distance of zero to the nearest widened bound, (4.27), to `margin`; return the worst joint.
+def measure_margin(lower: Vector, upper: Vector, table: Matrix, row: int, margin: Vector) -> tuple[int, float]:
+    """Write the distance of zero to the nearest widened bound, (4.27), to `margin`.
 
-    All arrays (n,) [rad/s]. A margin that is not a number is worse than any other.
+    lower, upper, margin (n,), table (N, n) [rad/s]; bounds are widened by a row of the table. Returns the worst joint,
+    for which a margin that is not a number is worse than any other, and the largest distance of zero to an envelope as
+    a part of what it is widened by.
     """
-    worst = 0
+    worst, deviation = 0, 0.0
     for i in range(margin.size):
-        margin[i] = min(upper[i], -lower[i]) + widening[i]
+        widening = table[row, i]
+        margin[i] = min(upper[i], -lower[i]) + widening
         if margin[i] < margin[worst] or math.isnan(margin[i]):
             worst = i
-    return worst
+        outside = widening - margin[i]
+        if outside > 0.0:
+            deviation = max(deviation, outside / widening if widening > 0.0 else math.inf)
+        elif math.isnan(outside):
+            deviation = math.inf
+    return worst, deviation
 
 
 class VelocityErrorEnvelope:
     """Envelope of e_vel = dq - dq_ref, Proper 2021 (4.24) to (4.26), against zero, (4.27); and what it decided.
 
-    Attributes (arrays (n,), overwritten by the next update):
+    Attributes (arrays (n,), overwritten by the next call):
         lower, upper: bounds [rad/s] without e_eta; NaN until the first sample.
         margin: distance of zero to the nearest bound widened by e_eta [rad/s], negative outside.
         worst: index of the joint with the least margin.
+        deviation: distance of zero to an envelope as a part of what it is widened by, of the joint where that is
+            largest; 0 inside, above 1 where (4.27) is violated.
         time: [s] of the last sample; minus infinity before the first.
         deciding_joint, deciding_margin: worst joint and its margin [rad/s] when `decide` was called last; 0 and NaN
             before.
@@ -41,21 +52,28 @@ class VelocityErrorEnvelope:
 
     def __init__(self, parameters: ClassifierParameters, n: int) -> None:
         """Set the tuning for n joints. Raises InvalidInputError when they do not fit together."""
-        self._widening = parameters.joint_margins(n)
+        self.widening = parameters.fixed_margin(n)
         self._duration = parameters.post_impact_time
         self._envelope = SignalEnvelope(parameters.window_length, parameters.decay_rate, n)
         self._error = np.zeros(n)
         self.lower: Vector = self._envelope.lower
         self.upper: Vector = self._envelope.upper
         self.margin: Vector = np.zeros(n)
-        self.worst = measure_margin(self.lower, self.upper, self._widening, self.margin)  # compiles it here
-        self.start()
+        self._n = n
+        self._measure(-math.inf)  # compiles it here
+        self.begin(None)
 
-    def start(self) -> None:
-        """Forget everything, also the clock."""
+    def begin(self, widening: EnvelopeMargin | None) -> None:
+        """Forget everything, also the clock; widening: of this task, None: as before. Raises InvalidInputError."""
+        if widening is not None:
+            if widening.joints != self._n:
+                raise InvalidInputError("margin", widening.joints, f"one for {self._n} joints")
+            self.widening = widening
+        self._row = 0
         self.time = -math.inf
         self.deciding_joint = 0
         self.deciding_margin = math.nan
+        self._deciding_row = 0
         self.reset()
 
     def reset(self) -> None:
@@ -63,32 +81,46 @@ class VelocityErrorEnvelope:
         self._envelope.reset()
         self.margin[:] = math.nan
         self.worst = 0
+        self.deviation = 0.0
 
-    def update(self, time: float, velocity: Vector, reference_velocity: Vector) -> bool:
-        """Take dq and dq_ref (n,) [rad/s] at `time` [s]; False, and nothing is done, for a repeated or older stamp."""
+    def _measure(self, since_impact: float) -> None:
+        self._row = self.widening.row(since_impact)
+        self.worst, self.deviation = measure_margin(self.lower, self.upper, self.widening.table, self._row, self.margin)
+
+    def compare(self, time: float, velocity: Vector, reference_velocity: Vector, impact_time: float) -> bool:
+        """Take dq and dq_ref (n,) [rad/s] at `time` [s]; False, and nothing is done, for a repeated or older stamp.
+
+        impact_time [s]: of the impact from which the margin closes; NaN before one.
+        """
         elapsed = time - self.time
         if not elapsed > 0.0:
             return False
         self.time = time
         np.subtract(velocity, reference_velocity, out=self._error)
-        self._envelope.update(self._error, elapsed)
-        self.worst = measure_margin(self.lower, self.upper, self._widening, self.margin)
+        self._envelope.filter(self._error, elapsed)
+        self._measure(time - impact_time)
         return True
 
     @property
     def window_is_full(self) -> bool:
-        """Whether the window holds its m + 1 samples."""
+        """True when the window holds its m + 1 samples."""
         return self._envelope.window_is_full
 
     @property
     def holds_zero(self) -> bool:
-        """Whether zero is inside the widened bounds of every joint, (4.27); not for a joint without a number."""
+        """True when zero is inside the widened bounds of every joint, (4.27); not for a joint without a number."""
         return bool(self.margin[self.worst] >= 0.0)
+
+    @property
+    def largest_widening(self) -> float:
+        """Margin by which the bounds are widened at the last sample, the largest of all joints [rad/s]."""
+        return float(self.widening.table[self._row].max())
 
     def decide(self) -> None:
         """Keep the worst joint of this sample: it decides a verdict."""
         self.deciding_joint = self.worst
         self.deciding_margin = float(self.margin[self.worst])
+        self._deciding_row = self._row
 
     def reason(self, impact: str, expected: bool, elapsed: float) -> str:
         """Say what was decided `elapsed` [s] after `impact`, named in words."""
@@ -102,7 +134,7 @@ class VelocityErrorEnvelope:
         return (
             f"behaviour after {impact} unexpected: {elapsed:.4g} s after it the envelope of the velocity error of "
             f"joint {joint + 1} misses zero by {-self.deciding_margin:.4g} rad/s more than the margin of "
-            f"{self._widening[joint]:.4g} rad/s"
+            f"{self.widening.table[self._deciding_row, joint]:.4g} rad/s"
         )
 
 
@@ -127,7 +159,7 @@ def envelope_history(
     lower, upper = np.empty_like(error), np.empty_like(error)
     previous = -math.inf
     for k, time in enumerate(times.tolist()):
-        envelope.update(error[k], time - previous)
+        envelope.filter(error[k], time - previous)
         previous = time
         lower[k], upper[k] = envelope.lower, envelope.upper
     return lower, upper

@@ -3,39 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
-from impact_control.checks import checked_vector, require_positive
-from impact_control.compiled import compiled
-from impact_control.types import Vector
+from impact_control.scenario import Admittance
+from impact_control.util.compiled import compiled_in_place
+from impact_control.util.memory import Memory, named_memory
+from impact_control.util.types import Vector
 
 
-@dataclass(frozen=True, eq=False)
-class AdmittanceParameters:
-    """How the arm yields, each (n,) for its joints, and how it goes back to its task.
-
-    gain: K_a [rad/(Nm s)] of Flacco 2016 (15). threshold [Nm]: dead zone. speed [rad/s], acceleration [rad/s^2]:
-    bounds of the motion. excursion [rad]: how far a joint may be led from where it began to yield.
-    resume_duration [s]: time in which the clock of the task comes back to full speed.
-    """
-
-    gain: Vector
-    threshold: Vector
-    speed: Vector
-    acceleration: Vector
-    excursion: Vector
-    resume_duration: float
-
-    def __post_init__(self) -> None:
-        size = np.size(self.gain)
-        for name in ("gain", "threshold", "speed", "acceleration", "excursion"):
-            checked_vector(f"admittance {name}", getattr(self, name), size, zero_allowed=False)
-        require_positive("resume_duration", self.resume_duration)
-
-
-@compiled
+@compiled_in_place
 def _fastest(way: float, deceleration: float, period: float) -> float:
     """Return the highest speed of the next period after which a stop within `way` is still possible.
 
@@ -45,36 +22,36 @@ def _fastest(way: float, deceleration: float, period: float) -> float:
     return math.sqrt(pace * pace + 2.0 * deceleration * max(0.0, way)) - pace
 
 
-@compiled
-def _advance(
-    torque: Vector, gain: Vector, threshold: Vector, speed: Vector, largest: Vector, lower: Vector, upper: Vector,
-    rate: float, period: float, position: Vector, velocity: Vector, acceleration: Vector,
-) -> None:  # fmt: skip
-    """Move the reference of all joints on by one period [s]; all arrays (n,)."""
-    for j in range(position.shape[0]):
+@compiled_in_place
+def _advance(motion: Memory, torque: Vector) -> None:
+    """Move the reference of all joints on by one period; torque (n,) [Nm]."""
+    m = motion[()]
+    for j in range(torque.shape[0]):
         beyond = 0.0  # also for a torque that is not a number
-        if torque[j] > threshold[j]:
-            beyond = torque[j] - threshold[j]
-        elif torque[j] < -threshold[j]:
-            beyond = torque[j] + threshold[j]
-        wanted = min(max(gain[j] * beyond, -speed[j]), speed[j])
-        change = min(max(rate * (wanted - velocity[j]), -largest[j]), largest[j])
-        new = velocity[j] + period * change
-        new = min(new, _fastest(upper[j] - position[j], largest[j], period))
-        new = max(new, -_fastest(position[j] - lower[j], largest[j], period))
-        acceleration[j] = (new - velocity[j]) / period
-        velocity[j] = new
-        position[j] += period * new
+        if torque[j] > m.threshold[j]:
+            beyond = torque[j] - m.threshold[j]
+        elif torque[j] < -m.threshold[j]:
+            beyond = torque[j] + m.threshold[j]
+        desired = min(max(m.gain[j] * beyond, -m.speed[j]), m.speed[j])
+        largest = m.largest_acceleration[j]
+        change = min(max(m.rate * (desired - m.velocity[j]), -largest), largest)
+        new = m.velocity[j] + m.period * change
+        new = min(new, _fastest(m.upper[j] - m.position[j], largest, m.period))
+        new = max(new, -_fastest(m.position[j] - m.lower[j], largest, m.period))
+        m.acceleration[j] = (new - m.velocity[j]) / m.period
+        m.velocity[j] = new
+        m.position[j] += m.period * new
 
 
-@compiled
-def _anchor(place: Vector, rate: Vector, speed: Vector, reach: Vector, position: Vector, velocity: Vector) -> None:
-    """Take the reference along where the arm, at place (n,) moving with rate (n,), is further from it than reach."""
+@compiled_in_place
+def _anchor(motion: Memory, position: Vector, velocity: Vector) -> None:
+    """Take the reference along where the arm, at position (n,) with velocity (n,), is further from it than reach."""
+    m = motion[()]
     for j in range(position.shape[0]):
-        ahead = place[j] - position[j]
-        if abs(ahead) > reach[j]:
-            position[j] = place[j] - math.copysign(reach[j], ahead)
-            velocity[j] = min(max(rate[j], -speed[j]), speed[j])
+        ahead = position[j] - m.position[j]
+        if abs(ahead) > m.reach[j]:
+            m.position[j] = position[j] - math.copysign(m.reach[j], ahead)
+            m.velocity[j] = min(max(velocity[j], -m.speed[j]), m.speed[j])
 
 
 class JointAdmittance:
@@ -92,22 +69,40 @@ class JointAdmittance:
 
     def __init__(self, lower: Vector, upper: Vector, reach: Vector, rate: float, period: float) -> None:
         """Limits lower, upper and reach (n,) [rad] of the joints; rate [1/s] at which the speed follows; period [s]."""
-        n = lower.size
+        n = (lower.size,)
         self._limits = (np.array(lower, dtype=float), np.array(upper, dtype=float))
-        self._lower, self._upper = np.zeros(n), np.zeros(n)
-        self._reach = np.array(reach, dtype=float)
-        self._rate = rate
-        self._period = period
+        self._memory = memory = named_memory(
+            gain=n,
+            threshold=n,
+            speed=n,
+            largest_acceleration=n,
+            lower=n,
+            upper=n,
+            reach=n,
+            position=n,
+            velocity=n,
+            acceleration=n,
+            rate=(),
+            period=(),
+        )
+        memory["reach"], memory["rate"], memory["period"] = reach, rate, period
+        self._lower, self._upper = memory["lower"], memory["upper"]
+        self.position: Vector = memory["position"]
+        self.velocity: Vector = memory["velocity"]
+        self.acceleration: Vector = memory["acceleration"]
         one = np.ones(n)
-        self.parameters = AdmittanceParameters(one, one, one, one, one, 1.0)
-        self.position = np.zeros(n)
-        self.velocity = np.zeros(n)
-        self.acceleration = np.zeros(n)
+        self.set_parameters(Admittance.of(gain=one, threshold=one, speed=one, acceleration=one, excursion=one))
         # Compiles the kernels here and not in the loop.
-        self.anchor(np.zeros(n), np.zeros(n))
-        self.advance(np.zeros(n))
+        self.anchor(one, one)
+        self.advance(one)
 
-    def start(self, position: Vector, velocity: Vector) -> None:
+    def set_parameters(self, parameters: Admittance) -> None:
+        """Use these parameters, attribute `parameters`, from the next start on."""
+        self.parameters, memory = parameters, self._memory
+        memory["gain"], memory["threshold"] = parameters.gain, parameters.threshold
+        memory["speed"], memory["largest_acceleration"] = parameters.speed, parameters.acceleration
+
+    def begin(self, position: Vector, velocity: Vector) -> None:
         """Begin at position (n,) [rad] with velocity (n,) [rad/s]; a joint outside its limits may stay there."""
         self.position[:] = position
         self.velocity[:] = velocity
@@ -120,12 +115,8 @@ class JointAdmittance:
 
     def anchor(self, position: Vector, velocity: Vector) -> None:
         """Keep within reach of the arm, which is at position (n,) [rad] with velocity (n,) [rad/s]."""
-        _anchor(position, velocity, self.parameters.speed, self._reach, self.position, self.velocity)
+        _anchor(self._memory, position, velocity)
 
     def advance(self, torque: Vector) -> None:
         """Go on by one period under the external torque (n,) [Nm], positive when it accelerates the joint."""
-        p = self.parameters
-        _advance(
-            torque, p.gain, p.threshold, p.speed, p.acceleration, self._lower, self._upper, self._rate, self._period,
-            self.position, self.velocity, self.acceleration,
-        )  # fmt: skip
+        _advance(self._memory, torque)

@@ -1,4 +1,4 @@
-"""Reference-spreading control of one arm in one QP, with what it does when a task is interrupted.
+"""Reference-spreading control of one arm in one QP, with the motions after an interruption of the task.
 
 Van Steen 2024 section IV-B: ante-impact, interim and post-impact mode, with the corrections of the Errata and with the
 full twist and joint 1 taken through the impact map (Proper 2021 (3.16)-(3.18)). Pull back: Wang 2022 section VI.
@@ -10,20 +10,21 @@ from __future__ import annotations
 import numpy as np
 
 from impact_control.control import mode_machine
-from impact_control.control.admittance import AdmittanceParameters, JointAdmittance
+from impact_control.control.admittance import JointAdmittance
 from impact_control.control.contact_force import NO_FORCE, DesiredForce
 from impact_control.control.decay import Decay
-from impact_control.control.mode_machine import Event, ModeState
-from impact_control.control.modes import RUNNING, Fault, Mode
+from impact_control.control.mode_machine import ModeState
+from impact_control.control.modes import RUNNING, Event, Fault, Mode
 from impact_control.control.parameters import ControlParameters
 from impact_control.control.resumption import Resumption, resumption_time, slow_down
-from impact_control.control.retreat import Retreat, RetreatParameters
+from impact_control.control.retreat import Retreat
 from impact_control.control.torque_law import TorqueLaw
 from impact_control.references import ImpactReference, ReferenceColumns
 from impact_control.robots import Dynamics, RobotDescription
-from impact_control.types import Vector
+from impact_control.scenario import Admittance, PullBack
+from impact_control.util.types import Vector
 
-_FAULT = Mode.FAULT  # asked for in every sample
+_FAULT = Mode.FAULT  # read in every sample
 
 
 class ReferenceSpreadingController:
@@ -32,9 +33,9 @@ class ReferenceSpreadingController:
     The modes follow on each other as in `mode_machine`; here is what is done in each. `reset` at activation -> IDLE,
     holding the pose of the first sample; reactions before the first task are stops.
 
-    Attributes after `update`: torque (n,) [Nm] without gravity, mode, fault, task_time [s], gamma [-], arrived (the
-    motion of PULL_BACK is done, or RESUME was left for the task), position_error, velocity_error, orientation_error
-    (3,) in frame A, qp (status, limited), force (3,) [N].
+    Attributes after `compute_torque`: torque (n,) [Nm] without gravity, mode, fault, task_time [s], gamma [-], arrived
+    (the motion of PULL_BACK is done, or RESUME was left for the task), position_error, velocity_error and
+    orientation_error (3,) in frame A, qp (status, limited), force (3,) [N].
     """
 
     def __init__(self, robot: RobotDescription, parameters: ControlParameters) -> None:
@@ -46,10 +47,13 @@ class ReferenceSpreadingController:
         self._decay = Decay(n, p.stop_rate)
         self._hold_rotation = np.eye(3)
         self._retreat = Retreat(p.period)
+        self._away = np.array([0.0, 0.0, 1.0])
         # Feedback of a joint that is further from its reference than this is cut by the acceleration's bound.
         reach = p.acceleration_limit / p.hold_gain
         limits = robot.limits
         self._admittance = JointAdmittance(limits.position_lower, limits.position_upper, reach, p.stop_rate, p.period)
+        self._retreat_parameters = PullBack.of()
+        self._admittance_parameters = self._admittance.parameters
         self._resumption = Resumption(n, p.period)
         self._state = ModeState()
         self._reference: ImpactReference | None = None
@@ -76,7 +80,7 @@ class ReferenceSpreadingController:
 
     @property
     def mode(self) -> Mode:
-        """What the controller does."""
+        """Mode of the controller."""
         return self._state.mode
 
     @property
@@ -90,7 +94,7 @@ class ReferenceSpreadingController:
         return self._reference
 
     @property
-    def wanted(self) -> ReferenceColumns:
+    def desired(self) -> ReferenceColumns:
         """The reference that is followed."""
         return self.ante if mode_machine.follows_ante(self._state, self._course) else self.post
 
@@ -137,28 +141,23 @@ class ReferenceSpreadingController:
         """Let the joint velocities decay and hold where that ends."""
         self._happens(Event.STOP)
 
-    def pull_back(self, direction: Vector, parameters: RetreatParameters) -> None:
-        """Move the end-effector away along direction (3,), frame A; without a task stop instead."""
-        if self._reference is None:
-            self.stop()
-            return
-        self._retreat.aim(direction, parameters)
-        self._happens(Event.PULL_BACK)
+    def prepare_reactions(self, away: Vector, retreat: PullBack, admittance: Admittance) -> None:
+        """Take the settings of PULL_BACK and ADMITTANCE for the events to come; away (3,): off the contact, frame A."""
+        self._away, self._retreat_parameters, self._admittance_parameters = away, retreat, admittance
 
-    def admit(self, parameters: AdmittanceParameters, resume_in: Mode) -> None:
-        """Yield to external torques; without a task stop instead.
+    def react(self, event: Event) -> None:
+        """Handle an event of a reaction; without a task every one but RESUME is a stop.
 
-        resume_in: Mode.ANTE or Mode.POST, where `resume` goes on; the time of the task stands until then.
+        PULL_BACK moves the end-effector away. YIELD_TO_ANTE and YIELD_TO_POST follow external torques while the clock
+        of the task stands; RESUME goes back to the task, to the reference that the event named.
         """
-        if self._reference is None:
-            self.stop()
-            return
-        self._admittance.parameters = parameters
-        self._happens(Event.YIELD_TO_ANTE if resume_in is Mode.ANTE else Event.YIELD_TO_POST)
-
-    def resume(self) -> None:
-        """Go back to the task; only from ADMITTANCE, where the arm follows a reference of its own."""
-        self._happens(Event.RESUME)
+        if event is Event.PULL_BACK and self._reference is not None:
+            self._retreat.aim(self._away, self._retreat_parameters)
+        elif event in (Event.YIELD_TO_ANTE, Event.YIELD_TO_POST) and self._reference is not None:
+            self._admittance.set_parameters(self._admittance_parameters)
+        elif event is not Event.RESUME:
+            event = Event.STOP
+        self._happens(event)
 
     def fail(self, fault: Fault) -> None:
         """Damp the joints and accept nothing until `reset`. The first fault is kept."""
@@ -176,7 +175,7 @@ class ReferenceSpreadingController:
             self.arrived = False
             self._entering = True
 
-    def update(
+    def compute_torque(
         self, dynamics: Dynamics, time: float, position: Vector, velocity: Vector, external_torque: Vector | None = None
     ) -> None:
         """Compute the torque for one sample; `dynamics` holds the terms of this sample.
@@ -227,28 +226,28 @@ class ReferenceSpreadingController:
 
     def _hold(self, dynamics: Dynamics, time: float, position: Vector, velocity: Vector) -> None:
         if self._entering:
-            self._decay.start(time, position, velocity if self.mode is Mode.STOPPED else self._at_rest)
+            self._decay.begin(time, position, velocity if self.mode is Mode.STOPPED else self._at_rest)
             self._stand_still(dynamics, position)
         self._decay.at(time)
         self._track(self._decay)
 
     def _withdraw(self, dynamics: Dynamics, position: Vector) -> None:
-        retreat, wanted = self._retreat, self.post
+        retreat, desired = self._retreat, self.post
         if self._entering:
             self._stand_still(dynamics, position)
             self._hold_rotation[:] = dynamics.rotation
-            wanted.posture[0] = position[0]
-            retreat.start(dynamics.position, dynamics.twist[:3])
+            desired.posture[0] = position[0]
+            retreat.begin(dynamics.position, dynamics.twist[:3])
         self.arrived = retreat.advance()
-        wanted.position[:] = retreat.position
-        wanted.velocity[:] = retreat.velocity
-        wanted.acceleration[:] = retreat.acceleration
-        self._law.serve_task(wanted, self._hold_rotation, 1.0, NO_FORCE, 0.0)
+        desired.position[:] = retreat.position
+        desired.velocity[:] = retreat.velocity
+        desired.acceleration[:] = retreat.acceleration
+        self._law.serve_task(desired, self._hold_rotation, 1.0, NO_FORCE, 0.0)
 
     def _yield(self, dynamics: Dynamics, position: Vector, velocity: Vector, torque: Vector) -> None:
         admittance = self._admittance
         if self._entering:
-            admittance.start(position, velocity)
+            admittance.begin(position, velocity)
         admittance.anchor(position, velocity)
         admittance.advance(torque)
         self._stand_still(dynamics, admittance.position)
@@ -272,45 +271,50 @@ class ReferenceSpreadingController:
         self._serve_reference(reference, self.ante if ante else self.post, 0.0 if ante else 1.0)
 
     def _return(self, reference: ImpactReference, time: float) -> None:
-        resumption, wanted = self._resumption, self.wanted
+        resumption, desired = self._resumption, self.desired
         if self._entering:
-            self._plan_return(reference, time, wanted)
+            self._plan_return(reference, time, desired)
         if time < resumption.back_time:
             resumption.back_at(time)
-            wanted.joint_position[:] = resumption.position
-            wanted.joint_velocity[:] = resumption.velocity
+            desired.joint_position[:] = resumption.position
+            desired.joint_velocity[:] = resumption.velocity
             self._track(resumption)
             return
         self.task_time, rate, rate_change = resumption.clock(time)
         self._sample(reference)
         for columns in (self.ante, self.post):
             slow_down(columns.data, rate, rate_change)
-        self._serve_reference(reference, wanted, rate if wanted is self.post else 0.0)
+        self._serve_reference(reference, desired, rate if desired is self.post else 0.0)
         if rate >= 1.0:
             self.start_time = time - self.task_time
             self._state = mode_machine.transition(self._state, Event.RESUMED, time, self._course)
             self.arrived = True
 
-    def _plan_return(self, reference: ImpactReference, time: float, wanted: ReferenceColumns) -> None:
+    def _plan_return(self, reference: ImpactReference, time: float, desired: ReferenceColumns) -> None:
         led = self._admittance.parameters
         if self._state.resume_in is Mode.ANTE:
             self.task_time = resumption_time(self.task_time, reference.nominal_impact_time, led.resume_duration)
         self._sample(reference)
         for columns in (self.ante, self.post):
             slow_down(columns.data, 0.0, 0.0)
-        self._resumption.start(
-            time, self._admittance.position, wanted.joint_position, led.speed, led.acceleration, self.task_time,
+        self._resumption.begin(
+            time,
+            self._admittance.position,
+            desired.joint_position,
+            led.speed,
+            led.acceleration,
+            self.task_time,
             led.resume_duration,
-        )  # fmt: skip
+        )
 
     def _sample(self, reference: ImpactReference) -> None:
         reference.ante.sample(self.task_time, self.ante)
         reference.post.sample(self.task_time, self.post)
 
-    def _serve_reference(self, reference: ImpactReference, wanted: ReferenceColumns, share: float) -> None:
+    def _serve_reference(self, reference: ImpactReference, desired: ReferenceColumns, share: float) -> None:
         """Follow a sample of a reference, with this share of the contact force."""
         self.pressing = share > 0.0
-        self._law.serve_reference(wanted, reference.geometry.orientation, self.gamma, self._force, share)
+        self._law.serve_reference(desired, reference.geometry.orientation, self.gamma, self._force, share)
 
     def _track(self, motion: Decay | JointAdmittance | Resumption) -> None:
-        self._law.track(motion.position, motion.velocity, motion.acceleration, self.wanted.position)
+        self._law.track(motion.position, motion.velocity, motion.acceleration, self.desired.position)

@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from impact_control.compiled import compiled
-from impact_control.dense import dot, factorise, solve_lower, solve_upper
-from impact_control.types import Matrix, Vector
+from impact_control.util.compiled import compiled_in_place
+from impact_control.util.dense import factorise, solve_lower, solve_upper
+from impact_control.util.types import Matrix, Vector
 
 
-@compiled
-def force_acceleration(inertia: Matrix, torque: Vector, factor: Matrix, acceleration: Vector) -> None:
-    """Write inertia^-1 J^T f (n,) of a wished force f, van Steen 2024 (26), (27); torque (n,) [Nm]: J^T f."""
-    pressing = False
+@compiled_in_place
+def force_acceleration(inertia: Matrix, torque: Vector, factor: Matrix, acceleration: Vector) -> bool:
+    """Write inertia^-1 J^T f (n,): what a force f accelerates where nothing answers it; torque (n,) [Nm]: J^T f.
+
+    Returns whether there is a force.
+    """
+    exerted = False
     for i in range(torque.shape[0]):
         acceleration[i] = torque[i]
-        pressing = pressing or torque[i] != 0.0
+        exerted = exerted or torque[i] != 0.0
         for j in range(i + 1):
             factor[i, j] = inertia[i, j]
-    if pressing:
+    if exerted:
         factorise(factor)
         solve_lower(factor, acceleration)
         solve_upper(factor, acceleration)
+    return exerted
 
 
-@compiled
+@compiled_in_place
 def task_cost(
-    task_matrix: Matrix, target: Vector, added: Vector, weights: Vector, regularisation: float, hessian: Matrix,
-    gradient: Vector,
-) -> None:  # fmt: skip
-    """H = E^T W E + eps I, g = -E^T W (target + E added): Proper 2021 (2.64), written to the first n rows and columns.
-
-    added (n,) [rad/s^2]: the joint acceleration of the wished force, in every task, that of the posture too, so that
-    all tasks together ask for exactly its torque.
-    """
+    task_matrix: Matrix, target: Vector, weights: Vector, regularisation: float, hessian: Matrix, gradient: Vector
+) -> None:
+    """H = E^T W E + eps I, g = -E^T W target: Proper 2021 (2.64), written to the first n rows and columns."""
     n = task_matrix.shape[1]
     for i in range(n):
         for j in range(n):
@@ -39,10 +38,9 @@ def task_cost(
         gradient[i] = 0.0
         hessian[i, i] = regularisation
     for row in range(task_matrix.shape[0]):
-        wanted = target[row] + dot(task_matrix[row], added)
         for i in range(n):
             weighted = weights[row] * task_matrix[row, i]
-            gradient[i] -= weighted * wanted
+            gradient[i] -= weighted * target[row]
             for j in range(i + 1):
                 hessian[i, j] += weighted * task_matrix[row, j]
     for i in range(n):
@@ -50,10 +48,10 @@ def task_cost(
             hessian[j, i] = hessian[i, j]
 
 
-@compiled
+@compiled_in_place
 def free_minimiser(hessian: Matrix, gradient: Vector, factor: Matrix, solution: Vector) -> bool:
-    """Write the minimiser without constraints, -H^-1 g; False where there is none."""
-    for i in range(gradient.shape[0]):
+    """Write the minimiser without constraints, -H^-1 g (n,), of the first n variables; False where there is none."""
+    for i in range(solution.shape[0]):
         solution[i] = -gradient[i]
         for j in range(i + 1):
             factor[i, j] = hessian[i, j]

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
+from impact_control.util.compiled import compiled_in_place
+from impact_control.util.memory import Memory, named_memory
+from impact_control.util.types import Vector
 
-from impact_control.compiled import compiled
-from impact_control.types import Vector
 
-
-@compiled
-def _decay(
-    start: Vector, start_velocity: Vector, elapsed: float, rate: float, position: Vector, velocity: Vector,
-    acceleration: Vector,
-) -> None:  # fmt: skip
+@compiled_in_place
+def _decay(motion: Memory, elapsed: float, rate: float) -> None:
+    m = motion[()]
     left = math.exp(-rate * max(0.0, elapsed))
-    for j in range(start.shape[0]):
-        velocity[j] = start_velocity[j] * left
-        position[j] = start[j] + start_velocity[j] * (1.0 - left) / rate
-        acceleration[j] = -rate * velocity[j]
+    for j in range(m.start.shape[0]):
+        m.velocity[j] = m.start_velocity[j] * left
+        m.position[j] = m.start[j] + m.start_velocity[j] * (1.0 - left) / rate
+        m.acceleration[j] = -rate * m.velocity[j]
 
 
 class Decay:
@@ -31,15 +28,16 @@ class Decay:
     def __init__(self, joints: int, rate: float) -> None:
         """Rate [1/s] above 0 at which the velocities decay."""
         self._rate = rate
-        self._start = np.zeros(joints)
-        self._start_velocity = np.zeros(joints)
+        n = (joints,)
+        self._memory = memory = named_memory(start=n, start_velocity=n, position=n, velocity=n, acceleration=n)
+        self._start, self._start_velocity = memory["start"], memory["start_velocity"]
         self._start_time = 0.0
-        self.position = np.zeros(joints)
-        self.velocity = np.zeros(joints)
-        self.acceleration = np.zeros(joints)
+        self.position: Vector = memory["position"]
+        self.velocity: Vector = memory["velocity"]
+        self.acceleration: Vector = memory["acceleration"]
         self.at(0.0)  # compiles the kernel here and not in the loop
 
-    def start(self, time: float, position: Vector, velocity: Vector) -> None:
+    def begin(self, time: float, position: Vector, velocity: Vector) -> None:
         """Begin at `time` [s] in configuration position (n,) [rad] with velocity (n,) [rad/s]."""
         self._start_time = time
         self._start[:] = position
@@ -47,7 +45,4 @@ class Decay:
 
     def at(self, time: float) -> None:
         """Write the motion at `time` [s]."""
-        _decay(
-            self._start, self._start_velocity, time - self._start_time, self._rate, self.position, self.velocity,
-            self.acceleration,
-        )  # fmt: skip
+        _decay(self._memory, time - self._start_time, self._rate)

@@ -1,8 +1,8 @@
-"""The laws of the limits: each as an interval for one joint, and what is done where they contradict each other.
+"""Limits of the joints: each law as an interval for one joint, and what gives way where they contradict each other.
 
 Order in which they are kept, the first never gives way: torque rate, motor torque, acceleration, then position and
 velocity, which never contradict each other inside the limits. What cannot be kept is not dropped: the admissible value
-nearest to it is taken, so that a joint that cannot stop in time brakes as hard as it may.
+nearest to it is taken, so that a joint that cannot stop in time brakes with its full deceleration.
 """
 
 from __future__ import annotations
@@ -10,12 +10,18 @@ from __future__ import annotations
 import math
 from enum import IntFlag
 
-from impact_control.compiled import compiled
-from impact_control.types import Matrix, Vector
+import numpy as np
+
+from impact_control.robots import Dynamics, JointLimits
+from impact_control.util.checks import checked_vector, require_positive
+from impact_control.util.compiled import compiled_in_place
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.memory import Memory, named_memory
+from impact_control.util.types import Matrix, Vector
 
 
 class Limit(IntFlag):
-    """Limits that may have to be relaxed; the rate of the torque never is."""
+    """Limits that may have to be relaxed; the torque rate never is."""
 
     NONE = 0
     POSITION = 1
@@ -25,18 +31,20 @@ class Limit(IntFlag):
 
 
 _POSITION, _VELOCITY, _ACCELERATION, _TORQUE = 1, 2, 4, 8
+_NONE = Limit.NONE  # read in every sample
 
-SMALLEST_WAY = 2e-10
-"""[rad] A way to stop on is taken to be at least that long: shorter ones are of the size of rounding."""
+HORIZON = 0.06
+"""[s] in which position and velocity limits take effect. Torques of a limited rate need that long to reverse the
+acceleration of a heavy joint: with one period, limits of the Panda cannot be kept."""
+
+SHORTEST_STOP = 2e-10
+"""[rad] Lower bound of the distance in which to stop: shorter ones are of the size of rounding."""
 
 _ROUNDING = 1e-5
 """Part of the acceleration or torque limit. On the boundary of what can still stop, intervals cross by rounding."""
 
-NUMBERS = 6
-"""Rows of the numbers of the limits, see `write_limits`."""
 
-
-@compiled
+@compiled_in_place
 def _reachable_stop(distance: float, velocity: float, deceleration: float, horizon: float) -> float:
     """Largest acceleration after which, if it lasts for the horizon T, a stop within `distance` is still possible.
 
@@ -45,7 +53,7 @@ def _reachable_stop(distance: float, velocity: float, deceleration: float, horiz
     Outside the limit, distance <= 0, it is stopped at once and back after T.
     """
     square = horizon * horizon
-    stop_here = -velocity * velocity / (2.0 * max(distance, SMALLEST_WAY)) if velocity > 0.0 else 0.0
+    stop_here = -velocity * velocity / (2.0 * max(distance, SHORTEST_STOP)) if velocity > 0.0 else 0.0
     if distance <= 0.0:
         back = 2.0 * (distance - horizon * velocity) / square
         return min(back, stop_here) if velocity > 0.0 else back
@@ -60,7 +68,7 @@ def _reachable_stop(distance: float, velocity: float, deceleration: float, horiz
     return min(stop_then, stop_here) if velocity > 0.0 else stop_then
 
 
-@compiled
+@compiled_in_place
 def position_interval(
     position: float, velocity: float, lower: float, upper: float, deceleration: float, horizon: float
 ) -> tuple[float, float]:
@@ -76,13 +84,13 @@ def position_interval(
     return low, high
 
 
-@compiled
+@compiled_in_place
 def velocity_interval(velocity: float, limit: float, horizon: float) -> tuple[float, float]:
     """Return the accelerations [rad/s^2] after which the speed is at most `limit` [rad/s]: van Steen 2024 (20)."""
     return (-limit - velocity) / horizon, (limit - velocity) / horizon
 
 
-@compiled
+@compiled_in_place
 def motor_torque_interval(feedforward: float, gravity: float, limit: float) -> tuple[float, float]:
     """Return the torques inertia ddq [Nm] with which the motor is inside its limit [Nm]: van Steen 2024 (21), (22).
 
@@ -91,7 +99,7 @@ def motor_torque_interval(feedforward: float, gravity: float, limit: float) -> t
     return -limit - feedforward - gravity, limit - feedforward - gravity
 
 
-@compiled
+@compiled_in_place
 def command_interval(previous: float, feedforward: float, limit: float, step: float) -> tuple[float, float]:
     """Return the torques inertia ddq [Nm] whose command, with the feed-forward, is inside limit and change per sample.
 
@@ -100,37 +108,81 @@ def command_interval(previous: float, feedforward: float, limit: float, step: fl
     return max(previous - step, -limit) - feedforward, min(previous + step, limit) - feedforward
 
 
-@compiled
-def acceleration_bounds(
-    position: Vector,
-    velocity: Vector,
-    position_lower: Vector,
-    position_upper: Vector,
-    velocity_limit: Vector,
-    acceleration_limit: Vector,
-    horizon: float,
-    lower: Vector,
-    upper: Vector,
-) -> int:
+class ControlLimits:
+    """The limits of one arm as the solver keeps them: bounds of ddq, of inertia ddq, and of the command.
+
+    position_lower, position_upper [rad], velocity [rad/s] and torque [Nm] are those of the robot; acceleration
+    [rad/s^2] is what a joint may count on to stop; torque_step [Nm] is what the torque may change in a period [s];
+    horizon [s]: see `position_interval`.
+
+    Attributes: memory, of these fields, for the kernels; relaxed, what gave way in the last `write_bounds`.
+    """
+
+    def __init__(self, limits: JointLimits, acceleration: Vector, period: float, horizon: float = HORIZON) -> None:
+        """Take an acceleration limit (n,); a horizon shorter than the period becomes the period.
+
+        Raises InvalidInputError, also for an acceleration that reaches the speed limit from rest within the horizon.
+        """
+        n = limits.position_lower.size
+        horizon = max(require_positive("horizon", horizon), require_positive("period", period))
+        most = checked_vector("acceleration_limit", acceleration, n, zero_allowed=False)
+        if np.any(horizon * most > limits.velocity):
+            fastest = (limits.velocity / horizon).tolist()
+            allowed = f"at most {fastest} rad/s^2, or the speed limit is reached from rest within {horizon:g} s"
+            raise InvalidInputError("acceleration limit", most.tolist(), allowed)
+        self.memory = named_memory(
+            position_lower=(n,),
+            position_upper=(n,),
+            velocity=(n,),
+            acceleration=(n,),
+            torque=(n,),
+            torque_step=(n,),
+            horizon=(),
+            period=(),
+        )
+        for name in ("position_lower", "position_upper", "velocity", "torque"):
+            self.memory[name] = getattr(limits, name)
+        self.memory["acceleration"] = most
+        self.memory["torque_step"] = limits.torque_rate * period
+        self.memory["horizon"], self.memory["period"] = horizon, period
+        self.relaxed = Limit.NONE
+
+    def write_bounds(self, dynamics: Dynamics, feedforward: Vector, previous: Vector, bounds: Matrix) -> None:
+        """Write lower and upper bounds of ddq [rad/s^2] and of inertia ddq [Nm] to bounds (4, n), none contradictory.
+
+        feedforward, previous command (n,) [Nm]: see `command_interval`.
+        """
+        relaxed = _write_bounds(self.memory, dynamics.q, dynamics.dq, dynamics.gravity, feedforward, previous, bounds)
+        self.relaxed = Limit(relaxed) if relaxed else _NONE
+
+    def broken_by(self, acceleration: Vector, dynamics: Dynamics, tolerance: float) -> Limit:
+        """Return which of position, velocity and acceleration limit an acceleration (n,) [rad/s^2] breaks.
+
+        By more than tolerance [-] times the acceleration limit.
+        """
+        return Limit(_broken_limits(self.memory, dynamics.q, dynamics.dq, acceleration, tolerance))
+
+
+@compiled_in_place
+def acceleration_bounds(limits: Memory, position: Vector, velocity: Vector, lower: Vector, upper: Vector) -> int:
     """Write the interval of admissible joint accelerations (n,) [rad/s^2]; return what was relaxed for it, `Limit`.
 
     Position and velocity limits as far as the acceleration limit, with which a joint can stop, lets them be kept: the
     part of their interval inside it or, when there is none, the end of it that is nearest. That happens only when the
-    state itself is outside of what can be kept.
-
-    position, velocity (n,) [rad, rad/s]; limits (n,); horizon [s], at least the period of the control.
+    state itself is outside of what can be kept. position, velocity (n,) [rad, rad/s]; limits: see `ControlLimits`.
     """
+    limit = limits[()]
     relaxed = 0
     for j in range(position.shape[0]):
-        most = acceleration_limit[j]
+        most = limit.acceleration[j]
         position_low, position_high = position_interval(
-            position[j], velocity[j], position_lower[j], position_upper[j], most, horizon
+            position[j], velocity[j], limit.position_lower[j], limit.position_upper[j], most, limit.horizon
         )
-        velocity_low, velocity_high = velocity_interval(velocity[j], velocity_limit[j], horizon)
+        velocity_low, velocity_high = velocity_interval(velocity[j], limit.velocity[j], limit.horizon)
         low, high = max(position_low, velocity_low), min(position_high, velocity_high)
         if high < low:
             # Outside of both limits: the position counts.
-            towards_upper = position[j] - position_lower[j] > position_upper[j] - position[j]
+            towards_upper = position[j] - limit.position_lower[j] > limit.position_upper[j] - position[j]
             low = high if towards_upper else low
             high = low
         low, high = min(max(low, -most), most), min(max(high, -most), most)
@@ -143,23 +195,26 @@ def acceleration_bounds(
     return relaxed
 
 
-@compiled
-def write_limits(
-    numbers: Matrix, horizon: float, position: Vector, velocity: Vector, gravity: Vector, feedforward: Vector,
-    previous: Vector, bounds: Matrix,
-) -> int:  # fmt: skip
-    """Write lower and upper bounds of ddq [rad/s^2] and of inertia ddq [Nm]; return what was relaxed, `Limit`.
+@compiled_in_place
+def _write_bounds(
+    limits: Memory,
+    position: Vector,
+    velocity: Vector,
+    gravity: Vector,
+    feedforward: Vector,
+    previous: Vector,
+    bounds: Matrix,
+) -> int:
+    """See `ControlLimits.write_bounds`; return what was relaxed, `Limit`.
 
-    numbers (6, n): position lower, upper [rad], velocity [rad/s], acceleration, torque [Nm], change of torque [Nm].
-    bounds (4, n). Where the command cannot be inside the limits of the motor, which carries gravity, and change by no
-    more than its step, the step is what is kept: the robot checks it. horizon [s]: see `acceleration_bounds`.
+    Where the command cannot be inside the limits of the motor, which carries gravity, and change by no more than its
+    step, the step is what is kept: the robot checks it.
     """
-    relaxed = acceleration_bounds(
-        position, velocity, numbers[0], numbers[1], numbers[2], numbers[3], horizon, bounds[0], bounds[1]
-    )
+    relaxed = acceleration_bounds(limits, position, velocity, bounds[0], bounds[1])
+    limit = limits[()]
     for i in range(position.shape[0]):
-        torque = numbers[4, i]
-        least, most = command_interval(previous[i], feedforward[i], torque, numbers[5, i])
+        torque = limit.torque[i]
+        least, most = command_interval(previous[i], feedforward[i], torque, limit.torque_step[i])
         motor_least, motor_most = motor_torque_interval(feedforward[i], gravity[i], torque)
         bounds[2, i] = min(max(motor_least, least), most)
         bounds[3, i] = min(max(motor_most, least), most)
@@ -169,24 +224,63 @@ def write_limits(
     return relaxed
 
 
-@compiled
-def broken_limits(
-    numbers: Matrix, horizon: float, position: Vector, velocity: Vector, acceleration: Vector, tolerance: float
-) -> int:
-    """Return which of position, velocity and acceleration limit, `Limit`, an acceleration (n,) [rad/s^2] breaks.
+@compiled_in_place
+def unanswered_bounds(limits: Memory, position: Vector, velocity: Vector, force_torque: Vector, bounds: Matrix) -> None:
+    """Write lower and upper bound of the acceleration (n,) [rad/s^2] of a motion in which nothing answers the force.
 
-    By more than tolerance [-] times the acceleration limit; numbers as for `write_limits`.
+    Position and velocity limits over the time in which the torque rate can take J^T f, force_torque (n,) [Nm], back:
+    until then the joint goes on as it is pushed. bounds (2, n).
     """
+    limit = limits[()]
+    for j in range(position.shape[0]):
+        horizon = limit.period * (2.0 + abs(force_torque[j]) / limit.torque_step[j])
+        low, high = position_interval(
+            position[j], velocity[j], limit.position_lower[j], limit.position_upper[j], limit.acceleration[j], horizon
+        )
+        velocity_low, velocity_high = velocity_interval(velocity[j], limit.velocity[j], horizon)
+        bounds[0, j], bounds[1, j] = max(low, velocity_low), min(high, velocity_high)
+
+
+@compiled_in_place
+def _broken_limits(limits: Memory, position: Vector, velocity: Vector, acceleration: Vector, tolerance: float) -> int:
+    """See `ControlLimits.broken_by`."""
+    limit = limits[()]
     broken = 0
     for j in range(position.shape[0]):
-        most, value = numbers[3, j], acceleration[j]
+        most, value = limit.acceleration[j], acceleration[j]
         margin = tolerance * most
-        low, high = position_interval(position[j], velocity[j], numbers[0, j], numbers[1, j], most, horizon)
+        low, high = position_interval(
+            position[j], velocity[j], limit.position_lower[j], limit.position_upper[j], most, limit.horizon
+        )
         if value < low - margin or value > high + margin:
             broken |= _POSITION
-        low, high = velocity_interval(velocity[j], numbers[2, j], horizon)
+        low, high = velocity_interval(velocity[j], limit.velocity[j], limit.horizon)
         if value < low - margin or value > high + margin:
             broken |= _VELOCITY
         if abs(value) > most + margin:
             broken |= _ACCELERATION
     return broken
+
+
+@compiled_in_place
+def limit_command(desired: Vector, limits: Memory, previous: Vector, torque: Vector) -> tuple[bool, float]:
+    """Write the admissible torque nearest to the desired one and keep it as the previous command, all (n,) [Nm].
+
+    A desired torque that is not a number counts as zero: it would pass every comparison, and stay as `previous`.
+    Returns whether a limit held it, and the largest change of a torque [Nm].
+    """
+    limit = limits[()]
+    limited = False
+    largest_change = 0.0
+    for i in range(desired.shape[0]):
+        largest, step = limit.torque[i], limit.torque_step[i]
+        high = min(previous[i] + step, largest)
+        low = max(previous[i] - step, -largest)
+        value = desired[i] if desired[i] == desired[i] else 0.0
+        value = min(max(value, low), high)
+        margin = 1e-6 * step
+        limited = limited or value <= low + margin or value >= high - margin
+        largest_change = max(largest_change, abs(value - previous[i]))
+        torque[i] = value
+        previous[i] = value
+    return limited, largest_change

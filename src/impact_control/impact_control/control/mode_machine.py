@@ -1,8 +1,8 @@
-"""Which mode follows on which: pure functions of mode, event and time. No clock, no arm, nothing is changed in place.
+"""Transitions of the mode: pure functions of mode, event and time. No clock, no arm, nothing is changed in place.
 
 Van Steen 2024 section IV-B (ante, interim, post, blending (24)); Proper 2021 (3.11), (3.12) (several impacts until the
-contact is closed, time-out). Events come from detection, contact completion, reactions and the caller; `elapse` is what
-time alone does.
+contact is closed, time-out). Events come from detection, contact completion, reactions and the caller; `elapse` is the
+effect of time alone.
 
 The two sources are two settings of one course: from the first impact until the contact is closed no velocity is fed
 back, gamma = 0, Proper 2021 (3.12); from then on gamma rises to 1 in Delta t_int, van Steen 2024 (24). With a contact
@@ -15,19 +15,19 @@ import math
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from impact_control.checks import checked_count, require_not_negative, require_positive
-from impact_control.control.modes import Mode
-from impact_control.errors import InvalidInputError
+from impact_control.control.modes import Event, Mode
+from impact_control.util.checks import checked_count, require_not_negative, require_positive
+from impact_control.util.errors import InvalidInputError
 
 ROUNDING = 1e-9
 """[s] Times that are nearer to each other are the same."""
 
 _ANTE, _INTERIM, _POST, _STOPPED, _RESUME = Mode.ANTE, Mode.INTERIM, Mode.POST, Mode.STOPPED, Mode.RESUME
-"""What every sample asks for. Looking a member up in its class takes 0.2 us in Python 3.11."""
+"""Read in every sample. Looking a member up in its class takes 0.2 us in Python 3.11."""
 
 
 class ImpactStrategy(IntEnum):
-    """How impacts are met; the names, in lower case, are what a scenario may choose."""
+    """Strategy for impacts; a scenario chooses one by its name in lower case."""
 
     REFERENCE_SPREADING = 0
     WITHOUT_INTERIM = 1
@@ -35,7 +35,7 @@ class ImpactStrategy(IntEnum):
 
 
 class InterimEnd(IntEnum):
-    """What closes the contact; the names, in lower case, are what a scenario may choose."""
+    """Condition that closes the contact; a scenario chooses one by its name in lower case."""
 
     FIRST_IMPACT = 0
     IMPACT_COUNT = 1
@@ -43,26 +43,10 @@ class InterimEnd(IntEnum):
 
 
 class FurtherImpacts(IntEnum):
-    """What an impact after the first does beyond being counted; names in lower case as in a scenario."""
+    """Effect of an impact after the first; a scenario chooses one by its name in lower case."""
 
     IGNORE = 0
     RESTART = 1
-
-
-class Event(IntEnum):
-    """What may happen to the controller from outside."""
-
-    RESET = 0
-    START = 1
-    IMPACT = 2
-    CONTACT_CLOSED = 3
-    STOP = 4
-    PULL_BACK = 5
-    YIELD_TO_ANTE = 6
-    YIELD_TO_POST = 7
-    RESUME = 8
-    RESUMED = 9
-    FAIL = 10
 
 
 _PLAIN_TRACKING = ImpactStrategy.PLAIN_TRACKING
@@ -70,7 +54,7 @@ _PLAIN_TRACKING = ImpactStrategy.PLAIN_TRACKING
 
 @dataclass(frozen=True)
 class ImpactCourse:
-    """How a task goes through its impacts.
+    """Course of a task through its impacts.
 
     strategy: REFERENCE_SPREADING switches to the post-impact reference when the impact is detected, with an interim
     mode; WITHOUT_INTERIM the same with full feedback at once; PLAIN_TRACKING at the nominal time, whatever is detected.
@@ -101,7 +85,7 @@ class ImpactCourse:
 
 @dataclass(frozen=True)
 class ModeState:
-    """All that the next mode depends on. Times [s] on the clock of the samples.
+    """State on which the next mode depends. Times [s] on the clock of the samples.
 
     impacts: detected since the approach began. first_impact: when; infinite before it. closed_at: since when the
     contact counts as closed; infinite before. resume_in: ANTE or POST, where an interrupted task goes on.
@@ -184,14 +168,14 @@ def velocity_feedback(state: ModeState, time: float, course: ImpactCourse) -> fl
 
 
 def follows_ante(state: ModeState, course: ImpactCourse) -> bool:
-    """Whether the reference that is followed is the ante-impact one, and no force is exerted yet."""
+    """Return whether the ante-impact reference is followed, and no force is exerted yet."""
     if state.mode is _INTERIM:
         return course.ante_in_interim and math.isinf(state.closed_at)
     return state.mode is _ANTE or (state.mode is _RESUME and state.resume_in is _ANTE)
 
 
 def awaits_impact(state: ModeState, course: ImpactCourse) -> bool:
-    """Whether the joints are expected to move as before the impact. Differs from what is followed in PLAIN_TRACKING."""
+    """Return whether the joints are expected to move as before the impact; PLAIN_TRACKING may follow another."""
     if state.mode is _POST:
         return course.strategy is _PLAIN_TRACKING and state.impacts == 0
     return state.mode is not _INTERIM and state.impacts == 0 and follows_ante(state, course)

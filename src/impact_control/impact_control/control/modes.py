@@ -1,4 +1,4 @@
-"""What the controller does, and why it gave up: numbers that also stand in the messages."""
+"""Modes of the controller, the events that change them, and faults."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Mode(IntEnum):
-    """What the controller does; constants of impact_msgs/ControllerReference."""
+    """Mode of the controller; constants of impact_msgs/ControllerReference."""
 
     IDLE = 0
     ANTE = 1
@@ -23,8 +23,24 @@ RUNNING = (Mode.ANTE, Mode.INTERIM, Mode.POST)
 """Modes in which the references of a task are followed at full speed, and its impacts are judged."""
 
 
+class Event(IntEnum):
+    """Event that may change the mode, see `mode_machine`; PULL_BACK to RESUMED are those of a reaction, with STOP."""
+
+    RESET = 0
+    START = 1
+    IMPACT = 2
+    CONTACT_CLOSED = 3
+    STOP = 4
+    PULL_BACK = 5
+    YIELD_TO_ANTE = 6
+    YIELD_TO_POST = 7
+    RESUME = 8
+    RESUMED = 9
+    FAIL = 10
+
+
 class Fault(IntEnum):
-    """Why it is in Mode.FAULT; constants of impact_msgs/ControllerStatus."""
+    """Reason of Mode.FAULT; constants of impact_msgs/ControllerStatus."""
 
     NONE = 0
     STATE_NOT_FINITE = 1
@@ -36,3 +52,5 @@ class Fault(IntEnum):
     INTERNAL = 7
     SUPERVISOR_STOP = 8
     SUPERVISOR_LOST = 9
+    STATE_CONTRADICTORY = 10
+    STATE_SOURCES = 11

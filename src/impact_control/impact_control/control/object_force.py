@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from impact_control.checks import freeze, require_not_negative
-from impact_control.compiled import compiled
+import numpy as np
+
 from impact_control.control.contact_force import act_at, sliding_share
 from impact_control.references import ReferenceColumns
-from impact_control.types import Matrix, Vector
+from impact_control.util.checks import freeze, require_not_negative
+from impact_control.util.compiled import compiled_in_place
+from impact_control.util.memory import Memory, named_memory
+from impact_control.util.types import Matrix, Vector
 
 
-@compiled
-def _move(
-    share: float, clamping: Vector, mass: float, support: Vector, drag: float, offset: Vector, wanted: Vector,
-    jacobian: Matrix, wrench: Vector, torque: Vector,
-) -> None:  # fmt: skip
-    along = sliding_share(drag, wanted[3], wanted[4], wanted[5])
+@compiled_in_place
+def _move(force: Memory, share: float, reference: Vector, jacobian: Matrix, wrench: Vector, torque: Vector) -> None:
+    f = force[()]
+    velocity, acceleration = reference[3:6], reference[6:9]
+    along = sliding_share(f.drag, velocity[0], velocity[1], velocity[2])
     for i in range(3):
-        wrench[i] = share * (clamping[i] + support[i] + mass * wanted[6 + i] + along * wanted[3 + i])
-    act_at(offset, jacobian, wrench, torque)
+        wrench[i] = share * (f.clamping[i] + f.support[i] + f.mass * acceleration[i] + along * velocity[i])
+    act_at(f.offset, jacobian, wrench, torque)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,14 +39,18 @@ class ObjectForce:
     support: Vector
     drag: float
     offset: Vector
+    inward: Vector = field(init=False, default_factory=lambda: np.zeros(3))
+    _memory: Memory = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         freeze(self, (3,), "clamping", "support", "offset")
         require_not_negative("mass", self.mass)
         require_not_negative("drag", self.drag)
+        memory = named_memory(clamping=(3,), mass=(), support=(3,), drag=(), offset=(3,))
+        for name in ("clamping", "mass", "support", "drag", "offset"):
+            memory[name] = getattr(self, name)
+        object.__setattr__(self, "_memory", memory)
 
-    def exert(self, share: float, wanted: ReferenceColumns, jacobian: Matrix, wrench: Vector, torque: Vector) -> None:
+    def exert(self, share: float, desired: ReferenceColumns, jacobian: Matrix, wrench: Vector, torque: Vector) -> None:
         """See `DesiredForce`."""
-        _move(
-            share, self.clamping, self.mass, self.support, self.drag, self.offset, wanted.data, jacobian, wrench, torque
-        )
+        _move(self._memory, share, desired.data, jacobian, wrench, torque)

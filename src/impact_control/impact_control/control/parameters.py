@@ -6,9 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from impact_control.checks import checked_count, checked_vector, require_between, require_not_negative, require_positive
 from impact_control.control.mode_machine import ImpactCourse
-from impact_control.types import Vector
+from impact_control.util.checks import (
+    checked_count,
+    checked_vector,
+    require_between,
+    require_not_negative,
+    require_positive,
+)
+from impact_control.util.types import Vector
 
 
 @dataclass(frozen=True)

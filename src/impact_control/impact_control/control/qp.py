@@ -1,4 +1,7 @@
-"""Weighted task QP over joint accelerations. Van Steen 2024 (18)-(21), Proper 2021 (2.61)-(2.64)."""
+"""Weighted task QP over joint accelerations and the share of a force.
+
+van Steen 2024 (18)-(22), (26), (27); Proper 2021 (2.61)-(2.64).
+"""
 
 from __future__ import annotations
 
@@ -7,26 +10,32 @@ from enum import IntEnum
 
 import daqp
 import numpy as np
-from qpsolvers import Problem, solve_problem
+from qpsolvers import Problem, QPError, solve_problem
 
-from impact_control.compiled import compiled
-from impact_control.control.command import command_acceleration, limit_command
-from impact_control.control.constraints import LimitStack
 from impact_control.control.cost import force_acceleration, free_minimiser, task_cost
-from impact_control.control.limits import Limit, broken_limits, write_limits
-from impact_control.errors import InvalidInputError
+from impact_control.control.limits import ControlLimits, Limit, limit_command, unanswered_bounds
 from impact_control.robots import Dynamics, RobotDescription
-from impact_control.types import Matrix, Vector
+from impact_control.util.compiled import compiled, compiled_in_place
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.memory import Memory, named_memory
+from impact_control.util.types import Matrix, Vector
 
 ELASTICITY = 1e5
 """Cost of a bound that is stretched by 1 rad/s^2, against the weights of the tasks."""
+
+FORCE_WEIGHT = 1e-3
+"""Cost of leaving out all of the desired force, against the weights of the tasks [m^2/s^4]: it comes after them."""
+
+PROXIMITY = 1e-6
+"""The solver adds it times the square of the step to the cost, until a step is short: the minimiser stays the same.
+Without it 3 % of the problems with stretched bounds, of arms near and beyond their limits, count as infeasible."""
 
 BROKEN = 1e-3
 """Part of its acceleration limit by which a joint misses a bound when it counts as relaxed and not as the solver's."""
 
 
 class QPStatus(IntEnum):
-    """How the last problem ended; constants of impact_msgs/ControllerStatus."""
+    """Result of the last problem; constants of impact_msgs/ControllerStatus."""
 
     SOLVED = 0
     RELAXED = 1
@@ -34,109 +43,247 @@ class QPStatus(IntEnum):
     NOT_USED = 3
 
 
-_SOLVED, _RELAXED, _FREE = QPStatus.SOLVED, QPStatus.RELAXED, Limit.NONE
-"""Told of every sample. Looking a member up in its class takes 0.2 us in Python 3.11."""
+_SOLVED, _RELAXED = QPStatus.SOLVED, QPStatus.RELAXED
+"""Read in every sample. Looking a member up in its class takes 0.2 us in Python 3.11."""
 
 
-@compiled
-def _solve_freely(
-    numbers: Matrix, horizon: float, regularisation: float, position: Vector, velocity: Vector, task_matrix: Matrix,
-    target: Vector, weights: Vector, mass_matrix: Matrix, motors: Vector, gravity: Vector, feedforward: Vector,
-    pressing: Vector, previous: Vector, inertia: Matrix, hessian: Matrix, gradient: Vector, factor: Matrix,
-    bounds: Matrix, acceleration: Vector, torque: Vector,
-) -> tuple[int, bool, bool, float]:  # fmt: skip
-    """Set up the problem; where its minimiser without constraints meets them all, it is the solution: command it.
+def _problem_memory(n: int) -> Memory:
+    """Return the memory of one problem of n joints.
 
-    The cost is strictly convex, and then the multipliers are zero. bounds (4, n): lower and upper of ddq, of
-    inertia ddq. Returns what was relaxed in the bounds, whether it is solved, and the answer of the command.
+    hessian and gradient are those of the variables (ddq, s). bounds: lower and upper of ddq, of inertia ddq + s J^T f,
+    and of ddq + s inertia^-1 J^T f, whose last term is force_motion. previous: the last command [Nm]. least_share: s of
+    the last sample.
     """
+    return named_memory(
+        inertia=(n, n),
+        motor_inertia=(n,),
+        hessian=(n + 1, n + 1),
+        gradient=(n + 1,),
+        factor=(n, n),
+        force_motion=(n,),
+        bounds=(6, n),
+        acceleration=(n,),
+        torque=(n,),
+        previous=(n,),
+        regularisation=(),
+        least_share=(),
+    )
+
+
+@compiled_in_place
+def _assemble(
+    problem: Memory, mass_matrix: Matrix, task_matrix: Matrix, target: Vector, weights: Vector, force_torque: Vector
+) -> bool:
+    """Write inertia M + B_theta, the cost of the tasks, and what the force accelerates; return whether there is one."""
+    p = problem[()]
+    n = force_torque.shape[0]
+    for i in range(n):
+        for j in range(n):
+            p.inertia[i, j] = mass_matrix[i, j]
+        p.inertia[i, i] += p.motor_inertia[i]
+    task_cost(task_matrix, target, weights, p.regularisation, p.hessian, p.gradient)
+    return force_acceleration(p.inertia, force_torque, p.factor, p.force_motion)
+
+
+@compiled_in_place
+def _solve_freely(
+    problem: Memory,
+    limits: Memory,
+    position: Vector,
+    velocity: Vector,
+    feedforward: Vector,
+    force_torque: Vector,
+    exerted: bool,
+) -> tuple[bool, float, bool, float]:
+    """Return whether the minimiser without constraints meets them all, and command it then: it is the solution.
+
+    The cost of the tasks is strictly convex, and then the multipliers are zero. Returns also the share of the force,
+    and the answer of `limit_command`.
+    """
+    p = problem[()]
     n = position.shape[0]
+    if exerted:
+        unanswered_bounds(limits, position, velocity, force_torque, p.bounds[4:])
+    else:
+        p.bounds[4, :] = -math.inf
+        p.bounds[5, :] = math.inf
+    solved = free_minimiser(p.hessian, p.gradient, p.factor, p.acceleration)
     for i in range(n):
-        for j in range(n):
-            inertia[i, j] = mass_matrix[i, j]
-        inertia[i, i] += motors[i]
-    force_acceleration(inertia, pressing, factor, acceleration)
-    task_cost(task_matrix, target, acceleration, weights, regularisation, hessian, gradient)
-    relaxed = write_limits(numbers, horizon, position, velocity, gravity, feedforward, previous, bounds)
-    solved = free_minimiser(hessian, gradient, factor, acceleration)
-    for i in range(n):
-        torque_part = 0.0
-        for j in range(n):
-            torque_part += inertia[i, j] * acceleration[j]
         # Written so that a value that is not a number meets no bound, and bounds that come of one are not met.
         solved = solved and -math.inf < feedforward[i] < math.inf
-        solved = solved and bounds[0, i] <= acceleration[i] <= bounds[1, i]
-        solved = solved and bounds[2, i] <= torque_part <= bounds[3, i]
+        solved = solved and p.bounds[0, i] <= p.acceleration[i] <= p.bounds[1, i]
+        p.torque[i] = 0.0
+        for j in range(n):
+            p.torque[i] += p.inertia[i, j] * p.acceleration[j]
+        solved = solved and (exerted or p.bounds[2, i] <= p.torque[i] <= p.bounds[3, i])
+    share = 1.0
+    if solved and exerted:
+        share = _share(problem, force_torque)
+        solved = share >= 0.0
     if not solved:
-        return relaxed, False, False, 0.0
-    limited, change = command_acceleration(inertia, acceleration, feedforward, numbers[4:], previous, torque)
-    return relaxed, True, limited, change
+        return False, 0.0, False, 0.0
+    limited, change = _command(problem, limits, feedforward, force_torque, share)
+    return True, share, limited, change
+
+
+@compiled_in_place
+def _command(
+    problem: Memory, limits: Memory, feedforward: Vector, force_torque: Vector, share: float
+) -> tuple[bool, float]:
+    """Turn acceleration and share of the force into the command, van Steen 2024 (22), inside the limits.
+
+    Returns what `limit_command` does.
+    """
+    p = problem[()]
+    n = force_torque.shape[0]
+    for i in range(n):
+        p.torque[i] = feedforward[i] + share * force_torque[i]
+        for j in range(n):
+            p.torque[i] += p.inertia[i, j] * p.acceleration[j]
+    return limit_command(p.torque, limits, p.previous, p.torque)
+
+
+@compiled_in_place
+def _share(problem: Memory, force_torque: Vector) -> float:
+    """Return the largest share of a force that the limits leave beside an acceleration; -1 where the solver is needed.
+
+    The torques have to leave that of the last sample; a motion in which nothing answers the force,
+    `limits.unanswered_bounds`, may ask for less.
+    """
+    p = problem[()]
+    low, high, high_unanswered = 0.0, 1.0, 1.0
+    for i in range(force_torque.shape[0]):
+        low_i, high_i = _share_within(p.torque[i], force_torque[i], p.bounds[2, i], p.bounds[3, i])
+        low, high = max(low, low_i), min(high, high_i)
+        low_i, high_i = _share_within(p.acceleration[i], p.force_motion[i], p.bounds[4, i], p.bounds[5, i])
+        low, high_unanswered = max(low, low_i), min(high_unanswered, high_i)
+    if high < p.least_share or min(high, high_unanswered) < low:
+        return -1.0
+    return min(high, high_unanswered)
 
 
 @compiled
-def _two_sided(bounds: Matrix, lower: Vector, upper: Vector) -> None:
-    """Write the bounds of ddq and those of inertia ddq one after the other; bounds: see `_solve_freely`."""
+def _share_within(value: float, slope: float, lower: float, upper: float) -> tuple[float, float]:
+    """Return the interval of shares for which lower <= value + share slope <= upper, (1, -1) where there is none."""
+    if slope > 0.0:
+        return (lower - value) / slope, (upper - value) / slope
+    if slope < 0.0:
+        return (upper - value) / slope, (lower - value) / slope
+    return (0.0, 1.0) if lower <= value <= upper else (1.0, -1.0)
+
+
+@compiled_in_place
+def _write_rows(problem: Memory, force_torque: Vector, rows: Matrix) -> None:
+    """Write [inertia, J^T f] and [I, inertia^-1 J^T f] of the variables (ddq, s) to rows (2 n, n + 1)."""
+    p = problem[()]
+    n = force_torque.shape[0]
+    for i in range(n):
+        for j in range(n):
+            rows[i, j] = p.inertia[i, j]
+        rows[i, n], rows[n + i, n] = force_torque[i], p.force_motion[i]
+
+
+@compiled_in_place
+def _write_sides(bounds: Matrix, least: float, lower: Vector, upper: Vector) -> None:
+    """Write the bounds of ddq, of s >= least, and of the rows of `_write_rows` one after the other."""
     n = bounds.shape[1]
+    lower[n], upper[n] = least, 1.0
     for i in range(n):
         lower[i], upper[i] = bounds[0, i], bounds[1, i]
-        lower[n + i], upper[n + i] = bounds[2, i], bounds[3, i]
+        lower[n + 1 + i], upper[n + 1 + i] = bounds[2, i], bounds[3, i]
+        lower[2 * n + 1 + i], upper[2 * n + 1 + i] = bounds[4, i], bounds[5, i]
 
 
 class _Elastic:
-    """The same problem with the bounds of ddq stretched by s (n,) >= 0, at a cost far above that of the tasks.
+    """The same problem without the force, with bounds of ddq that are stretched by e (n,) >= 0, at a high cost.
 
-    min cost(ddq) + ELASTICITY |s|^2, lower - s <= ddq <= upper + s, torque bounds as they are: always feasible, and the
+    min cost(ddq) + ELASTICITY |e|^2, lower - e <= ddq <= upper + e, torque bounds as they are: always feasible, and the
     bounds are kept as nearly as the torques allow before the tasks have a say.
+
+    Attribute: cause, why the last problem has no solution.
     """
 
     def __init__(self, n: int) -> None:
         self._n = n
+        self.cause = ""
         self._hessian = np.zeros((2 * n, 2 * n))
         self._gradient = np.zeros(2 * n)
         self._rows = np.zeros((4 * n, 2 * n))
         self._right = np.zeros(4 * n)
         free = np.full(n, -np.inf)
-        self.problem = Problem(
-            self._hessian, self._gradient, self._rows, self._right, None, None, np.append(free, np.zeros(n)),
+        self._problem = Problem(
+            self._hessian,
+            self._gradient,
+            self._rows,
+            self._right,
+            None,
+            None,
+            np.append(free, np.zeros(n)),
             np.full(2 * n, np.inf),
-        )  # fmt: skip
+        )
         unit = np.eye(n)
         # Below, rows G x <= h of the torques come first.
         self._rows[2 * n : 3 * n] = np.hstack([unit, -unit])
         self._rows[3 * n :] = np.hstack([-unit, -unit])
         self._hessian[n:, n:] = ELASTICITY * unit
 
-    def fill(self, hessian: Matrix, gradient: Vector, inertia: Matrix, bounds: Matrix) -> None:
-        """Take cost, inertia and bounds of the problem that has no solution; bounds: see `_solve_freely`."""
+    def solve(self, hessian: Matrix, gradient: Vector, inertia: Matrix, bounds: Matrix) -> Vector | None:
+        """Return the minimiser (n,), None where there is none.
+
+        hessian (n + 1, n + 1), gradient (n + 1,) of (ddq, s); bounds (6, n): see `_problem_memory`."""
         n = self._n
-        self._hessian[:n, :n] = hessian
-        self._gradient[:n] = gradient
+        self._hessian[:n, :n] = hessian[:n, :n]
+        self._gradient[:n] = gradient[:n]
         self._rows[:n, :n] = inertia
         np.negative(inertia, out=self._rows[n : 2 * n, :n])
         self._right[:n] = bounds[3]
         np.negative(bounds[2], out=self._right[n : 2 * n])
         self._right[2 * n : 3 * n] = bounds[1]
         np.negative(bounds[0], out=self._right[3 * n :])
+        try:
+            solution = solve_problem(self._problem, solver="daqp", eps_prox=PROXIMITY)
+        except QPError as error:
+            self.cause = f"the solver refused the problem with stretched limits: {error}"
+            return None
+        x = solution.x
+        if not solution.found or x is None or not math.isfinite(math.hypot(*x)):
+            self.cause = "the solver found no minimiser within the limits of the torques"
+            return None
+        minimiser: Vector = x[:n]
+        return minimiser
 
 
 class AccelerationQP:
-    """Turns task rows into the joint torque that serves them best inside all limits: van Steen's assembly, over ddq.
+    """Turns task rows and a desired force into the joint torque that serves them best inside all limits.
 
-    min_ddq sum_r w_r (E_r ddq - target_r)^2 + eps |ddq|^2 subject to position and velocity limits, torque limits and
-    the torque-rate limit (`limits`). The torque follows from van Steen 2024 (22) with M + B_theta and without gravity,
-    which the arm adds itself.
+    Van Steen's assembly, over ddq, with the share s of the desired force f beside it:
 
-    The solver, DAQP, is asked when a limit is active; otherwise the minimiser without limits is the solution and takes
-    a tenth of the time. It is asked without qpsolvers, which gives the same answer after three times as long: limits
+        min_(ddq, s) sum_r w_r (E_r ddq - target_r)^2 + eps |ddq|^2 + w_f (1 - s)^2,  s_last <= s <= 1,
+        tau = (M + B_theta) ddq + feed-forward + s J^T f,
+
+    subject to position, velocity and acceleration limits of the motion ddq, to the limits of torque and torque rate of
+    tau, and to position and velocity limits of ddq + s (M + B_theta)^-1 J^T f, the motion if nothing answers the force
+    (`limits`). Van Steen 2024 (22), without gravity, which the arm adds itself; (26), (27) write the same torque as an
+    acceleration in every task.
+
+    Limits of the motion do not bound the force, which the environment carries, and a share of a force inside the
+    friction cone is inside it. A force comes as fast as the torque rate leaves room for it beside the motion, and then
+    stays: s_last is the share of the last sample, 0 for a new force. (To let a force that acts give way to the motion
+    makes two arms at one object swing.) Where nothing else keeps the limits it is 0, too.
+
+    The solver, DAQP, is called when a limit is active; otherwise the minimiser without limits is the solution and takes
+    a tenth of the time. It is called without qpsolvers, which gives the same answer after three times as long: limits
     are met now and then, by the noise, and what runs now and then finds its code in no cache.
 
-    What gives way, in this order: position and velocity limits to the acceleration limit, all three to the torque
-    limits, the limit of the motor torque to that of the torque rate, and where there is no solution the tasks: damping
-    torque (FAILED). Whatever happens, the returned torque is finite and inside torque and torque-rate limits.
+    What gives way, in this order: the force, position and velocity limits to the acceleration limit, all three to the
+    torque limits, the limit of the motor torque to that of the torque rate, and where there is no solution the tasks:
+    damping torque (FAILED, `cause`). Whatever happens, the returned torque is finite and inside torque and torque-rate
+    limits.
 
-    Attributes after `solve`: torque (n,) [Nm], acceleration (n,) [rad/s^2], inertia M + B_theta (n, n), status, relaxed
-    (which limits gave way, `Limit`; status is then RELAXED), limited (whether a torque or torque-rate limit holds with
-    equality), change (largest of a torque against the last [Nm]).
+    Attributes after `solve`: torque (n,) [Nm], acceleration (n,) [rad/s^2], force_share s, inertia M + B_theta (n, n),
+    status, relaxed (which limits gave way, `Limit`; status is then RELAXED), limited (whether a torque or torque-rate
+    limit holds with equality), change (largest of a torque against the last [Nm]), cause (why the last problem that
+    FAILED has no solution).
     """
 
     def __init__(
@@ -149,36 +296,38 @@ class AccelerationQP:
     ) -> None:
         """Period [s] of the loop; acceleration_limit (n,) [rad/s^2]; stop_damping (n,) [Nm s/rad]."""
         n = len(robot.joint_names)
-        limits = LimitStack.of_robot(robot, period, acceleration_limit)
+        self.limits = ControlLimits(robot.limits, acceleration_limit, period)
         if np.shape(stop_damping) != (n,) or not np.all(np.isfinite(stop_damping)) or np.any(stop_damping <= 0.0):
             raise InvalidInputError("stop_damping", stop_damping, f"{n} finite numbers above 0")
-        self._reduced_motor_inertia = np.array(robot.transmission.reduced_motor_inertia, dtype=float)
-        self._horizon = limits.horizon
         self._stop_damping = np.array(stop_damping, dtype=float)
-        self._numbers = limits.numbers
-        self._command_numbers = limits.numbers[4:]
-        self._regularisation = regularisation
-        self.inertia = np.zeros((n, n))
-        self._hessian = np.zeros((n, n))
-        self._gradient = np.zeros(n)
-        self._factor = np.zeros((n, n))
-        self._bounds = np.zeros((4, n))
-        self._lower = np.zeros(2 * n)
-        self._upper = np.zeros(2 * n)
-        self._plain = np.zeros(2 * n, dtype=np.intc)
-        self._wanted = np.zeros(n)
+        self._memory = memory = _problem_memory(n)
+        memory["motor_inertia"] = robot.transmission.reduced_motor_inertia
+        memory["regularisation"] = regularisation
+        self.inertia: Matrix = memory["inertia"]
+        self.acceleration: Vector = memory["acceleration"]
+        self.torque: Vector = memory["torque"]
+        self._hessian, self._gradient, self._bounds = memory["hessian"], memory["gradient"], memory["bounds"]
+        self._previous, self._least_share = memory["previous"], memory["least_share"]
+        self._hessian[n, n] = FORCE_WEIGHT
+        self._gradient[n] = -FORCE_WEIGHT
+        self._rows = np.zeros((2 * n, n + 1))
+        self._rows[n:, :n] = np.eye(n)
+        self._lower = np.zeros(3 * n + 1)
+        self._upper = np.zeros(3 * n + 1)
+        self._constraint_types = np.zeros(3 * n + 1, dtype=np.intc)
+        self._desired = np.zeros(n)
         self._elastic = _Elastic(n)
-        self._previous = np.zeros(n)
-        self.acceleration = np.zeros(n)
-        self.torque = np.zeros(n)
+        self.force_share = 1.0
         self.status = QPStatus.NOT_USED
         self.relaxed = Limit.NONE
         self.limited = False
         self.change = 0.0
+        self.cause = ""
 
     def reset(self) -> None:
         """Forget the last command: the next one starts from zero torque."""
         self._previous[:] = 0.0
+        self._least_share[()] = 0.0
         self.torque[:] = 0.0
         self.status = QPStatus.NOT_USED
         self.relaxed = Limit.NONE
@@ -190,82 +339,80 @@ class AccelerationQP:
         target: Vector,
         weights: Vector,
         feedforward: Vector,
-        pressing: Vector,
+        force_torque: Vector,
     ) -> None:
         """Solve for the state of `dynamics`.
 
         task_matrix E (m, n), target (m,), weights (m,): rows E ddq = target, weight w >= 0.
         feedforward (n,) [Nm]: added to the command beside inertia ddq: Coriolis and friction torque.
-        pressing (n,) [Nm]: J^T f of a wished force f on the environment; its acceleration is added to the target.
+        force_torque (n,) [Nm]: J^T f of the desired force f on the environment.
         """
-        relaxed, solved, self.limited, self.change = _solve_freely(
-            self._numbers, self._horizon, self._regularisation, dynamics.q, dynamics.dq, task_matrix, target, weights,
-            dynamics.mass_matrix, self._reduced_motor_inertia, dynamics.gravity, feedforward, pressing,
-            self._previous, self.inertia, self._hessian, self._gradient, self._factor, self._bounds,
-            self.acceleration, self.torque,
-        )  # fmt: skip
-        self.relaxed = Limit(relaxed) if relaxed else _FREE
-        self.status = _RELAXED if relaxed else _SOLVED
+        memory, limits = self._memory, self.limits
+        exerted = _assemble(memory, dynamics.mass_matrix, task_matrix, target, weights, force_torque)
+        limits.write_bounds(dynamics, feedforward, self._previous, self._bounds)
+        self.relaxed = limits.relaxed
+        self.status = _RELAXED if self.relaxed else _SOLVED
+        solved, self.force_share, self.limited, self.change = _solve_freely(
+            memory, limits.memory, dynamics.q, dynamics.dq, feedforward, force_torque, exerted
+        )
         if not solved:
-            self._ask_solver(dynamics, feedforward)
+            self._ask_solver(dynamics, feedforward, force_torque)
+        self._least_share[()] = self.force_share if exerted else 0.0
 
-    def _ask_solver(self, dynamics: Dynamics, feedforward: Vector) -> None:
-        """Solve the problem in which limits hold; stretch the bounds of ddq when it has no solution."""
-        if not math.isfinite(math.hypot(*feedforward)):
-            # Of bounds that are no numbers the solver makes a solution.
-            self._give_up(dynamics)
+    def _ask_solver(self, dynamics: Dynamics, feedforward: Vector, force_torque: Vector) -> None:
+        """Solve the problem in which limits hold; without a solution leave out the force and stretch bounds of ddq."""
+        if not (math.isfinite(math.hypot(*feedforward)) and math.isfinite(math.hypot(*force_torque))):
+            # The solver returns a solution even for bounds that are not numbers.
+            self._give_up(dynamics, "a torque that is fed forward is not finite")
             return
-        solution = self._within_limits()
+        _write_rows(self._memory, force_torque, self._rows)
+        least_share = float(self._least_share)
+        solution = self._within_limits(least_share)
+        if solution is None and least_share > 0.0:
+            solution = self._within_limits(0.0)
         if solution is None:
-            self._elastic.fill(self._hessian, self._gradient, self.inertia, self._bounds)
-            solution = self._as_near_as_can_be()
+            self.force_share = 0.0
+            solution = self._elastic.solve(self._hessian, self._gradient, self.inertia, self._bounds)
             if solution is None:
-                self._give_up(dynamics)
+                self._give_up(dynamics, self._elastic.cause)
                 return
-            solution = solution[: self.acceleration.size]
-            broken = broken_limits(self._numbers, self._horizon, dynamics.q, dynamics.dq, solution, BROKEN)
-            self.relaxed |= Limit(broken)
+            self.relaxed |= self.limits.broken_by(solution, dynamics, BROKEN)
             self.status = QPStatus.RELAXED if self.relaxed else QPStatus.SOLVED
         self.acceleration[:] = solution
-        self.limited, self.change = command_acceleration(
-            self.inertia, self.acceleration, feedforward, self._command_numbers, self._previous, self.torque
+        self.limited, self.change = _command(
+            self._memory, self.limits.memory, feedforward, force_torque, self.force_share
         )
 
-    def _give_up(self, dynamics: Dynamics) -> None:
+    def _give_up(self, dynamics: Dynamics, cause: str) -> None:
         """Answer a problem without solution by damping."""
         self.acceleration[:] = 0.0
+        self.force_share = 0.0
         self.damp(dynamics.dq)
         self.status = QPStatus.FAILED
+        self.cause = cause
 
-    def _within_limits(self) -> Vector | None:
-        """Return the minimiser within all limits, None where there is none."""
-        _two_sided(self._bounds, self._lower, self._upper)
-        try:
-            x, _, how, _ = daqp.solve(
-                self._hessian, self._gradient, self.inertia, self._upper, self._lower, self._plain
-            )
-        except Exception:
-            # Solvers raise their own errors on numbers they cannot handle; here that is a failed problem.
+    def _within_limits(self, least_share: float) -> Vector | None:
+        """Return the minimiser (n,) within all limits and keep its share of the force; None where there is none."""
+        _write_sides(self._bounds, least_share, self._lower, self._upper)
+        x, _, how, _ = daqp.solve(
+            self._hessian, self._gradient, self._rows, self._upper, self._lower, self._constraint_types
+        )
+        if how <= 0 or not math.isfinite(math.hypot(*x)):
             return None
-        return x if how > 0 and math.isfinite(math.hypot(*x)) else None
-
-    def _as_near_as_can_be(self) -> Vector | None:
-        """Return the minimiser of the elastic problem, None where there is none."""
-        try:
-            solution = solve_problem(self._elastic.problem, solver="daqp")
-        except Exception:
-            return None
-        x: Vector | None = solution.x if solution.found else None
-        return x if x is not None and math.isfinite(math.hypot(*x)) else None
+        self.force_share = min(max(float(x[-1]), 0.0), 1.0)
+        solution: Vector = x[:-1]
+        return solution
 
     def damp(self, velocity: Vector) -> None:
         """Command -D dq inside the limits, or a torque that returns to zero where the velocity is none, or endless."""
         # math.fsum, which raises where a sum in between overflows, is none for numbers that come from outside.
         if math.isfinite(math.hypot(*velocity)):
-            np.multiply(self._stop_damping, velocity, out=self._wanted)
-            np.negative(self._wanted, out=self._wanted)
+            np.multiply(self._stop_damping, velocity, out=self._desired)
+            np.negative(self._desired, out=self._desired)
         else:
-            self._wanted[:] = 0.0
+            self._desired[:] = 0.0
+        self.force_share = 0.0
+        self._least_share[()] = 0.0
         self.status = QPStatus.NOT_USED
         self.relaxed = Limit.NONE
-        self.limited, self.change = limit_command(self._wanted, self._command_numbers, self._previous, self.torque)
+        self.limited, self.change = limit_command(self._desired, self.limits.memory, self._previous, self.torque)

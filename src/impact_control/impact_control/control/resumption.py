@@ -9,8 +9,9 @@ import math
 
 import numpy as np
 
-from impact_control.compiled import compiled
-from impact_control.types import Vector
+from impact_control.util.compiled import compiled_in_place
+from impact_control.util.memory import Memory, named_memory
+from impact_control.util.types import Vector
 
 RUN_UP = 0.1
 """[s] of task time at full speed before the nominal impact: a task that was interrupted later is taken up earlier."""
@@ -20,7 +21,7 @@ _PEAK_ACCELERATION = 10.0 / math.sqrt(3.0)
 """Largest first and second derivative of the rest-to-rest quintic 10 u^3 - 15 u^4 + 6 u^5 on [0, 1]."""
 
 
-@compiled
+@compiled_in_place
 def _duration(start: Vector, target: Vector, speed: Vector, acceleration: Vector, least: float) -> float:
     """Return the shortest time [s] in which no joint exceeds speed (n,) [rad/s] or acceleration (n,) [rad/s^2]."""
     duration = least
@@ -31,24 +32,22 @@ def _duration(start: Vector, target: Vector, speed: Vector, acceleration: Vector
     return duration
 
 
-@compiled
-def _blend(
-    start: Vector, target: Vector, elapsed: float, duration: float, position: Vector, velocity: Vector,
-    acceleration: Vector,
-) -> None:  # fmt: skip
-    """Write the rest-to-rest quintic from start to target, all (n,), at `elapsed` of `duration` [s]."""
+@compiled_in_place
+def _blend(motion: Memory, elapsed: float, duration: float) -> None:
+    """Write the rest-to-rest quintic from start to target at `elapsed` of `duration` [s]."""
+    m = motion[()]
     u = min(max(elapsed / duration, 0.0), 1.0)
     share = u * u * u * (10.0 + u * (6.0 * u - 15.0))
     slope = 30.0 * u * u * (1.0 - u) * (1.0 - u) / duration
     curvature = 60.0 * u * (1.0 - u) * (1.0 - 2.0 * u) / (duration * duration)
-    for j in range(start.shape[0]):
-        way = target[j] - start[j]
-        position[j] = start[j] + share * way
-        velocity[j] = slope * way
-        acceleration[j] = curvature * way
+    for j in range(m.start.shape[0]):
+        way = m.target[j] - m.start[j]
+        m.position[j] = m.start[j] + share * way
+        m.velocity[j] = slope * way
+        m.acceleration[j] = curvature * way
 
 
-@compiled
+@compiled_in_place
 def _clock(elapsed: float, duration: float) -> tuple[float, float, float]:
     """Return task time passed [s], its rate [-] and the rate's derivative [1/s], `elapsed` [s] after the start.
 
@@ -60,7 +59,7 @@ def _clock(elapsed: float, duration: float) -> tuple[float, float, float]:
     return passed, rate, 30.0 * u * u * (1.0 - u) * (1.0 - u) / duration
 
 
-@compiled
+@compiled_in_place
 def slow_down(data: Vector, rate: float, rate_change: float) -> None:
     """Turn a sample of a reference, `references.ReferenceColumns`, into what it is on a clock of that rate.
 
@@ -87,26 +86,35 @@ class Resumption:
 
     def __init__(self, n: int, period: float) -> None:
         self._period = period
-        self._start = np.zeros(n)
-        self._target = np.zeros(n)
+        joints = (n,)
+        self._memory = memory = named_memory(
+            start=joints, target=joints, position=joints, velocity=joints, acceleration=joints
+        )
+        self._start, self._target = memory["start"], memory["target"]
         self._start_time = 0.0
         self._duration = period
         self._ramp = 1.0
         self._task_time = 0.0
-        self.position = np.zeros(n)
-        self.velocity = np.zeros(n)
-        self.acceleration = np.zeros(n)
+        self.position: Vector = memory["position"]
+        self.velocity: Vector = memory["velocity"]
+        self.acceleration: Vector = memory["acceleration"]
         # Compiles the kernels here and not in the loop.
         one = np.ones(n)
-        self.start(0.0, self._start, self._target, one, one, 0.0, 1.0)
+        self.begin(0.0, self._start, self._target, one, one, 0.0, 1.0)
         self.back_at(0.0)
         self.clock(0.0)
         slow_down(np.zeros(21 + 3 * n), 0.0, 0.0)
 
-    def start(
-        self, time: float, start: Vector, target: Vector, speed: Vector, acceleration: Vector, task_time: float,
+    def begin(
+        self,
+        time: float,
+        start: Vector,
+        target: Vector,
+        speed: Vector,
+        acceleration: Vector,
+        task_time: float,
         ramp: float,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Begin at `time` [s] in configuration start (n,) [rad], to resume at `task_time` [s] in target (n,) [rad].
 
         speed, acceleration (n,) [rad/s, rad/s^2]: bounds on the way. ramp [s]: in which the clock gets to full speed.
@@ -125,10 +133,7 @@ class Resumption:
 
     def back_at(self, time: float) -> None:
         """Write the motion of the joints at `time` [s]."""
-        _blend(
-            self._start, self._target, time - self._start_time, self._duration, self.position, self.velocity,
-            self.acceleration,
-        )  # fmt: skip
+        _blend(self._memory, time - self._start_time, self._duration)
 
     def clock(self, time: float) -> tuple[float, float, float]:
         """Return task time [s], its rate [-] and the rate's derivative [1/s] at `time` [s]; rate 1: it is over."""

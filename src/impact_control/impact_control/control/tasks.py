@@ -1,4 +1,4 @@
-"""Tasks: what is wanted of the accelerations, each as rows E ddq = target of the cost.
+"""Tasks: desired accelerations, each as rows E ddq = target of the cost.
 
 Every task has a gain k; its velocity gain is 2 sqrt(k), critically damped, van Steen 2024 (15)-(17). gamma [-] is the
 part of the velocity feedback, (23), (24). Vectors are in frame A, twists and Jacobians in the mixed frame E[A].
@@ -12,15 +12,16 @@ from typing import Protocol
 
 import numpy as np
 
-from impact_control.compiled import compiled
 from impact_control.references import ReferenceColumns
 from impact_control.robots import Dynamics
 from impact_control.robots.rotation import orientation_error
-from impact_control.types import Matrix, Vector
+from impact_control.util.compiled import compiled_in_place
+from impact_control.util.memory import Memory, named_memory
+from impact_control.util.types import Matrix, Vector
 
 
 class Task(Protocol):
-    """Some rows of the cost. A task is told what is wanted by methods of its own, then asked for its rows.
+    """Some rows of the cost. A task follows a reference by a method of its own, then writes its rows.
 
     Attributes: rows, their number; weight w [-] of each of them in (18).
     """
@@ -32,92 +33,110 @@ class Task(Protocol):
         """Write E (rows, n) and target (rows,) at the state of `dynamics`; no allocation."""
 
 
-@compiled
+PUSH_REACH = 5e-3
+"""[m] Depth of a reference behind a surface that is pressed on from which on feedback pushes no harder: the force is
+that of the task, and not that of a surface that was met early."""
+
+
+@compiled_in_place
 def _position_rows(
-    wanted: Vector, position: Vector, twist: Vector, jacobian: Matrix, jacobian_rate_velocity: Vector, gain: float,
-    gamma: float, error: Vector, velocity_error: Vector, matrix: Matrix, target: Vector,
-) -> None:  # fmt: skip
-    damping = 2.0 * math.sqrt(gain) * gamma
+    task: Memory, frame: Memory, reference: Vector, position: Vector, gamma: float, matrix: Matrix, target: Vector
+) -> None:
+    t, f = task[()], frame[()]
+    desired, desired_velocity, feedforward = reference[0:3], reference[3:6], reference[6:9]
+    damping = 2.0 * math.sqrt(t.gain) * gamma
+    depth = 0.0
     for i in range(3):
-        error[i] = wanted[i] - position[i]
-        velocity_error[i] = wanted[3 + i] - twist[i]
-        target[i] = wanted[6 + i] + damping * velocity_error[i] + gain * error[i] - jacobian_rate_velocity[i]
+        t.error[i] = desired[i] - position[i]
+        depth += t.inward[i] * t.error[i]
+    beyond = max(depth - PUSH_REACH, 0.0)
+    for i in range(3):
+        t.velocity_error[i] = desired_velocity[i] - f.twist[i]
+        feedback = damping * t.velocity_error[i] + t.gain * (t.error[i] - beyond * t.inward[i])
+        target[i] = feedforward[i] + feedback - f.jacobian_rate_velocity[i]
         for j in range(matrix.shape[1]):
-            matrix[i, j] = jacobian[i, j]
+            matrix[i, j] = f.jacobian[i, j]
 
 
 class PositionTask:
     """Origin of E on the position of a reference: van Steen 2024 (15), (23), (25), with dJ dq of (2) on the right.
 
-    gain may be changed between two samples. Attributes after `write`: error [m] and velocity_error [m/s], wanted less
-    actual, (3,).
+    inward (3,): unit vector into the surface that a force presses on, zero
+    without; that far the feedback pushes as for `PUSH_REACH` at most. Attributes after `write`: error [m] and
+    velocity_error [m/s], desired less actual, (3,).
     """
 
     rows = 3
 
-    def __init__(self, gain: float, weight: float, wanted: ReferenceColumns) -> None:
-        """Gain k_p [1/s^2], weight w_p [-]; `wanted` is followed until `follow` names another."""
+    def __init__(self, gain: float, weight: float, desired: ReferenceColumns) -> None:
+        """Gain k_p [1/s^2], weight w_p [-]; `desired` is followed until `follow` names another."""
         self.weight = weight
-        self.gain = gain
-        self._wanted = wanted.data
-        self.error = np.zeros(3)
-        self.velocity_error = np.zeros(3)
+        self._memory = named_memory(gain=(), inward=(3,), error=(3,), velocity_error=(3,))
+        self._desired = desired.data
+        self.inward: Vector = self._memory["inward"]
+        self.error: Vector = self._memory["error"]
+        self.velocity_error: Vector = self._memory["velocity_error"]
+        self.change_gain(gain)
 
-    def follow(self, wanted: ReferenceColumns) -> None:
+    def change_gain(self, gain: float) -> None:
+        """Use another gain [1/s^2] from the next sample on."""
+        self._memory["gain"] = gain
+
+    def follow(self, desired: ReferenceColumns) -> None:
         """Follow these columns, one sample that is overwritten in place."""
-        self._wanted = wanted.data
+        self._desired = desired.data
 
     def write(self, dynamics: Dynamics, gamma: float, matrix: Matrix, target: Vector) -> None:
         """See `Task`."""
-        _position_rows(
-            self._wanted, dynamics.position, dynamics.twist, dynamics.jacobian, dynamics.jacobian_rate_velocity,
-            self.gain, gamma, self.error, self.velocity_error, matrix, target,
-        )  # fmt: skip
+        _position_rows(self._memory, dynamics.frame, self._desired, dynamics.position, gamma, matrix, target)
 
 
-@compiled
+@compiled_in_place
 def _orientation_rows(
-    wanted: Vector, nominal: Matrix, rotation: Matrix, twist: Vector, jacobian: Matrix, jacobian_rate_velocity: Vector,
-    gain: float, gamma: float, work: Matrix, error: Vector, matrix: Matrix, target: Vector,
-) -> None:  # fmt: skip
-    orientation_error(wanted[9:12], nominal, rotation, work, error)
-    damping = 2.0 * math.sqrt(gain) * gamma
+    task: Memory, frame: Memory, reference: Vector, rotation: Matrix, gamma: float, matrix: Matrix, target: Vector
+) -> None:
+    t, f = task[()], frame[()]
+    desired, desired_velocity, feedforward = reference[9:12], reference[12:15], reference[15:18]
+    orientation_error(desired, t.nominal, rotation, t.work, t.error)
+    damping = 2.0 * math.sqrt(t.gain) * gamma
     for i in range(3):
-        turning = damping * (wanted[12 + i] - twist[3 + i])
-        target[i] = wanted[15 + i] + turning + gain * error[i] - jacobian_rate_velocity[3 + i]
+        turning = damping * (desired_velocity[i] - f.twist[3 + i])
+        target[i] = feedforward[i] + turning + t.gain * t.error[i] - f.jacobian_rate_velocity[3 + i]
         for j in range(matrix.shape[1]):
-            matrix[i, j] = jacobian[3 + i, j]
+            matrix[i, j] = f.jacobian[3 + i, j]
 
 
 class OrientationTask:
     """Axes of E on those of a reference, exp(phi) R_d: van Steen 2024 (16) with sign and frame of the Errata.
 
-    gain may be changed between two samples. Attribute after `write`: error (3,) [rad], the turn that is left, axes of
+    Attribute after `write`: error (3,) [rad], the turn that is left, axes of
     A.
     """
 
     rows = 3
 
-    def __init__(self, gain: float, weight: float, wanted: ReferenceColumns) -> None:
-        """Gain k_theta [1/s^2], weight w_theta [-]; `wanted` is followed until `follow` names another."""
+    def __init__(self, gain: float, weight: float, desired: ReferenceColumns) -> None:
+        """Gain k_theta [1/s^2], weight w_theta [-]; `desired` is followed until `follow` names another."""
         self.weight = weight
-        self.gain = gain
-        self._wanted = wanted.data
-        self._nominal = np.eye(3)
-        self._work = np.zeros((2, 3, 3))
-        self.error = np.zeros(3)
+        self._memory = named_memory(gain=(), nominal=(3, 3), work=(2, 3, 3), error=(3,))
+        self._desired = desired.data
+        self._nominal = self._memory["nominal"]
+        self._nominal[:] = np.eye(3)
+        self.error: Vector = self._memory["error"]
+        self.change_gain(gain)
 
-    def follow(self, wanted: ReferenceColumns, nominal: Matrix) -> None:
+    def change_gain(self, gain: float) -> None:
+        """Use another gain [1/s^2] from the next sample on."""
+        self._memory["gain"] = gain
+
+    def follow(self, desired: ReferenceColumns, nominal: Matrix) -> None:
         """Follow the rotation vector phi of these columns from the orientation R_d (3, 3)."""
-        self._wanted = wanted.data
+        self._desired = desired.data
         self._nominal[:] = nominal
 
     def write(self, dynamics: Dynamics, gamma: float, matrix: Matrix, target: Vector) -> None:
         """See `Task`."""
-        _orientation_rows(
-            self._wanted, self._nominal, dynamics.rotation, dynamics.twist, dynamics.jacobian,
-            dynamics.jacobian_rate_velocity, self.gain, gamma, self._work, self.error, matrix, target,
-        )  # fmt: skip
+        _orientation_rows(self._memory, dynamics.frame, self._desired, dynamics.rotation, gamma, matrix, target)
 
 
 class PostureTask:
@@ -125,34 +144,36 @@ class PostureTask:
 
     rows = 1
 
-    def __init__(self, gain: float, weight: float, wanted: ReferenceColumns) -> None:
-        """Gain k_q [1/s^2], weight w_q [-]; `wanted` is followed until `follow` names another."""
+    def __init__(self, gain: float, weight: float, desired: ReferenceColumns) -> None:
+        """Gain k_q [1/s^2], weight w_q [-]; `desired` is followed until `follow` names another."""
         self.weight = weight
-        self.gain = gain
-        self._wanted = wanted.posture
+        self._gain = gain
+        self._desired = desired.posture
 
-    def follow(self, wanted: ReferenceColumns) -> None:
+    def change_gain(self, gain: float) -> None:
+        """Use another gain [1/s^2] from the next sample on."""
+        self._gain = gain
+
+    def follow(self, desired: ReferenceColumns) -> None:
         """Follow the posture of these columns."""
-        self._wanted = wanted.posture
+        self._desired = desired.posture
 
     def write(self, dynamics: Dynamics, gamma: float, matrix: Matrix, target: Vector) -> None:
         """See `Task`."""
-        value, velocity, acceleration = self._wanted.tolist()
-        damping = 2.0 * math.sqrt(self.gain) * gamma
-        feedback = damping * (velocity - dynamics.dq[0]) + self.gain * (value - dynamics.q[0])
+        value, velocity, acceleration = self._desired.tolist()
+        damping = 2.0 * math.sqrt(self._gain) * gamma
+        feedback = damping * (velocity - dynamics.dq[0]) + self._gain * (value - dynamics.q[0])
         matrix[0, 0] = 1.0
         target[0] = acceleration + feedback
 
 
-@compiled
-def _joint_rows(
-    position: Vector, velocity: Vector, wanted: Vector, wanted_velocity: Vector, wanted_acceleration: Vector,
-    gain: float, gamma: float, matrix: Matrix, target: Vector,
-) -> None:  # fmt: skip
-    damping = 2.0 * math.sqrt(gain) * gamma
+@compiled_in_place
+def _joint_rows(task: Memory, frame: Memory, gamma: float, matrix: Matrix, target: Vector) -> None:
+    t, f = task[()], frame[()]
+    damping = 2.0 * math.sqrt(t.gain) * gamma
     for j in range(target.shape[0]):
-        error, velocity_error = wanted[j] - position[j], wanted_velocity[j] - velocity[j]
-        target[j] = wanted_acceleration[j] + damping * velocity_error + gain * error
+        error, velocity_error = t.position[j] - f.q[j], t.velocity[j] - f.dq[j]
+        target[j] = t.acceleration[j] + damping * velocity_error + t.gain * error
         matrix[j, j] = 1.0
 
 
@@ -163,19 +184,20 @@ class JointTask:
         """Gain k [1/s^2], weight [-]; the motion is rest in q = 0 until `follow` names another."""
         self.rows = joints
         self.weight = weight
-        self.gain = gain
-        self._position = self._velocity = self._acceleration = np.zeros(joints)
+        self._memory = named_memory(gain=(), position=(joints,), velocity=(joints,), acceleration=(joints,))
+        self._memory["gain"] = gain
+        self._position, self._velocity = self._memory["position"], self._memory["velocity"]
+        self._acceleration = self._memory["acceleration"]
 
     def follow(self, position: Vector, velocity: Vector, acceleration: Vector) -> None:
-        """Follow this motion, (n,) each [rad, rad/s, rad/s^2]; the arrays are not copied."""
-        self._position, self._velocity, self._acceleration = position, velocity, acceleration
+        """Follow this sample of a motion, (n,) each [rad, rad/s, rad/s^2]."""
+        self._position[:] = position
+        self._velocity[:] = velocity
+        self._acceleration[:] = acceleration
 
     def write(self, dynamics: Dynamics, gamma: float, matrix: Matrix, target: Vector) -> None:
         """See `Task`."""
-        _joint_rows(
-            dynamics.q, dynamics.dq, self._position, self._velocity, self._acceleration, self.gain, gamma, matrix,
-            target,
-        )  # fmt: skip
+        _joint_rows(self._memory, dynamics.frame, gamma, matrix, target)
 
 
 class TaskStack:

@@ -1,4 +1,4 @@
-"""From what is wanted to a joint torque: tasks, contact force and feed-forward, put to the QP.
+"""From desired motion and force to a joint torque: tasks, contact force and feed-forward, put to the QP.
 
 Van Steen 2024 (15)-(18), (22), (26), (27).
 """
@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from impact_control.checks import require_positive
-from impact_control.compiled import compiled
 from impact_control.control.contact_force import DesiredForce
 from impact_control.control.parameters import ControlParameters
 from impact_control.control.qp import AccelerationQP, QPStatus
 from impact_control.control.tasks import JointTask, OrientationTask, PositionTask, PostureTask, TaskStack
 from impact_control.references import ReferenceColumns
 from impact_control.robots import Dynamics, RobotDescription
-from impact_control.types import Matrix, Vector
+from impact_control.util.checks import require_positive
+from impact_control.util.compiled import compiled
+from impact_control.util.types import Matrix, Vector
 
 _FAILED = QPStatus.FAILED
 
@@ -32,12 +32,12 @@ class TorqueLaw:
 
     `take` comes first in each sample. Attributes after one of the others: qp (torque, status, limited),
     position_error, velocity_error, orientation_error (3,) in frame A [m, m/s, rad], force (3,) [N] on the environment,
-    failures (problems in a row that the QP could not solve).
+    as much of the desired one as the limits leave, failures (problems in a row that the QP could not solve).
     """
 
     def __init__(self, robot: RobotDescription, parameters: ControlParameters) -> None:
         n = len(robot.joint_names)
-        self._friction = robot.friction
+        self._friction = robot.friction.reduced(robot.transmission)
         self._dynamics = Dynamics(robot)
         self._parameters = p = parameters
         self.qp = AccelerationQP(robot, p.period, p.acceleration_limit, p.stop_damping)
@@ -50,7 +50,7 @@ class TorqueLaw:
         self._joints = TaskStack((self._joint_task,), n)
         self._feedforward = np.zeros(n)
         self._wrench = np.zeros(6)
-        self._pressing = np.zeros(n)
+        self._force_torque = np.zeros(n)
         self.failures = 0
         self.force = self._wrench[:3]
         self.position_error = self._position_task.error
@@ -72,9 +72,9 @@ class TorqueLaw:
         """Use other gains [1/s^2] from the next sample on. Raises InvalidInputError."""
         for gain in (position, orientation, posture):
             require_positive("gain", gain)
-        self._position_task.gain = position
-        self._orientation_task.gain = orientation
-        self._posture_task.gain = posture
+        self._position_task.change_gain(position)
+        self._orientation_task.change_gain(orientation)
+        self._posture_task.change_gain(posture)
 
     def take(self, dynamics: Dynamics) -> None:
         """Take the state that is to be answered; no copies."""
@@ -83,24 +83,25 @@ class TorqueLaw:
         self._friction.torque(dynamics.dq, self._feedforward)
         _scale_and_add(self._feedforward, self._parameters.friction_compensation, dynamics.coriolis)
         self._wrench.fill(0.0)
-        self._pressing.fill(0.0)
+        self._force_torque.fill(0.0)
+        self._position_task.inward.fill(0.0)
 
     def serve_task(
-        self, wanted: ReferenceColumns, nominal: Matrix, gamma: float, force: DesiredForce, share: float
+        self, desired: ReferenceColumns, nominal: Matrix, gamma: float, force: DesiredForce, share: float
     ) -> None:
-        """Ask for position, orientation and joint 1 of `wanted`, and for a share of the contact force.
+        """Ask for position, orientation and joint 1 of `desired`, and for a share of the contact force.
 
-        nominal R_d (3, 3): orientation from which that of `wanted` counts. gamma [-]: part of the velocity feedback,
+        nominal R_d (3, 3): orientation from which that of `desired` counts. gamma [-]: part of the velocity feedback,
         (23). share [-] from 0 to 1.
         """
-        self._position_task.follow(wanted)
-        self._orientation_task.follow(wanted, nominal)
-        self._posture_task.follow(wanted)
-        self._press(wanted, force, share)
+        self._position_task.follow(desired)
+        self._orientation_task.follow(desired, nominal)
+        self._posture_task.follow(desired)
+        self._press(desired, force, share)
         self._solve(self._pose, gamma)
 
     def serve_reference(
-        self, wanted: ReferenceColumns, nominal: Matrix, gamma: float, force: DesiredForce, share: float
+        self, desired: ReferenceColumns, nominal: Matrix, gamma: float, force: DesiredForce, share: float
     ) -> None:
         """Ask for a sample of a reference as `serve_task` does, or for its joint motion where that was chosen.
 
@@ -108,31 +109,34 @@ class TorqueLaw:
         in task space the dJ dq of the rows is (Proper 2021 section 2.4.2).
         """
         if not self._parameters.joint_space:
-            self.serve_task(wanted, nominal, gamma, force, share)
+            self.serve_task(desired, nominal, gamma, force, share)
             return
-        self._position_task.follow(wanted)
-        self._orientation_task.follow(wanted, nominal)
+        self._position_task.follow(desired)
+        self._orientation_task.follow(desired, nominal)
         self._pose.write(self._dynamics, gamma)  # for the errors that are reported
-        self._joint_task.follow(wanted.joint_position, wanted.joint_velocity, wanted.joint_acceleration)
-        self._press(wanted, force, share)
+        self._joint_task.follow(desired.joint_position, desired.joint_velocity, desired.joint_acceleration)
+        self._press(desired, force, share)
         self._solve(self._joints, gamma)
 
-    def track(self, wanted: Vector, wanted_velocity: Vector, wanted_acceleration: Vector, place: Vector) -> None:
+    def track(self, desired: Vector, desired_velocity: Vector, desired_acceleration: Vector, place: Vector) -> None:
         """Ask for a motion of the joints, (n,) each [rad, rad/s, rad/s^2].
 
-        place (3,) [m]: where E is wanted; the reported position error is the way there.
+        place (3,) [m]: where E is desired; the reported position error is the way there.
         """
-        self._joint_task.follow(wanted, wanted_velocity, wanted_acceleration)
+        self._joint_task.follow(desired, desired_velocity, desired_acceleration)
         np.subtract(place, self._dynamics.position, out=self.position_error)
         np.negative(self._dynamics.twist[:3], out=self.velocity_error)
         self.orientation_error.fill(0.0)
         self._solve(self._joints, 1.0)
 
-    def _press(self, wanted: ReferenceColumns, force: DesiredForce, share: float) -> None:
+    def _press(self, desired: ReferenceColumns, force: DesiredForce, share: float) -> None:
         if share > 0.0:
-            force.exert(share, wanted, self._dynamics.jacobian, self._wrench, self._pressing)
+            self._position_task.inward[:] = force.inward
+            force.exert(share, desired, self._dynamics.jacobian, self._wrench, self._force_torque)
 
     def _solve(self, stack: TaskStack, gamma: float) -> None:
         stack.write(self._dynamics, gamma)
-        self.qp.solve(self._dynamics, stack.matrix, stack.target, stack.weights, self._feedforward, self._pressing)
+        self.qp.solve(self._dynamics, stack.matrix, stack.target, stack.weights, self._feedforward, self._force_torque)
+        if self.qp.force_share < 1.0:
+            self._wrench *= self.qp.force_share
         self.failures = self.failures + 1 if self.qp.status is _FAILED else 0

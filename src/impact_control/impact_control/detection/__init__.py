@@ -5,8 +5,7 @@ from impact_control.detection.factory import SCORES, make_detector, own_scores
 from impact_control.detection.first_of import FirstOf
 from impact_control.detection.impact_detector import ImpactDetector
 from impact_control.detection.isolation import LinkIsolation, step_response
-from impact_control.detection.record import event_samples
-from impact_control.detection.score_detector import ScoreDetector
+from impact_control.detection.score_detector import MAXIMUM_GAP, ScoreDetector
 from impact_control.detection.scores import (
     ResidualRateScore,
     ResidualScore,
@@ -15,8 +14,10 @@ from impact_control.detection.scores import (
     VelocityJumpScore,
 )
 from impact_control.detection.signals import DetectionSignals
+from impact_control.detection.whitened import WhitenedScore
 
 __all__ = [
+    "MAXIMUM_GAP",
     "NO_LINK",
     "SCORES",
     "DetectionSignals",
@@ -30,7 +31,7 @@ __all__ = [
     "ScoreDetector",
     "TorqueErrorScore",
     "VelocityJumpScore",
-    "event_samples",
+    "WhitenedScore",
     "make_detector",
     "own_scores",
     "step_response",

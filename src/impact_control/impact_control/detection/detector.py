@@ -1,4 +1,4 @@
-"""What every online impact detector offers."""
+"""Interface of every online impact detector."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Detector(Protocol):
 
     @property
     def link_settled(self) -> bool:
-        """Whether `isolated_link` stays as it is until the next event."""
+        """True when `isolated_link` is final until the next event."""
 
     def reset(self) -> None:
         """Forget all events and samples."""
 
-    def update(self, signals: DetectionSignals, time: float) -> bool:
+    def detect(self, signals: DetectionSignals, time: float) -> bool:
         """Take one sample with its stamp [s]; return whether it is an impact. Does not allocate, never raises."""

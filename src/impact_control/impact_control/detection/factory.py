@@ -20,16 +20,18 @@ from impact_control.detection.scores import (
     TorqueErrorScore,
     VelocityJumpScore,
 )
-from impact_control.errors import InvalidInputError
-from impact_control.types import Matrix, Vector
+from impact_control.detection.whitened import WhitenedScore
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Matrix, Vector
 
 SCORES: Mapping[str, Callable[..., Score]] = {
     "residual_rate": ResidualRateScore,
     "residual": ResidualScore,
     "velocity_jump": VelocityJumpScore,
     "torque_error": TorqueErrorScore,
+    "whitened": WhitenedScore,
 }
-"""What each method looks at."""
+"""Signal that each method scores."""
 
 ENTRY_POINTS = "impact_control.scores"
 """Group of entry points in which installed packages offer scores of their own."""
@@ -43,7 +45,7 @@ def own_scores() -> tuple[str, ...]:
 def score_class(method: str) -> Callable[..., Score]:
     """Return what makes the score of a method, ours or of an installed package. Raises InvalidInputError.
 
-    Only the package that was asked for is imported.
+    Only the package of the chosen method is imported.
     """
     if method in SCORES:
         return SCORES[method]
@@ -94,7 +96,7 @@ def make_detector(method: str, parameters: Mapping[str, Any], size: int) -> Dete
     """Return the detector of this name for an arm of `size` joints.
 
     Every method takes threshold (one number, one for each joint, or one for each channel of its score) and
-    refractory_time [s]; if wanted rise_ratio, see `ScoreDetector`, and isolation_threshold (n,) or (w, n) [Nm],
+    refractory_time [s]; optional: rise_ratio, see `ScoreDetector`, and isolation_threshold (n,) or (w, n) [Nm],
     isolation_slope and isolation_motion_slope [Nm s/rad], isolation_ceiling [Nm] and isolation_windows [samples], see
     `LinkIsolation`. Besides, and with these units of the threshold:
 
@@ -102,6 +104,7 @@ def make_detector(method: str, parameters: Mapping[str, Any], size: int) -> Dete
     - residual: nothing else; [Nm]. Proper 2021 (2.91).
     - velocity_jump: window, gaps; [rad/s]. See `VelocityJumpScore`.
     - torque_error: joints, the first is 1; one number [Nm]. Wang 2022, section VI.
+    - whitened: observer_gain, friction, known_speed, deviations, correlations; [1]. See `WhitenedScore`.
     - a name of `own_scores`: what its class takes, in its own unit.
 
     Raises InvalidInputError for other names, parameters that are missing or not known, or values not allowed.

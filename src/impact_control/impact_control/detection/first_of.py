@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.checks import require_not_negative
 from impact_control.detection.detector import NO_LINK, Detector
 from impact_control.detection.signals import DetectionSignals
-from impact_control.errors import InvalidInputError
+from impact_control.util.checks import require_not_negative
+from impact_control.util.errors import InvalidInputError
 
 
 class FirstOf:
@@ -53,14 +53,14 @@ class FirstOf:
 
     @property
     def link_settled(self) -> bool:
-        """Whether that detector's link stays; see `Detector`."""
+        """True when the link of that detector is final; see `Detector`."""
         return self._reporter.link_settled
 
-    def update(self, signals: DetectionSignals, time: float) -> bool:
+    def detect(self, signals: DetectionSignals, time: float) -> bool:
         """Take one sample with its stamp [s]; return whether it is an impact."""
         reporter = None
         for detector in self._detectors:
-            if detector.update(signals, time) and reporter is None:
+            if detector.detect(signals, time) and reporter is None:
                 reporter = detector
         if time < self._last_event - self._refractory_time:
             self._last_event = -math.inf  # the clock jumped back

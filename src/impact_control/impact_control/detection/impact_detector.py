@@ -7,15 +7,15 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.checks import checked_vector, require_not_negative, require_positive
-from impact_control.compiled import compiled
 from impact_control.detection.detector import NO_LINK
-from impact_control.types import Vector
+from impact_control.util.checks import checked_vector, require_not_negative, require_positive
+from impact_control.util.compiled import compiled
+from impact_control.util.types import Vector
 
 
 @compiled
 def a_joint_rises(magnitude: Vector, threshold: Vector, rise: Vector, previous: Vector, valley: Vector) -> bool:
-    """Whether a new rise passes its bound at this sample; moves `previous` and `valley` on.
+    """Return whether a new rise passes its bound at this sample; move `previous` and `valley` on.
 
     All arrays (n,) [Nm/s]. `valley` is the lowest rate since the last rise of the joint was over, and
     infinite while that rise goes on. A joint whose rate is not finite is left as it was.
@@ -107,7 +107,7 @@ class ImpactDetector:
         self.isolated_link = NO_LINK
         self._start()
 
-    def update(self, residual_rate: Vector, time: float) -> bool:
+    def detect(self, residual_rate: Vector, time: float) -> bool:
         """Take one residual rate (n,) [Nm/s] with its stamp [s]; return whether this sample is an impact."""
         elapsed = time - self._time
         if elapsed < -self._refractory_time:

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.checks import checked_count, checked_vector, require_positive
-from impact_control.compiled import compiled
 from impact_control.detection.detector import NO_LINK
-from impact_control.errors import InvalidInputError
-from impact_control.types import Matrix, Vector
+from impact_control.util.checks import checked_count, checked_vector, require_positive
+from impact_control.util.compiled import compiled
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Matrix, Vector
 
 WINDOWS = (3, 5, 10, 20, 30, 50, 70)
 """Samples after an event over which means are taken: short ones for what is over soon, long ones for what grows. None
@@ -143,10 +143,10 @@ class LinkIsolation:
         self._lead = checked_count("isolation lead", lead, 1)
         self._ring: Matrix = np.zeros((before + lead, 2 * n))
         self._before, self._after = np.zeros(2 * n), np.zeros(2 * n)
-        self.start()
-        self.update(np.zeros(n), np.zeros(n))  # compiles the kernels here and not in the loop
+        self.reset()
+        self.record(np.zeros(n), np.zeros(n))  # compiles the kernels here and not in the loop
         self.impact()
-        self.start()
+        self.reset()
 
     def _slopes(self, name: str, given: Vector | Matrix | float) -> Matrix:
         shape = self._threshold.shape
@@ -159,10 +159,10 @@ class LinkIsolation:
 
     @property
     def settled(self) -> bool:
-        """Whether the link stays."""
+        """True when the link is final."""
         return bool(self._taken >= self._windows[-1])
 
-    def start(self) -> None:
+    def reset(self) -> None:
         """Forget everything."""
         self.link = NO_LINK
         self.decided_after = 0
@@ -185,7 +185,7 @@ class LinkIsolation:
         self._window = 0
         self._take()
 
-    def update(self, residual: Vector, velocity: Vector) -> None:
+    def record(self, residual: Vector, velocity: Vector) -> None:
         """Take r (n,) [Nm] and dq (n,) [rad/s] of a sample; one that is not finite is left out."""
         if not _all_finite(residual, velocity):
             return

@@ -1,9 +1,9 @@
-"""When a rise began that was noticed at its bound."""
+"""Onset of a rise that was detected at its bound."""
 
 from __future__ import annotations
 
-from impact_control.compiled import compiled
-from impact_control.types import Matrix, Vector
+from impact_control.util.compiled import compiled
+from impact_control.util.types import Matrix, Vector
 
 SUDDEN = 0.25
 """Share of the rise that may be there one sample before, for it to count as having happened between the two."""

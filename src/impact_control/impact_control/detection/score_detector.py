@@ -13,8 +13,8 @@ from impact_control.detection.isolation import LinkIsolation
 from impact_control.detection.onset import onset_time
 from impact_control.detection.scores import Score
 from impact_control.detection.signals import DetectionSignals
-from impact_control.errors import InvalidInputError
-from impact_control.types import Matrix, Vector
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Matrix, Vector
 
 HISTORY = 64
 """Samples in which the beginning of a rise is looked for."""
@@ -86,7 +86,7 @@ class ScoreDetector:
 
     @property
     def link_settled(self) -> bool:
-        """Whether that link stays until the next event."""
+        """True when that link is final until the next event."""
         return self._isolation is None or self._isolation.settled
 
     def reset(self) -> None:
@@ -97,7 +97,7 @@ class ScoreDetector:
         self._time = -math.inf
         self._start()
 
-    def update(self, signals: DetectionSignals, time: float) -> bool:
+    def detect(self, signals: DetectionSignals, time: float) -> bool:
         """Take one sample with its stamp [s]; return whether it is an impact."""
         elapsed = time - self._time
         if elapsed > MAXIMUM_GAP or elapsed < -self._refractory_time:
@@ -105,23 +105,23 @@ class ScoreDetector:
         elif not elapsed > 0.0:
             return False
         self._time = time
-        values = self._score.update(signals, time)
+        values = self._score.evaluate(signals, time)
         row = self._count % HISTORY
         self._history[row] = values
         self._stamps[row] = time
         self._count += 1
         if self._isolation is not None:
-            self._isolation.update(signals.residual, signals.velocity)
-        if not self._rule.update(values, time):
+            self._isolation.record(signals.residual, signals.velocity)
+        if not self._rule.detect(values, time):
             return False
         self._describe(row, values)
         return True
 
     def _start(self) -> None:
         self._count = 0
-        self._score.start()
+        self._score.reset()
         if self._isolation is not None:
-            self._isolation.start()
+            self._isolation.reset()
 
     def _describe(self, row: int, values: Vector) -> None:
         self.triggered[:] = False

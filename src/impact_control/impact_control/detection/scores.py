@@ -8,18 +8,18 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.checks import checked_count
-from impact_control.compiled import compiled
 from impact_control.detection.signals import DetectionSignals
-from impact_control.errors import InvalidInputError
-from impact_control.types import Matrix, Vector
+from impact_control.util.checks import checked_count
+from impact_control.util.compiled import compiled
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Matrix, Vector
 
 
 class Score(Protocol):
     """One number a channel that is near 0 without impacts."""
 
     isolates: bool
-    """Whether the joints beyond the link in contact stay near 0: then the channels are the joints."""
+    """True where the joints beyond the link in contact stay near 0: then the channels are the joints."""
 
     @property
     def channels(self) -> int:
@@ -29,10 +29,10 @@ class Score(Protocol):
     def joints(self) -> NDArray[np.int_]:
         """Index of the joint that each channel is of, 0 the first; -1 for a channel of several joints."""
 
-    def start(self) -> None:
+    def reset(self) -> None:
         """Forget all samples."""
 
-    def update(self, signals: DetectionSignals, time: float) -> Vector:
+    def evaluate(self, signals: DetectionSignals, time: float) -> Vector:
         """Return the magnitudes (channels,) at the next sample; overwritten by the next call. Does not allocate."""
 
 
@@ -47,10 +47,10 @@ class ResidualRateScore:
         self.joints = np.arange(size)
         self._values: Vector = np.zeros(size)
 
-    def start(self) -> None:
+    def reset(self) -> None:
         """Nothing is remembered."""
 
-    def update(self, signals: DetectionSignals, time: float) -> Vector:
+    def evaluate(self, signals: DetectionSignals, time: float) -> Vector:
         """Return |dr/dt|."""
         return np.abs(signals.residual_rate, out=self._values)
 
@@ -66,10 +66,10 @@ class ResidualScore:
         self.joints = np.arange(size)
         self._values: Vector = np.zeros(size)
 
-    def start(self) -> None:
+    def reset(self) -> None:
         """Nothing is remembered."""
 
-    def update(self, signals: DetectionSignals, time: float) -> Vector:
+    def evaluate(self, signals: DetectionSignals, time: float) -> Vector:
         """Return |r|."""
         return np.abs(signals.residual, out=self._values)
 
@@ -103,10 +103,10 @@ class TorqueErrorScore:
         self._values: Vector = np.zeros(1)
         _torque_error(np.zeros(size), np.zeros(size), self._chosen)  # compiles the kernel here and not in the loop
 
-    def start(self) -> None:
+    def reset(self) -> None:
         """Nothing is remembered."""
 
-    def update(self, signals: DetectionSignals, time: float) -> Vector:
+    def evaluate(self, signals: DetectionSignals, time: float) -> Vector:
         """Return the sum, (1,)."""
         self._values[0] = _torque_error(signals.joint_torque, signals.commanded_torque, self._chosen)
         return self._values
@@ -143,7 +143,7 @@ def _deviations(window: int, gaps: NDArray[np.int_], past: Matrix, stamps: Vecto
 
 
 class VelocityJumpScore:
-    """How far the joint velocity is from where its last samples point, [rad/s].
+    """Deviation of the joint velocity from the extrapolation of its last samples [rad/s].
 
     After the jump-aware detection of Proper 2021, 1.1, which looks at the position, and predicts it with the velocity.
 
@@ -175,13 +175,13 @@ class VelocityJumpScore:
         self._values: Vector = np.zeros(self.channels)
         self._count = 0
         _deviations(self._window, self._gaps, self._past, self._stamps, 0, self._values)  # compiles the kernel here
-        self.start()
+        self.reset()
 
-    def start(self) -> None:
+    def reset(self) -> None:
         """Forget all samples: no jump is seen before window + gap of them have come again."""
         self._count = -1
 
-    def update(self, signals: DetectionSignals, time: float) -> Vector:
+    def evaluate(self, signals: DetectionSignals, time: float) -> Vector:
         """Return |dq - prediction| for each gap and joint."""
         self._count += 1
         row = self._count % self._stamps.size

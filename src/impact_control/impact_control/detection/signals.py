@@ -1,15 +1,15 @@
-"""What detectors look at, one sample of it, in arrays made once."""
+"""Signals of one sample for the detectors, in preallocated arrays."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from impact_control.checks import checked_count
-from impact_control.types import Vector
+from impact_control.util.checks import checked_count
+from impact_control.util.types import Vector
 
 
 class DetectionSignals:
-    """The signals of one sample, each (n,). The caller makes it once and overwrites the arrays before each update.
+    """The signals of one sample, each (n,). The caller makes it once and overwrites the arrays before each call.
 
     A detector reads what it needs and leaves the rest alone: what no detector in use reads may stay zero.
 

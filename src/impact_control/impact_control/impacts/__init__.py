@@ -1,6 +1,5 @@
 """Impact maps of rigid robots and force laws of compliant contact."""
 
-from impact_control.impacts.composite_rigid_body import CompositeRigidBody, composite_rigid_body
 from impact_control.impacts.contact_laws import (
     ExponentialHuntCrossley,
     HuntCrossley,
@@ -20,31 +19,13 @@ from impact_control.impacts.contact_laws import (
 from impact_control.impacts.contact_map import ContactImpact, FrictionLaw, SlipOutcome, predict_contact_impact
 from impact_control.impacts.contact_solver import ContactSolverError, contact_impulses, solve_contacts
 from impact_control.impacts.contact_system import Body, Contact, ContactSystem, assemble, free_object
-from impact_control.impacts.inverse_inertia import (
-    ContactMotion,
-    ContactVelocityTable,
-    approximate_to_exact_ratio,
-    composite_rigid_body_inverse_inertia,
-    contact_velocity_table,
-    effective_mass,
-    end_of_compression_impulse,
-    generalized_momentum_inverse_inertia,
-    joint_motion_inverse_inertia,
-    projected_impulse,
-    projected_mass,
-)
-from impact_control.impacts.materials import Material, sphere_on_plane_stiffness
+from impact_control.impacts.impact_belief import ImpactBelief, ObservedImpact
 from impact_control.impacts.multi_contact import (
     ContactMode,
     MultiContactImpact,
     impact_impulses,
     predict_multi_contact_impact,
-)
-from impact_control.impacts.normal_impact import (
-    ImpactEnergies,
-    NormalImpact,
-    sample_normal_impact,
-    simulate_normal_impact,
+    slip_of_contacts,
 )
 from impact_control.impacts.rigid_map import (
     FlexibleJointPrediction,
@@ -55,56 +36,40 @@ from impact_control.impacts.rigid_map import (
 
 __all__ = [
     "Body",
-    "CompositeRigidBody",
     "Contact",
     "ContactImpact",
     "ContactMode",
-    "ContactMotion",
     "ContactSolverError",
     "ContactSystem",
-    "ContactVelocityTable",
     "ExponentialHuntCrossley",
     "FlexibleJointPrediction",
     "FrictionLaw",
     "HuntCrossley",
-    "ImpactEnergies",
+    "ImpactBelief",
     "ImpactPrediction",
     "LawKind",
     "LinearSpring",
-    "Material",
     "Maxwell",
     "MultiContactImpact",
     "NonlinearViscoelastic",
     "NormalForceLaw",
-    "NormalImpact",
+    "ObservedImpact",
     "RegularisedCoulomb",
     "RestitutionHuntCrossley",
     "SlipOutcome",
-    "approximate_to_exact_ratio",
     "assemble",
-    "composite_rigid_body",
-    "composite_rigid_body_inverse_inertia",
     "contact_damping",
     "contact_impulses",
     "contact_stiffness",
-    "contact_velocity_table",
-    "effective_mass",
-    "end_of_compression_impulse",
     "exponential_hunt_crossley_force",
     "free_object",
-    "generalized_momentum_inverse_inertia",
     "impact_impulses",
-    "joint_motion_inverse_inertia",
     "normal_force",
     "predict_contact_impact",
     "predict_flexible_joint_impact",
     "predict_multi_contact_impact",
     "predict_post_impact_velocity",
-    "projected_impulse",
-    "projected_mass",
     "regularised_coulomb_gain",
-    "sample_normal_impact",
-    "simulate_normal_impact",
+    "slip_of_contacts",
     "solve_contacts",
-    "sphere_on_plane_stiffness",
 ]

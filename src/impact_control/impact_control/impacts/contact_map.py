@@ -1,7 +1,7 @@
-"""What an impact at one contact point does, seen from the contact: from its mobility and velocity to its impulse.
+"""Impact at one contact point, seen from the contact: from its mobility and velocity to its impulse.
 
-The contact does not know what it hangs on. Any inverse inertia matrix will do: that of the joints, or one that has
-no joint-space form, such as the composite rigid body of a stiffly velocity-controlled arm (`inverse_inertia`).
+The contact does not depend on the mechanism behind it. Any inverse inertia matrix will do: that of the joints, or one
+without joint-space form, such as the composite rigid body of a stiffly velocity-controlled arm (`inverse_inertia`).
 """
 
 from __future__ import annotations
@@ -12,22 +12,29 @@ from enum import IntEnum
 
 import numpy as np
 
-from impact_control.checks import ROUNDING, finite_array, require_between, require_not_negative, symmetric, unit_vector
-from impact_control.compiled import compiled
-from impact_control.dense import dot
-from impact_control.errors import InvalidInputError
 from impact_control.impacts.coulomb_map import REVERSES, SLIPS, SMALLEST_SLIP_RATIO, STICKS, UNSOLVED, coulomb_impulse
-from impact_control.types import Matrix, Vector
+from impact_control.util.checks import (
+    ROUNDING,
+    finite_array,
+    require_between,
+    require_not_negative,
+    symmetric,
+    unit_vector,
+)
+from impact_control.util.compiled import compiled
+from impact_control.util.dense import dot
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Matrix, Vector
 
 _SMALLEST_DRIVE_RATIO = 1e-9
 """J_N M^-1 J_mu^T below this part of J_N M^-1 J_N^T counts as zero."""
 
-# What `impulse_at_contact` and the kernels on top of it find.
+# Statuses of `impulse_at_contact` and of the kernels that call it.
 SOLVED, NOT_UNIT, NOT_APPROACHING, JAMS, NOT_FOLLOWED = range(5)
 
 
 class FrictionLaw(IntEnum):
-    """How friction acts during the impact."""
+    """Law of friction during the impact."""
 
     FIXED_DIRECTION = 0
     """mu times the normal impulse against the slip before the impact, Rey Arias 2024 (10), (11), (16). Right as
@@ -40,7 +47,7 @@ class FrictionLaw(IntEnum):
 
 
 class SlipOutcome(IntEnum):
-    """What became of the slip of the contact point."""
+    """Slip of the contact point after the impact, relative to that before."""
 
     SLIPS = SLIPS
     """It slips after the impact, not against its direction before; also when it did not slip before."""
@@ -58,15 +65,15 @@ OUTCOMES = tuple(SlipOutcome)
 
 @dataclass(frozen=True, eq=False)
 class ContactImpact:
-    """What an impact does at the contact. All vectors (3,), in the axes of the input.
+    """Effect of an impact at the contact. All vectors (3,), in the axes of the input.
 
     Attributes:
         normal_impulse: Lambda_N [Ns], above 0.
         impulse: on the robot [Ns], normal and friction.
         contact_velocity_before, contact_velocity_after: of the contact point [m/s].
         slip_direction: u_T, unit vector of the tangential velocity before the impact; zero without slip.
-        slip: what became of the slip.
-        jammed: whether friction drove the contact point into the surface, faster than the normal impulse drove
+        slip: outcome of the slip.
+        jammed: friction drove the contact point into the surface, faster than the normal impulse drove
             it out, during a part of the impact: J_N M^-1 J_mu^T < 0 with the slip direction of that instant. Only
             with FrictionLaw.COULOMB; the other law has no solution then.
         kinetic_energy_change: after less before [J]. At most 0, but for a slip that the friction of
@@ -91,7 +98,7 @@ def predict_contact_impact(
     restitution: float = 0.0,
     law: FrictionLaw = FrictionLaw.COULOMB,
 ) -> ContactImpact:
-    """Return what an impact does, by the inverse inertia matrix W at the contact: dv = W impulse, Wang 2022 (1).
+    """Predict an impact by the inverse inertia matrix W at the contact: dv = W impulse, Wang 2022 (1).
 
     inverse_inertia: W (3, 3) [1/kg], symmetric, positive semidefinite: a planar arm moves in its plane only.
     normal: n (3,), unit normal of the surface, from the surface to the robot.
@@ -107,17 +114,17 @@ def predict_contact_impact(
     W = symmetric("inverse_inertia", inverse_inertia, 3)
     n = unit_vector("normal", normal)
     before = finite_array("contact_velocity", contact_velocity, (3,))
-    mu, e, coulomb = checked_laws(friction, restitution, law)
+    checked = checked_law(friction, restitution, law)
     _require_mobility(W, before)
     vectors = np.empty((4, 3))
-    status, normal_impulse, outcome, jammed, work = impulse_at_contact(W, n, before, mu, e, coulomb, vectors)
+    status, normal_impulse, outcome, jammed, work = impulse_at_contact(W, n, before, checked, vectors)
     if status != SOLVED:
-        raise refusal(status, W, n, before, mu, "contact_velocity", before)
+        raise refusal(status, W, n, before, checked[0], "contact_velocity", before)
     impulse, _, after, slip_direction = vectors
     return ContactImpact(normal_impulse, impulse, before, after, slip_direction, OUTCOMES[outcome], jammed, work)
 
 
-def checked_laws(friction: float, restitution: float, law: FrictionLaw) -> tuple[float, float, bool]:
+def checked_law(friction: float, restitution: float, law: FrictionLaw) -> tuple[float, float, bool]:
     """Return mu, e and whether the law is Coulomb's. Raises InvalidInputError."""
     mu = require_not_negative("friction", friction)
     e = require_between("restitution", restitution, 0.0, 1.0)
@@ -136,8 +143,8 @@ def refusal(
         allowed = f"the contact point moving into the surface; its speed along the normal is {normal @ before:.6g} m/s"
         return InvalidInputError(name, velocity, allowed)
     if status == NOT_FOLLOWED:
-        values = np.linalg.eigvalsh(mobility)
-        return InvalidInputError("mobility", mobility, f"a contact that moves all ways, not with the ratio {values}")
+        allowed = f"a contact that moves in all directions; the eigenvalues are {np.linalg.eigvalsh(mobility)}"
+        return InvalidInputError("mobility", mobility, allowed)
     slip = before - (normal @ before) * normal
     limit = (normal @ mobility @ normal) * np.linalg.norm(slip) / (normal @ mobility @ slip)
     jams = "from there on this impact jams, J_N M^-1 J_mu^T <= 0"
@@ -157,19 +164,14 @@ def _require_mobility(inverse_inertia: Matrix, velocity: Vector) -> None:
 
 @compiled
 def impulse_at_contact(
-    mobility: Matrix,
-    normal: Vector,
-    velocity: Vector,
-    friction: float,
-    restitution: float,
-    coulomb: bool,
-    vectors: Matrix,
+    mobility: Matrix, normal: Vector, velocity: Vector, law: tuple[float, float, bool], vectors: Matrix
 ) -> tuple[int, float, int, bool, float]:
     """Write impulse, velocity before and after, and slip direction to the rows of `vectors` (4, 3).
 
     Returns a status, the normal impulse, the SlipOutcome, whether it jammed, and the change of the kinetic
-    energy. Of the input, only normal and approach are checked. All in the same axes.
+    energy. law: from `checked_law`. Of the input, only normal and approach are checked. All in the same axes.
     """
+    friction, restitution, coulomb = law
     impulse, before, after, slip_direction = vectors[0], vectors[1], vectors[2], vectors[3]
     if not abs(math.sqrt(dot(normal, normal)) - 1.0) <= 1e-6:
         return NOT_UNIT, 0.0, SLIPS, False, 0.0

@@ -10,8 +10,8 @@ Three numbers per contact, in the axes of its contact frame: normal, first tange
 the other. This is Coulomb's law itself, not its convex relaxation: that one would lift every slipping contact with
 v_N = mu |v_T|, and a single sliding impact would not come out as in Rey Arias 2024 (14).
 
-The method: a semismooth Newton method on the law (Alart and Curnier 1991) finds the impulses to rounding once it knows
-which contacts open, stick and slip. Where it does not find that out, alternating directions (ADMM) on the cone problem
+The method: a semismooth Newton method on the law (Alart and Curnier 1991) finds the impulses to rounding once it has
+found which contacts open, stick and slip. Where it does not, alternating directions (ADMM) on the cone problem
 that De Saxce's shift mu |v_T| of the normal velocity makes of the law lead it there. Neither asks for an invertible W,
 and no step depends on the order of the contacts.
 
@@ -37,12 +37,19 @@ import math
 
 import numpy as np
 
-from impact_control.checks import finite_array, require_positive
-from impact_control.compiled import compiled
-from impact_control.dense import apply_affine, factorise, solve_in_place, solve_lower, solve_upper
-from impact_control.errors import ImpactControlError, InvalidInputError
-from impact_control.impacts.unilateral_contact import cone_projection, contact_law_residual, into_cones, linearise
-from impact_control.types import Matrix, Vector
+from impact_control.impacts.unilateral_contact import (
+    ContactProblem,
+    NewtonWork,
+    cone_projection,
+    contact_law_residual,
+    into_cones,
+    linearise,
+)
+from impact_control.util.checks import finite_array, require_positive
+from impact_control.util.compiled import compiled
+from impact_control.util.dense import apply_affine, factorise, solve_in_place, solve_lower, solve_upper
+from impact_control.util.errors import ImpactControlError, InvalidInputError
+from impact_control.util.types import Matrix, Vector
 
 RELATIVE_TOLERANCE = 1e-9
 """Residual that `contact_impulses` asks for, as part of the largest free velocity."""
@@ -63,9 +70,9 @@ class ContactSolverError(ImpactControlError):
     """No impulses were found that satisfy the contact law.
 
     Attributes:
-        residual: what is left of the law [m/s], see `contact_law_residual`.
-        tolerance: what would have been accepted [m/s].
-        iterations: how many were made.
+        residual: of the law [m/s], see `contact_law_residual`.
+        tolerance: largest accepted residual [m/s].
+        iterations: their number.
         impulse: the best impulses found (3 m,) [Ns].
     """
 
@@ -101,6 +108,7 @@ def solve_contacts(
         mobility[i] = (delassus[a, a] + delassus[a + 1, a + 1] + delassus[a + 2, a + 2]) / 3.0
     residual, made, last = 0.0, 0, _FRICTION_STEPS + 2
     part = friction.copy()
+    problem = ContactProblem(delassus, free_velocity, part, mobility)
     for attempt in range(last + 1):
         if attempt == 1:
             # From the impulse that would stop every contact.
@@ -111,7 +119,7 @@ def solve_contacts(
                 part[i] = (attempt - 2) / _FRICTION_STEPS * friction[i]
                 if attempt == 2:
                     impulse[3 * i : 3 * i + 3] = 0.0
-        residual, more = _search(delassus, free_velocity, part, mobility, impulse, tolerance, iterations)
+        residual, more = _search(problem, impulse, tolerance, iterations)
         made += more
         if residual <= tolerance and (attempt < 2 or attempt == last):
             break
@@ -119,19 +127,13 @@ def solve_contacts(
 
 
 @compiled
-def _search(
-    delassus: Matrix,
-    free_velocity: Vector,
-    friction: Vector,
-    mobility: Vector,
-    impulse: Vector,
-    tolerance: float,
-    iterations: int,
-) -> tuple[float, int]:
+def _search(problem: ContactProblem, impulse: Vector, tolerance: float, iterations: int) -> tuple[float, int]:
     """Newton's method from `impulse`, and alternating directions until it converges; the best goes into `impulse`."""
     size = impulse.size
-    velocity, error, x, y, z = np.empty(size), np.empty(size), np.empty(size), np.empty(size), np.empty(size)
+    delassus, free_velocity, friction, mobility = problem
+    velocity, x, y, z = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     matrix = np.empty((size, size))
+    work = NewtonWork(velocity, np.empty(size), matrix)
     into_cones(impulse, friction)
     apply_affine(delassus, impulse, free_velocity, velocity)
     best = contact_law_residual(velocity, impulse, friction, mobility)
@@ -144,9 +146,7 @@ def _search(
     candidate = impulse.copy()
     made = 0
     while True:
-        best = _newton(
-            delassus, free_velocity, friction, mobility, candidate, impulse, best, tolerance, velocity, error, matrix
-        )
+        best = _newton(problem, work, candidate, impulse, best, tolerance)
         if best <= tolerance or made >= iterations:
             return best, made
         penalty = _PENALTIES[made // _STEPS_BETWEEN_NEWTON % len(_PENALTIES)]
@@ -178,39 +178,21 @@ def _search(
 
 @compiled
 def _newton(
-    delassus: Matrix,
-    free_velocity: Vector,
-    friction: Vector,
-    mobility: Vector,
-    candidate: Vector,
-    impulse: Vector,
-    best: float,
-    tolerance: float,
-    velocity: Vector,
-    error: Vector,
-    jacobian: Matrix,
+    problem: ContactProblem, work: NewtonWork, candidate: Vector, impulse: Vector, best: float, tolerance: float
 ) -> float:
     """Semismooth Newton steps from `candidate`; a residual below `best` is returned, its impulses in `impulse`.
 
-    `candidate` and the last three are work arrays and are overwritten.
+    `candidate` and `work` are overwritten.
     """
+    delassus, free_velocity, friction, mobility = problem
+    velocity, error, jacobian = work
     regularisation = 0.0
     for i in range(friction.size):
         regularisation += _REGULARISATION / friction.size * mobility[i]
     for _ in range(_NEWTON_STEPS):
         apply_affine(delassus, candidate, free_velocity, velocity)
         for i in range(friction.size):
-            linearise(
-                delassus,
-                velocity,
-                candidate,
-                friction[i],
-                1.0 / mobility[i],
-                regularisation,
-                3 * i,
-                error,
-                jacobian,
-            )
+            linearise(problem, i, candidate, regularisation, work)
         if not solve_in_place(jacobian, error):
             return best
         for row in range(error.size):

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from impact_control.checks import require_between, require_not_negative, require_positive
-from impact_control.compiled import compiled
-from impact_control.dense import all_finite, couple, dot, factorise, is_symmetric
-from impact_control.errors import InvalidInputError
 from impact_control.impacts.contact_map import contact_axes
-from impact_control.types import Matrix, Vector
+from impact_control.util.checks import require_between, require_not_negative, require_positive
+from impact_control.util.compiled import compiled
+from impact_control.util.dense import all_finite, couple, dot, factorise, is_symmetric
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Matrix, Vector
 
 _UNIT_TOLERANCE = 1e-6
 _ALLOWED = (
@@ -82,7 +82,7 @@ class ContactSystem:
     """N degrees of freedom with m contacts, as `assemble` puts them together.
 
     Attributes:
-        degrees: where the degrees of freedom of each body lie in the vectors of the system.
+        degrees: slice of each body in the vectors of the system.
         inertia: M (N, N), one block on the diagonal per body.
         velocity: before the impact (N,).
         jacobian: J (3 m, N), to the relative velocity of the contacts in their frames: normal, first tangent, second
@@ -90,8 +90,8 @@ class ContactSystem:
         axes: (m, 3, 3) the axes of the contact frames as rows, in the axes of the world frame A.
         friction: mu (m,).
         restitution: e (m,).
-        response: J M^-1 (3 m, N): what an impulse at a contact does to the velocities.
-        delassus: W = J M^-1 J^T (3 m, 3 m) [1/kg]: and what it does to those of the contacts.
+        response: J M^-1 (3 m, N): change of the velocities per impulse at a contact.
+        delassus: W = J M^-1 J^T (3 m, 3 m) [1/kg]: change of the contact velocities per impulse.
     """
 
     degrees: dict[str, slice]
@@ -148,7 +148,7 @@ def assemble(bodies: Mapping[str, Body], contacts: Sequence[Contact]) -> Contact
 
 
 def _joined(bodies: Mapping[str, Body]) -> tuple[dict[str, slice], Matrix, Vector]:
-    """Return where the degrees of freedom of each body lie, and the inertia and the velocity of all."""
+    """Return the slice of each body, and inertia and velocity of all."""
     degrees: dict[str, slice] = {}
     size = 0
     for name, body in bodies.items():
@@ -163,7 +163,7 @@ def _joined(bodies: Mapping[str, Body]) -> tuple[dict[str, slice], Matrix, Vecto
 
 
 def _degrees_of(body: str, contact: int, degrees: dict[str, slice]) -> slice:
-    """Return where the degrees of freedom of a body lie."""
+    """Return the slice of a body."""
     if body not in degrees:
         raise InvalidInputError(f"body of contact {contact}", body, f"one of {', '.join(degrees)}")
     return degrees[body]

@@ -21,13 +21,13 @@ import math
 
 import numpy as np
 
-from impact_control.compiled import compiled
 from impact_control.impacts.curved_slip import curved_step, step_to_end
-from impact_control.impacts.impact_phases import beyond_end, length_to_end, normal_work
+from impact_control.impacts.impact_phases import SingleContact, beyond_end, length_to_end, normal_work
 from impact_control.impacts.slip_at_rest import SMALLEST_MOBILITY_RATIO, aim_at_rest, direction_at_rest
-from impact_control.types import Matrix, Vector
+from impact_control.util.compiled import compiled
+from impact_control.util.types import Matrix, Vector
 
-# What becomes of the slip, see `SlipOutcome`.
+# Outcomes of the slip, see `SlipOutcome`.
 SLIPS, STICKS, REVERSES = range(3)
 
 UNSOLVED = -1
@@ -60,13 +60,14 @@ _SLIP_TOLERANCE = 1e-2
 def coulomb_impulse(
     mobility: Matrix, velocity: Vector, friction: float, restitution: float, impulse: Vector
 ) -> tuple[int, bool]:
-    """Write the impulse P (3,) [Ns] of the impact to `impulse`; return what became of the slip, and whether it jammed.
+    """Write the impulse P (3,) [Ns] of the impact to `impulse`; return the outcome of the slip, and whether it jammed.
 
     Contact axes: normal first, then two tangents. mobility G (3, 3) [1/kg], symmetric, at least semidefinite;
     velocity v^- (3,) [m/s] of the contact point, in the range of G, v^-[0] < 0; friction mu at least 0;
     restitution e in [0, 1]. The input is not checked. Jammed: friction drove the contact into the surface for
     a part of the impact. Stronge 2000, which Wang 2022 cites as [6].
     """
+    contact = SingleContact(velocity, mobility, friction)
     speed = math.sqrt(velocity[0] ** 2 + velocity[1] ** 2 + velocity[2] ** 2)
     smallest_slip = SMALLEST_SLIP_RATIO * speed
     state = np.zeros(4)  # P, and the energy that friction has taken
@@ -130,17 +131,17 @@ def coulomb_impulse(
             loss_2 = direction[2] * (v[2] + 0.5 * change_2 * length)
             state[3] += max(-(loss_1 + loss_2) * length, 0.0)
         else:
-            error = curved_step(state, velocity, mobility, friction, step, rates, trial)
+            error = curved_step(contact, state, step, rates, trial)
             # A small slip has to keep its direction: errors as large as itself would keep it alive.
             allowed = min(tolerance, _SLIP_TOLERANCE * slip / largest)
             if error > allowed:
                 step *= max(0.2, 0.9 * (allowed / error) ** 0.2)
                 continue
-            if beyond_end(trial, velocity, mobility, closing, target) < 0.0:
+            if beyond_end(contact, trial, closing, target) < 0.0:
                 ended = False
                 step *= min(4.0, 0.9 * (allowed / (error + 1e-6 * allowed)) ** 0.2)
             else:
-                step_to_end(state, velocity, mobility, friction, step, closing, target, rates, trial)
+                step_to_end(contact, state, step, closing, target, rates, trial)
             for i in range(4):
                 state[i] = trial[i]
 

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from impact_control.compiled import compiled
-from impact_control.impacts.impact_phases import beyond_end
-from impact_control.types import Matrix, Vector
+from impact_control.impacts.impact_phases import SingleContact, beyond_end
+from impact_control.util.compiled import compiled
+from impact_control.util.types import Matrix, Vector
 
 # Cash and Karp 1990, orders 5 and 4. All weights of order 5 are at least 0: a sum of increments in the friction
 # cone with such weights is in the cone too, whatever the step.
@@ -27,14 +27,13 @@ _ERROR_WEIGHTS = _WEIGHTS - np.array([2825 / 27648, 0.0, 18575 / 48384, 13525 / 
 
 
 @compiled
-def curved_step(
-    state: Vector, velocity: Vector, mobility: Matrix, friction: float, step: float, rates: Matrix, trial: Vector
-) -> float:
+def curved_step(contact: SingleContact, state: Vector, step: float, rates: Matrix, trial: Vector) -> float:
     """Write the state after one step to `trial`; return its estimated error [Ns].
 
     Along the variable tau with dp = |slip| dtau the slip obeys d slip = (|slip| G_TN - mu G_TT slip) dtau:
     smooth however small the slip gets, which along p it is not.
     """
+    velocity, mobility, friction = contact
     for stage in range(6):
         for i in range(4):
             total = 0.0
@@ -68,26 +67,18 @@ def curved_step(
 
 @compiled
 def step_to_end(
-    state: Vector,
-    velocity: Vector,
-    mobility: Matrix,
-    friction: float,
-    step: float,
-    closing: bool,
-    target: float,
-    rates: Matrix,
-    trial: Vector,
+    contact: SingleContact, state: Vector, step: float, closing: bool, target: float, rates: Matrix, trial: Vector
 ) -> None:
     """Write the state at the end of closing or opening, inside the step, to `trial`. Regula falsi, Illinois."""
     low, high = 0.0, step
-    value_low = beyond_end(state, velocity, mobility, closing, target)
-    value_high = beyond_end(trial, velocity, mobility, closing, target)
+    value_low = beyond_end(contact, state, closing, target)
+    value_high = beyond_end(contact, trial, closing, target)
     accepted = 1e-12 * -value_low
     side = 0
     for _ in range(60):
         part = high - value_high * (high - low) / (value_high - value_low)
-        curved_step(state, velocity, mobility, friction, part, rates, trial)
-        value = beyond_end(trial, velocity, mobility, closing, target)
+        curved_step(contact, state, part, rates, trial)
+        value = beyond_end(contact, trial, closing, target)
         if abs(value) <= accepted:
             return
         if value < 0.0:

@@ -1,4 +1,4 @@
-"""When the closing and the opening of a contact end in an impact: by its normal velocity, and by energy.
+"""End of the closing and of the opening of a contact in an impact: by its normal velocity, and by energy.
 
 Closing ends where the normal velocity is zero, opening where the normal force has done the work that is its target.
 state (4,): impulse P (3,) [Ns] in contact axes, normal first, and the energy that friction has taken [J].
@@ -7,11 +7,20 @@ state (4,): impulse P (3,) [Ns] in contact axes, normal first, and the energy th
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from impact_control.compiled import compiled
-from impact_control.types import Matrix, Vector
+from impact_control.util.compiled import compiled
+from impact_control.util.types import Matrix, Vector
+
+
+class SingleContact(NamedTuple):
+    """Velocity v^- (3,) [m/s] before the impact, mobility G (3, 3) [1/kg], in contact axes, and friction mu."""
+
+    velocity: Vector
+    mobility: Matrix
+    friction: float
 
 
 @compiled
@@ -45,8 +54,9 @@ def length_to_end(normal_velocity: float, change: float, closing: bool, missing:
 
 
 @compiled
-def beyond_end(state: Vector, velocity: Vector, mobility: Matrix, closing: bool, target: float) -> float:
+def beyond_end(contact: SingleContact, state: Vector, closing: bool, target: float) -> float:
     """Return a number that turns positive where closing or opening ends: normal velocity, or work over the target."""
+    velocity, mobility = contact.velocity, contact.mobility
     now = np.empty(3)
     for i in range(3):
         now[i] = velocity[i] + mobility[i, 0] * state[0] + mobility[i, 1] * state[1] + mobility[i, 2] * state[2]

@@ -30,7 +30,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from impact_control.errors import InvalidInputError
+from impact_control.impacts.contact_map import SlipOutcome
 from impact_control.impacts.contact_solver import (
     ITERATIONS,
     RELATIVE_TOLERANCE,
@@ -38,7 +38,8 @@ from impact_control.impacts.contact_solver import (
     solve_contacts,
 )
 from impact_control.impacts.contact_system import Body, Contact, assemble
-from impact_control.types import Matrix, Vector
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Matrix, Vector
 
 _ENERGY_ROUNDING = 1e-9
 """A gain below this part of the energy of the change of the velocities is rounding."""
@@ -55,7 +56,7 @@ _SLIP_ROUNDING = 1e-8
 
 
 class ContactMode(IntEnum):
-    """What a contact does in an impact."""
+    """Behaviour of a contact in an impact."""
 
     SEPARATES = 0
     """It takes no impulse: it opens, or just touches."""
@@ -67,9 +68,22 @@ class ContactMode(IntEnum):
     """It takes an impulse and slips after the impact."""
 
 
+def slip_of_contacts(before: Matrix, after: Matrix, normal: Vector) -> SlipOutcome:
+    """Return the outcome of the slip of a body that touches at several contacts.
+
+    before, after: contact velocities (m, 3) [m/s]; normal (3,), unit, of all of them; in the same axes. It sticks where
+    no contact slips afterwards, and reverses where one does against its own slip before.
+    """
+    slip_before, slip_after = (v - np.outer(v @ normal, normal) for v in (before, after))
+    if float(np.linalg.norm(slip_after, axis=1).max()) <= _SLIP_ROUNDING * float(np.abs(before).max()):
+        return SlipOutcome.STICKS
+    turned = np.einsum("mi,mi->m", slip_before, slip_after) < 0.0
+    return SlipOutcome.REVERSES if turned.any() else SlipOutcome.SLIPS
+
+
 @dataclass(frozen=True, eq=False)
 class MultiContactImpact:
-    """What an impact does to a system, by `predict_multi_contact_impact`.
+    """Effect of an impact on a system, by `predict_multi_contact_impact`.
 
     Contact quantities (m, 3), one row per contact, in the axes of the Jacobians; of the body relative to the other
     body or the environment.
@@ -78,11 +92,11 @@ class MultiContactImpact:
         velocities: of every body after the impact, by name, each (n,).
         impulses: on the body, the opposite on the other [Ns].
         normal_impulses: Lambda_N (m,) [Ns], at least 0.
-        modes: what each contact does.
+        modes: behaviour of each contact.
         contact_velocities_before, contact_velocities_after: [m/s].
         kinetic_energy_change: of the whole system, after less before [J]; at most 0 up to rounding.
-        restitution_factor: what all restitutions had to be multiplied with for energy not to grow; nearly always 1.
-        residual: how far the impulses are from the contact law [m/s], see `contact_law_residual`.
+        restitution_factor: common factor on all restitutions that keeps energy from growing; nearly always 1.
+        residual: distance of the impulses from the contact law [m/s], see `contact_law_residual`.
     """
 
     velocities: dict[str, Vector]
@@ -97,7 +111,7 @@ class MultiContactImpact:
 
 
 def predict_multi_contact_impact(bodies: Mapping[str, Body], contacts: Sequence[Contact]) -> MultiContactImpact:
-    """Return what an impact does to `bodies`, by name, at all `contacts` between them; see this module for the law.
+    """Predict the impact of `bodies`, by name, at all `contacts` between them; see this module for the law.
 
     At least one contact has to approach; the others may rest on each other, or separate. Of more contacts than can
     be independent, the impulses are one choice of several that give the same velocities: the same for any order
@@ -134,7 +148,7 @@ def _in_world(axes: Matrix, components: Vector) -> Matrix:
 
 
 def _modes(impulse: Vector, after: Vector, before: Vector) -> tuple[ContactMode, ...]:
-    """Return what the contacts do; all in the contact frames."""
+    """Return the behaviour of the contacts; all in the contact frames."""
     still = _SLIP_ROUNDING * np.abs(before).max()
     none = _IMPULSE_ROUNDING * impulse[::3].max()
     return tuple(

@@ -13,8 +13,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from impact_control.checks import require_not_negative, require_positive
-from impact_control.errors import InvalidInputError
+from impact_control.util.checks import require_not_negative, require_positive
+from impact_control.util.errors import InvalidInputError
 
 # Below these the first terms of the series are exact to rounding, the equations no longer.
 _SLIGHT_DAMPING = 1e-8

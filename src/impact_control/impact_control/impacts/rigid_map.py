@@ -1,9 +1,10 @@
 """Velocity of a robot after an impact at one contact point, with friction and restitution.
 
-Rey Arias 2024 (9)-(16), written for any normal: with n the unit normal of the surface and u_T the unit vector
-of the slip before the impact, both in three dimensions, J_N = n^T J and J_mu = (n - mu u_T)^T J. The joints enter by
-the inertia M that the control mode gives them, see `robots.InertiaModel`; friction and restitution act at the contact,
-see `contact_map`.
+The joints enter by the inertia M that the control mode gives them, see `robots.InertiaModel`; friction and restitution
+act at the contact, see `contact_map`. Coulomb's law is the default: it has a solution for every friction, gains no
+energy, and where the slip keeps its direction it is Rey Arias 2024 (9)-(16). Those equations alone, right only there,
+are FrictionLaw.FIXED_DIRECTION, written for any normal: with n the unit normal of the surface and u_T the unit vector
+of the slip before the impact, both in three dimensions, J_N = n^T J and J_mu = (n - mu u_T)^T J.
 """
 
 from __future__ import annotations
@@ -12,29 +13,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from impact_control.checks import finite_array, float_array
-from impact_control.compiled import compiled
-from impact_control.dense import all_finite, dot, factorise, is_symmetric, solve_lower, solve_upper
-from impact_control.errors import InvalidInputError
 from impact_control.impacts.contact_map import (
     OUTCOMES,
     SOLVED,
     ContactImpact,
     FrictionLaw,
-    SlipOutcome,
-    checked_laws,
+    checked_law,
     impulse_at_contact,
     refusal,
 )
-from impact_control.types import Matrix, Vector
+from impact_control.util.checks import finite_array, float_array
+from impact_control.util.compiled import compiled
+from impact_control.util.dense import all_finite, dot, factorise, is_symmetric, solve_lower, solve_upper
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Matrix, Vector
 
-# What `_joint_impact` finds beyond the statuses of `impulse_at_contact`.
+# Statuses of `_joint_impact` beyond those of `impulse_at_contact`.
 _NOT_FINITE, _NOT_SYMMETRIC, _NOT_POSITIVE_DEFINITE = range(10, 13)
 
 
 @dataclass(frozen=True, eq=False)
 class ImpactPrediction(ContactImpact):
-    """What an impact does to the joints, besides what it does at the contact.
+    """Effect of an impact on the joints, besides that at the contact.
 
     Attributes:
         velocity: of the joints after the impact, dq^+ (n,) [rad/s].
@@ -42,18 +42,13 @@ class ImpactPrediction(ContactImpact):
 
     velocity: Vector
 
-    @property
-    def slip_reversed(self) -> bool:
-        """Return whether the contact point slips against slip_direction after the impact."""
-        return self.slip is SlipOutcome.REVERSES
-
 
 @dataclass(frozen=True, eq=False)
 class FlexibleJointPrediction:
-    """What an impact does to links and motors, both sides of flexible joints.
+    """Effect of an impact on links and motors, both sides of flexible joints.
 
     Attributes:
-        links: what it does to the links, velocity dq^+.
+        links: effect on the links, velocity dq^+.
         motor_velocity: dtheta^+ (n,) [rad/s], after the gear.
     """
 
@@ -68,9 +63,9 @@ def predict_post_impact_velocity(
     velocity: Vector,
     friction: float,
     restitution: float = 0.0,
-    law: FrictionLaw = FrictionLaw.FIXED_DIRECTION,
+    law: FrictionLaw = FrictionLaw.COULOMB,
 ) -> ImpactPrediction:
-    """Return what an impact at one contact point does. By default inelastic, Rey Arias 2024 (15), (16).
+    """Predict the impact at one contact point, by default inelastic and under Coulomb's law.
 
     inertia: (n, n) [kg m^2], symmetric positive definite: M, M + B_theta or M + B_rho, see
         robots.InertiaModel. An arm without joint-space form (composite rigid body) has `predict_contact_impact`.
@@ -83,8 +78,8 @@ def predict_post_impact_velocity(
     friction: mu, Coulomb's coefficient, at least 0.
     restitution: e, from 0 to 1. J_N dq^+ = -e J_N dq^- with FIXED_DIRECTION (Proper 2021 (2.49) with the sign of
         the Errata) and for any law without friction; with COULOMB of energy, see `coulomb_map`.
-    law: how friction acts. With FIXED_DIRECTION as printed: without slip there is no friction, and a slip may be
-        turned around.
+    law: of friction. FIXED_DIRECTION is Rey Arias 2024 (15), (16) as printed: without slip there is no
+        friction, and a slip may be turned around.
 
     Raises InvalidInputError; `friction` is also refused when the impact jams with FIXED_DIRECTION,
     J_N M^-1 J_mu^T <= 0: the friction then drives the contact point into the surface faster than the normal
@@ -96,13 +91,9 @@ def predict_post_impact_velocity(
     J = float_array("contact_jacobian", contact_jacobian, (3, size))
     n = float_array("normal", normal, (3,))
     before = float_array("velocity", velocity, (size,))
-    mu, e, coulomb = checked_laws(friction, restitution, law)
-    after = np.empty(size)
-    mobility = np.empty((3, 3))
-    vectors = np.empty((4, 3))
-    status, normal_impulse, outcome, jammed, work = _joint_impact(
-        M, J, n, before, mu, e, coulomb, after, mobility, vectors
-    )
+    checked = checked_law(friction, restitution, law)
+    results = after, mobility, vectors = np.empty(size), np.empty((3, 3)), np.empty((4, 3))
+    status, normal_impulse, outcome, jammed, work = _joint_impact(M, J, n, before, checked, results)
     if status == SOLVED:
         impulse, contact_before, contact_after, slip_direction = vectors
         return ImpactPrediction(
@@ -124,7 +115,7 @@ def predict_post_impact_velocity(
         raise InvalidInputError("inertia", inertia, "a symmetric matrix")
     if status == _NOT_POSITIVE_DEFINITE:
         raise InvalidInputError("inertia", inertia, f"positive definite; the eigenvalues are {np.linalg.eigvalsh(M)}")
-    raise refusal(status, mobility, n, J @ before, mu, "velocity", velocity)
+    raise refusal(status, mobility, n, J @ before, checked[0], "velocity", velocity)
 
 
 def predict_flexible_joint_impact(
@@ -135,9 +126,8 @@ def predict_flexible_joint_impact(
     motor_velocity: Vector,
     friction: float,
     restitution: float = 0.0,
-    law: FrictionLaw = FrictionLaw.FIXED_DIRECTION,
 ) -> FlexibleJointPrediction:
-    """Return what an impact does to an arm with flexible joints at its instant. Proper 2021 (2.52)-(2.56).
+    """Predict the impact of an arm with flexible joints, under Coulomb's law. Proper 2021 (2.52)-(2.56).
 
     link_inertia M (n, n) [kg m^2]: links only. motor_velocity: dtheta^- (n,) [rad/s]. Others as in
     `predict_post_impact_velocity`, with dq^- of the links. The torque through spring and damper of a joint,
@@ -145,9 +135,7 @@ def predict_flexible_joint_impact(
     (2.55), and no motor feels it, dtheta^+ = dtheta^-, (2.56); what the torque loop makes of B_rho is of no matter.
     Raises InvalidInputError.
     """
-    links = predict_post_impact_velocity(
-        link_inertia, contact_jacobian, normal, link_velocity, friction, restitution, law
-    )
+    links = predict_post_impact_velocity(link_inertia, contact_jacobian, normal, link_velocity, friction, restitution)
     return FlexibleJointPrediction(links, finite_array("motor_velocity", motor_velocity, links.velocity.shape))
 
 
@@ -157,21 +145,19 @@ def _joint_impact(
     jacobian: Matrix,
     normal: Vector,
     velocity: Vector,
-    friction: float,
-    restitution: float,
-    coulomb: bool,
-    after: Vector,
-    mobility: Matrix,
-    vectors: Matrix,
+    law: tuple[float, float, bool],
+    results: tuple[Vector, Matrix, Matrix],
 ) -> tuple[int, float, int, bool, float]:
-    """Write the joint velocity after the impact, G = J M^-1 J^T and the `vectors` of `impulse_at_contact`.
+    """Write the joint velocity after the impact, G = J M^-1 J^T and the vectors of `impulse_at_contact` to `results`.
 
-    Returns what `impulse_at_contact` returns. With M = L L^T and Y = L^-1 J^T: G = Y^T Y, dq^+ = dq^- + L^-T Y P.
+    law: from `checked_law`. Returned: as by `impulse_at_contact`. With M = L L^T and Y = L^-1 J^T: G = Y^T Y and
+    dq^+ = dq^- + L^-T Y P.
     """
     if not (all_finite(inertia) and all_finite(jacobian) and all_finite(normal) and all_finite(velocity)):
         return _NOT_FINITE, 0.0, 0, False, 0.0
     if not is_symmetric(inertia):
         return _NOT_SYMMETRIC, 0.0, 0, False, 0.0
+    after, mobility, vectors = results
     size = velocity.shape[0]
     factor = inertia.copy()
     if not factorise(factor):
@@ -188,7 +174,7 @@ def _joint_impact(
         for j in range(3):
             mobility[i, j] = dot(responses[i], responses[j])
 
-    result = impulse_at_contact(mobility, normal, contact_velocity, friction, restitution, coulomb, vectors)
+    result = impulse_at_contact(mobility, normal, contact_velocity, law, vectors)
     if result[0] != SOLVED:
         return result
     for i in range(size):

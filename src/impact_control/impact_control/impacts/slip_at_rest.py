@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 
-from impact_control.compiled import compiled
-from impact_control.types import Matrix, Vector
+from impact_control.util.compiled import compiled
+from impact_control.util.types import Matrix, Vector
 
 SMALLEST_MOBILITY_RATIO = 1e-12
 """Tangential mobility below this part of the whole is rounding: the contact cannot move that way."""

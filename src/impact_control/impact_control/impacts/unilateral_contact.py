@@ -1,4 +1,4 @@
-"""The law of a unilateral contact with friction, and how far impulses are from it: what the solver drives to zero.
+"""The law of a unilateral contact with friction, and its residual, which the solver drives to zero.
 
 Three numbers per contact, in the axes of its contact frame: normal, first tangent, second tangent.
 """
@@ -6,14 +6,34 @@ Three numbers per contact, in the axes of its contact frame: normal, first tange
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
-from impact_control.compiled import compiled
-from impact_control.types import Matrix, Vector
+from impact_control.util.compiled import compiled
+from impact_control.util.types import Matrix, Vector
+
+
+class ContactProblem(NamedTuple):
+    """W (3 m, 3 m) [1/kg], free velocity c (3 m,) [m/s], friction mu (m,), and the mean mobility of each contact (m,)
+    [1/kg].
+    """
+
+    delassus: Matrix
+    free_velocity: Vector
+    friction: Vector
+    mobility: Vector
+
+
+class NewtonWork(NamedTuple):
+    """Velocity v = W p + c (3 m,) [m/s], F (3 m,) and dF/dp (3 m, 3 m) of a Newton step."""
+
+    velocity: Vector
+    error: Vector
+    jacobian: Matrix
 
 
 @compiled
 def contact_law_residual(velocity: Vector, impulse: Vector, friction: Vector, mobility: Vector) -> float:
-    """Return how far velocity v (3 m,) [m/s] and impulse p (3 m,) [Ns] are from the contact law [m/s], 0 if it holds.
+    """Return the residual [m/s] of the contact law at velocity v (3 m,) [m/s] and impulse p (3 m,) [Ns], 0 if it holds.
 
     friction mu (m,); mobility (m,) [1/kg] turns impulses into velocities. The largest entry of
     mobility * (p - projection of p - v / mobility): the normal part projected on the numbers of at least 0, the
@@ -39,23 +59,15 @@ def contact_law_residual(velocity: Vector, impulse: Vector, friction: Vector, mo
 
 
 @compiled
-def linearise(
-    delassus: Matrix,
-    velocity: Vector,
-    impulse: Vector,
-    friction: float,
-    inverse_mobility: float,
-    regularisation: float,
-    a: int,
-    error: Vector,
-    jacobian: Matrix,
-) -> None:
-    """Write the rows a, a+1, a+2 of one contact of the law as F(p) = 0, and of dF/dp.
+def linearise(problem: ContactProblem, i: int, impulse: Vector, regularisation: float, work: NewtonWork) -> None:
+    """Write the three rows of contact i of the law as F(p) = 0, and of dF/dp, at the velocity in `work`.
 
     With x = p - v / mobility: F = p where x_N <= 0 (open); F_N = p_N - x_N otherwise, and F_T = p_T less the
     projection of x_T on the disk of radius mu x_N: p_T - x_T inside of it (stick), p_T - mu x_N x_T / |x_T| outside.
     The regularisation [1/kg] takes the place of W where W has none: it gives the shortest step.
     """
+    velocity, error, jacobian = work
+    a, friction, inverse_mobility = 3 * i, problem.friction[i], 1.0 / problem.mobility[i]
     x_n = impulse[a] - velocity[a] * inverse_mobility
     x_1, x_2 = impulse[a + 1] - velocity[a + 1] * inverse_mobility, impulse[a + 2] - velocity[a + 2] * inverse_mobility
     if x_n <= 0.0:
@@ -68,7 +80,7 @@ def linearise(
     for row in range(a, a + 3):
         error[row] = velocity[row] * inverse_mobility
         for column in range(impulse.size):
-            jacobian[row, column] = delassus[row, column] * inverse_mobility
+            jacobian[row, column] = problem.delassus[row, column] * inverse_mobility
         jacobian[row, row] += regularisation * inverse_mobility
     length, radius = math.hypot(x_1, x_2), friction * x_n
     if length <= radius:

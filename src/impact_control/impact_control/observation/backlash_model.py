@@ -1,4 +1,4 @@
-"""A joint with backlash and friction as the residual sees it: which torque reaches the link."""
+"""Torque that reaches the link of a joint with backlash and friction."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from impact_control.checks import checked_vector, freeze, require_positive
-from impact_control.compiled import compiled
-from impact_control.types import Matrix, Vector
+from impact_control.util.checks import checked_vector, freeze, require_positive
+from impact_control.util.compiled import compiled
+from impact_control.util.types import Matrix, Vector
 
 (
     STIFFNESS,
@@ -34,7 +34,7 @@ EDGE_MARGIN = 5e-5
 class BacklashModel:
     """Backlash and friction of n joints, Flacco 2016 (5), (6). Raises InvalidInputError.
 
-    With phi = q - theta, the link feels in the gap, |phi| < alpha, nothing but friction, and beyond it
+    With phi = q - theta, only friction acts on the link in the gap, |phi| < alpha, and beyond it
     tau_L = tau_M - K (phi -+ alpha) - D dphi, less the friction (6). The deflection phi -+ alpha is zero at the edge,
     see Errata; spring and damper act against it, so that K and D are positive where (5) has plus signs.
 

@@ -1,47 +1,12 @@
-"""First-order filters K/(s + K) and K s/(s + K) by the Tustin rule of Flacco 2016 (13), for any period."""
+"""First-order filter K/(s + K) by the Tustin rule of Flacco 2016 (13), for any period."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from impact_control.compiled import compiled
-from impact_control.errors import InvalidInputError
-from impact_control.types import Matrix, Vector
-
-
-@compiled
-def low_pass(
-    signal: Vector, previous: Vector, gain: Vector, output: Vector, output_rate: Vector, period: float
-) -> None:
-    """Advance `output` by one sample of K/(s + K) over `period` [s]; with period 0 only take the sample.
-
-    All arrays (n,): gain K [1/s]; output_rate becomes the difference quotient of output, in units of it per second;
-    previous becomes signal.
-    """
-    for i in range(signal.size):
-        if period > 0.0:
-            decay = 0.5 * period * gain[i]
-            new = ((1.0 - decay) * output[i] + decay * (signal[i] + previous[i])) / (1.0 + decay)
-            output_rate[i] = (new - output[i]) / period
-            output[i] = new
-        else:
-            output_rate[i] = 0.0
-        previous[i] = signal[i]
-
-
-@compiled
-def filtered_rate(signal: Vector, previous: Vector, gain: Vector, output: Vector, period: float) -> None:
-    """Advance `output` by one sample of K s/(s + K), the derivative of a low-passed signal; with period 0 it is 0.
-
-    All arrays (n,): gain K [1/s]; output in units of signal per second; previous becomes signal.
-    """
-    for i in range(signal.size):
-        if period > 0.0:
-            decay = 0.5 * period * gain[i]
-            output[i] = ((1.0 - decay) * output[i] + gain[i] * (signal[i] - previous[i])) / (1.0 + decay)
-        else:
-            output[i] = 0.0
-        previous[i] = signal[i]
+from impact_control.util.compiled import compiled
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Matrix, Vector
 
 
 def low_pass_series(time: Vector, means: Matrix, gain: float) -> Matrix:

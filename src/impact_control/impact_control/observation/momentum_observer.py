@@ -6,58 +6,52 @@ import math
 
 import numpy as np
 
-from impact_control.checks import checked_vector, require_positive
-from impact_control.compiled import compiled
 from impact_control.observation.sample_period import sample_period
-from impact_control.types import Matrix, Vector
+from impact_control.util.checks import checked_vector, require_positive
+from impact_control.util.compiled import compiled_in_place
+from impact_control.util.memory import Memory, named_memory
+from impact_control.util.types import Matrix, Vector
 
 
-@compiled
+@compiled_in_place
 def _sum_up(
-    mass_matrix: Matrix, velocity: Vector, torque: Vector, coriolis_transposed_velocity: Vector, gravity: Vector,
-    damping_over_stiffness: Vector, momentum: Vector, drive: Vector,
-) -> None:  # fmt: skip
-    """Write the momentum p - D K^-1 tau_J and what drives it, tau_J + C^T dq - g, both (n,)."""
+    observer: Memory, mass_matrix: Matrix, velocity: Vector, torque: Vector, transposed: Vector, gravity: Vector
+) -> None:
+    """Write the momentum p - D K^-1 tau_J and what drives it, tau_J + C^T dq - g, both (n,); transposed: C^T dq."""
+    o = observer[()]
     for i in range(velocity.size):
-        momentum[i] = -damping_over_stiffness[i] * torque[i]
+        momentum = -o.damping_over_stiffness[i] * torque[i]
         for j in range(velocity.size):
-            momentum[i] += mass_matrix[i, j] * velocity[j]
-        drive[i] = torque[i] + coriolis_transposed_velocity[i] - gravity[i]
+            momentum += mass_matrix[i, j] * velocity[j]
+        o.momentum[i] = momentum
+        o.drive[i] = torque[i] + transposed[i] - gravity[i]
 
 
-@compiled
-def _advance(
-    momentum: Vector,
-    drive: Vector,
-    previous_momentum: Vector,
-    previous_drive: Vector,
-    missed: Vector,
-    gain: Vector,
-    residual: Vector,
-    residual_rate: Vector,
-    period: float,
-) -> bool:
-    """One step of Flacco 2016 (13) over `period` [s]; with period 0 only take the sample as the previous one.
+@compiled_in_place
+def _advance(observer: Memory, missed: Vector, period: float) -> bool:
+    """Do one step of Flacco 2016 (13) over `period` [s]; with period 0 only take the sample as the previous one.
 
-    All arrays (n,). Returns False, and changes nothing, when the sample is not finite.
+    Returns False, and changes nothing, when the sample is not finite.
     """
+    o = observer[()]
     checksum = 0.0
-    for i in range(momentum.size):
-        checksum += momentum[i] + drive[i] + missed[i]
+    for i in range(missed.size):
+        checksum += o.momentum[i] + o.drive[i] + missed[i]
     if not math.isfinite(checksum):
         return False
-    for i in range(momentum.size):
+    for i in range(missed.size):
         if period > 0.0:
             half = 0.5 * period
-            innovation = momentum[i] - previous_momentum[i] - half * (drive[i] + previous_drive[i] + 2.0 * missed[i])
-            decay = half * gain[i]
-            new = ((1.0 - decay) * residual[i] + gain[i] * innovation) / (1.0 + decay)
-            residual_rate[i] = (new - residual[i]) / period
-            residual[i] = new
+            driven = half * (o.drive[i] + o.previous_drive[i] + 2.0 * missed[i])
+            innovation = o.momentum[i] - o.previous_momentum[i] - driven
+            decay = half * o.gain[i]
+            new = ((1.0 - decay) * o.residual[i] + o.gain[i] * innovation) / (1.0 + decay)
+            o.residual_rate[i] = (new - o.residual[i]) / period
+            o.residual[i] = new
         else:
-            residual_rate[i] = 0.0
-        previous_momentum[i] = momentum[i]
-        previous_drive[i] = drive[i]
+            o.residual_rate[i] = 0.0
+        o.previous_momentum[i] = o.momentum[i]
+        o.previous_drive[i] = o.drive[i]
     return True
 
 
@@ -86,7 +80,7 @@ class MomentumObserver:
 
     Give `time` counted from the start of the task: a stamp of 1.7e9 s resolves only 0.2 us.
 
-    Attributes (arrays that the next update overwrites):
+    Attributes (arrays that the next call of `observe` overwrites):
         residual: r (n,) [Nm], estimate of the external joint torque, positive when it accelerates the joint.
         residual_rate: (r_k - r_{k-1}) / T_k (n,) [Nm/s], Proper 2021 (3.4); 0 on a sample that starts anew,
             unchanged by an ignored sample. It is the mean over T_k: a lost sample dilutes the rate of a short
@@ -103,16 +97,25 @@ class MomentumObserver:
         maximum_gap: longest period [s] over which the observer integrates.
         Raises InvalidInputError for anything else.
         """
-        self._gain = checked_vector("gain", gain, zero_allowed=False)
-        n = self._gain.size
-        self._damping_over_stiffness = checked_vector("damping_over_stiffness", damping_over_stiffness, n)
+        gains = checked_vector("gain", gain, zero_allowed=False)
+        n = gains.size
+        self._memory = named_memory(
+            gain=(n,),
+            damping_over_stiffness=(n,),
+            momentum=(n,),
+            drive=(n,),
+            previous_momentum=(n,),
+            previous_drive=(n,),
+            residual=(n,),
+            residual_rate=(n,),
+        )
+        self._memory["gain"] = gains
+        self._memory["damping_over_stiffness"] = checked_vector("damping_over_stiffness", damping_over_stiffness, n)
         self._maximum_gap = require_positive("maximum_gap", maximum_gap)
-        self.residual: Vector = np.zeros(n)
-        self.residual_rate: Vector = np.zeros(n)
-        self._momentum, self._drive = np.zeros(n), np.zeros(n)
-        self._previous_momentum, self._previous_drive = np.zeros(n), np.zeros(n)
+        self.residual: Vector = self._memory["residual"]
+        self.residual_rate: Vector = self._memory["residual_rate"]
         self._nothing = np.zeros(n)
-        self._step(0.0, self._nothing)  # compiles the kernel here and not in the loop
+        _advance(self._memory, self._nothing, 0.0)  # compiles the kernel here and not in the loop
         self.reset()
 
     def reset(self) -> None:
@@ -122,7 +125,7 @@ class MomentumObserver:
         self.advanced = False
         self.time = -math.inf
 
-    def update(
+    def observe(
         self,
         mass_matrix: Matrix,
         velocity: Vector,
@@ -148,24 +151,8 @@ class MomentumObserver:
         period = sample_period(time - self.time, self._maximum_gap)
         if math.isnan(period):
             return self.residual
-        _sum_up(
-            mass_matrix, velocity, joint_torque, coriolis_transposed_velocity, gravity, self._damping_over_stiffness,
-            self._momentum, self._drive,
-        )  # fmt: skip
-        if self._step(period, self._nothing if missed_torque is None else missed_torque):
+        _sum_up(self._memory, mass_matrix, velocity, joint_torque, coriolis_transposed_velocity, gravity)
+        if _advance(self._memory, self._nothing if missed_torque is None else missed_torque, period):
             self.time = time
             self.advanced = period > 0.0
         return self.residual
-
-    def _step(self, period: float, missed: Vector) -> bool:
-        return _advance(
-            self._momentum,
-            self._drive,
-            self._previous_momentum,
-            self._previous_drive,
-            missed,
-            self._gain,
-            self.residual,
-            self.residual_rate,
-            period,
-        )

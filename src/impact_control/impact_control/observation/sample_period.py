@@ -1,4 +1,4 @@
-"""Which period a streaming filter integrates over, from the stamps of its samples."""
+"""Integration period of a streaming filter, from the stamps of its samples."""
 
 from __future__ import annotations
 

@@ -8,4 +8,9 @@ from impact_control.pipeline.pipeline import Pipeline
 from impact_control.pipeline.rehearsal import warm_up
 from impact_control.pipeline.start_pose import StartPose
 
-__all__ = ["Outcome", "Pipeline", "StartPose", "warm_up"]
+__all__ = [
+    "Outcome",
+    "Pipeline",
+    "StartPose",
+    "warm_up",
+]

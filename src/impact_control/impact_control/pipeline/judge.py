@@ -1,16 +1,23 @@
-"""What is known of the impacts of a task: their number, the verdicts on them, and whether the contact is full."""
+"""Judgement of the impacts of a task: their number, the verdicts on them, and full contact."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Protocol
 
-from impact_control.classification import ExternalForce, Verdict
+from impact_control.classification import ExternalForce, Verdict, probability_expected
 from impact_control.observation import MomentumObserver
-from impact_control.parts import make_classifier, make_completion, make_held_force
+from impact_control.pipeline.parts import (
+    envelope_margin,
+    make_classifier,
+    make_completion,
+    make_contact_path,
+    make_held_force,
+)
 from impact_control.robots import Dynamics, RobotDescription
 from impact_control.scenario import Scenario
-from impact_control.types import Vector
+from impact_control.util.types import Vector
 
 
 class PlannedImpact(Protocol):
@@ -24,116 +31,234 @@ class PlannedImpact(Protocol):
     def impact_configuration(self) -> Vector:
         """Configuration there (n,) [rad]."""
 
+    @property
+    def jump_deviation(self) -> Vector:
+        """Standard deviation of the joint velocity after it (n,) [rad/s]."""
 
-class Judge:
-    """Classifier and contact completion of one arm, or the verdicts of a classifier that runs elsewhere.
 
-    Attributes: classifier, completion, held_force, None where they are not needed here; impacts, detected so far;
-    impact and post_impact, the verdicts; changed, whether they did with this sample or event.
+@dataclass(frozen=True, eq=False)
+class ExpectedImpact:
+    """Impact of a task by its numbers alone, see `PlannedImpact`."""
+
+    nominal_impact_time: float
+    impact_configuration: Vector
+    jump_deviation: Vector
+
+
+class TaskJudge(Protocol):
+    """Judge of the impacts of one arm as its pipeline sees it: a `Judge`, or one that stands for another process's.
+
+    Attributes: impacts, detected so far; impact and post_impact, the verdicts; changed, True when one did with this
+    sample or event.
     """
 
-    def __init__(self, scenario: Scenario, robot: RobotDescription, *, classify: bool, complete: bool) -> None:
-        """classify: with a classifier. complete: with contact completion, where the scenario has one."""
+    impacts: int
+    impact: Verdict
+    post_impact: Verdict
+    changed: bool
+
+    @property
+    def deviation(self) -> float:
+        """Largest deviation so far from what is expected as a part of its limit; NaN where it is not known."""
+
+    @property
+    def probability(self) -> float:
+        """Probability that impact and behaviour are as expected; NaN where it is not known."""
+
+    @property
+    def reason(self) -> str:
+        """Reason of the last verdict, in words. Builds a string: not for every tick."""
+
+    def forget(self) -> None:
+        """Forget all impacts and verdicts."""
+
+    def begin_task(self, scenario: Scenario, reference: PlannedImpact) -> None:
+        """Judge a new task by the tuning of its scenario. Not for the loop."""
+
+    def await_impact_again(self, reference: PlannedImpact) -> None:
+        """Forget the touches that interrupted the task: its own impact is still to come, at its time of the task."""
+
+    def impact_detected(self, seconds: float, position: Vector) -> bool:
+        """Take an impact at `seconds` of the task, position (n,) [rad]; return whether the verdicts are answered."""
+
+    def contact_closes(self, seconds: float, dynamics: Dynamics, observer: MomentumObserver) -> bool:
+        """Return True in the sample in which all points of the end-effector touch, Proper 2021 section 5.2."""
+
+    def judge(
+        self, seconds: float, dynamics: Dynamics, observer: MomentumObserver, expected: Vector, exerted: Vector | None
+    ) -> bool:
+        """Take a sample at `seconds` of the task; return whether the verdicts are to be answered by a reaction.
+
+        expected (n,) [rad/s]: joint velocity of the reference. exerted (3,) [N], axes of A: in post-impact mode; None
+        in the others.
+        """
+
+
+class ContactWatch:
+    """Contact completion by the external force, where the scenario has one.
+
+    Attribute: completion, None where it has not.
+    """
+
+    def __init__(self, scenario: Scenario, robot: RobotDescription) -> None:
+        self.completion = make_completion(scenario, robot)
+        self._external_force = ExternalForce(scenario.detection.observer_gain)
+
+    def reset(self) -> None:
+        """Wait for the next contact."""
+        if self.completion is not None:
+            self.completion.reset()
+
+    def closes(self, seconds: float, dynamics: Dynamics, observer: MomentumObserver) -> bool:
+        """Take a sample after an impact; return whether it is the one in which all points of the end-effector touch."""
+        completion = self.completion
+        if completion is None or completion.complete:
+            return False
+        force = self._external_force.estimate(dynamics.jacobian, observer.residual, observer.residual_rate)
+        return completion.observe(seconds, dynamics.rotation, dynamics.twist, force)
+
+
+class Judge:
+    """Classifier of one arm with all else that a verdict depends on; a `TaskJudge`.
+
+    Attributes beside those: classifier; contact, the watch for full contact; held_force and contact_path, None where
+    the scenario does not ask for them.
+    """
+
+    def __init__(self, scenario: Scenario, robot: RobotDescription) -> None:
         self._joints = len(robot.joint_names)
-        self.classifier = make_classifier(scenario, self._joints) if classify else None
-        self.completion = make_completion(scenario, robot) if complete else None
-        self.held_force = make_held_force(scenario) if classify else None
+        self._robot, self._scenario = robot, scenario
+        self.classifier = make_classifier(scenario, self._joints)
+        self.contact = ContactWatch(scenario, robot)
+        self.held_force = make_held_force(scenario)
+        self.contact_path = make_contact_path(scenario)
         self._external_force = ExternalForce(scenario.detection.observer_gain)
         self.changed = False
+        self._path_time = math.nan
         self.forget()
 
     def forget(self) -> None:
-        """Know of no impact."""
+        """Forget all impacts and verdicts."""
+        self._left_the_surface = False
         self.impacts = 0
         self.impact = Verdict.UNKNOWN
         self.post_impact = Verdict.NOT_STARTED
 
-    def start(self, scenario: Scenario, reference: PlannedImpact) -> None:
+    def begin_task(self, scenario: Scenario, reference: PlannedImpact) -> None:
         """Judge a new task, with a classifier of its scenario's tuning. Not for the loop."""
-        if self.classifier is not None:
-            self.classifier = make_classifier(scenario, self._joints)
-        self._await_impact(reference)
+        self._scenario = scenario
+        self.classifier = make_classifier(scenario, self._joints)
+        self.contact_path = make_contact_path(scenario)
+        self._expect(reference)
 
-    def start_anew(self, reference: PlannedImpact) -> None:
+    def await_impact_again(self, reference: PlannedImpact) -> None:
         """Forget the touches that interrupted the task: its own impact is still to come, at its time of the task."""
-        self._await_impact(reference)
-        self.changed = self.classifier is not None
+        self._expect(reference)
+        self.changed = True
 
-    def _await_impact(self, reference: PlannedImpact) -> None:
+    def _expect(self, reference: PlannedImpact) -> None:
         self.forget()
-        if self.classifier is not None:
-            self.classifier.start(reference.nominal_impact_time, reference.impact_configuration)
-        if self.completion is not None:
-            self.completion.reset()
+        margin = envelope_margin(self._scenario, self._robot, reference.jump_deviation)
+        self.classifier.await_impact(reference.nominal_impact_time, reference.impact_configuration, margin)
+        self.contact.reset()
         if self.held_force is not None:
-            self.held_force.start()
+            self.held_force.reset()
+        if self.contact_path is not None:
+            self.contact_path.reset()
 
     def impact_detected(self, seconds: float, position: Vector) -> bool:
-        """Take an impact at `seconds` of the task, position (n,) [rad]; tell whether its verdict may be answered."""
+        """Take an impact at `seconds` of the task, position (n,) [rad]; return whether the verdicts are answered."""
         self.impacts += 1
-        classifier = self.classifier
-        if classifier is None or not classifier.impact_detected(seconds, position):
+        if not self.classifier.impact_detected(seconds, position):
             return False
         self._take_verdicts()
-        return classifier.settled
-
-    def update(self, seconds: float, velocity: Vector, expected: Vector) -> bool:
-        """Take a sample, velocities (n,) [rad/s]; tell whether the verdicts may be answered.
-
-        Not as long as the next impact of many may take them back, nor when the held force has changed one.
-        """
-        classifier = self.classifier
-        if classifier is None:
-            return False
-        if classifier.update(seconds, velocity, expected):
-            self._take_verdicts()
-        return classifier.settled and self.post_impact is classifier.post_impact
+        return self.classifier.settled
 
     def contact_closes(self, seconds: float, dynamics: Dynamics, observer: MomentumObserver) -> bool:
-        """Tell in which sample all points of the end-effector have come to touch, Proper 2021 section 5.2."""
-        completion = self.completion
-        if completion is None or completion.complete or not self.impacts:
+        """Return True in the sample in which all points of the end-effector touch, Proper 2021 section 5.2."""
+        if not self.impacts or not self.contact.closes(seconds, dynamics, observer):
             return False
-        force = self._external_force.update(dynamics.jacobian, observer.residual, observer.residual_rate)
-        if not completion.update(seconds, dynamics.rotation, dynamics.twist, force):
-            return False
-        if self.classifier is not None:
-            self.classifier.contact_completed(seconds)
+        self.classifier.contact_completed(seconds)
         return True
 
-    def feel(self, seconds: float, dynamics: Dynamics, observer: MomentumObserver, exerted: Vector) -> None:
-        """Judge the force after an expected behaviour, in post-impact mode; exerted (3,) [N], axes of A."""
+    def judge(
+        self, seconds: float, dynamics: Dynamics, observer: MomentumObserver, expected: Vector, exerted: Vector | None
+    ) -> bool:
+        """Judge velocity and, in post-impact mode, path and force; see `TaskJudge`."""
+        if self.classifier.classify(seconds, dynamics.dq, expected):
+            self._take_verdicts()
+        if exerted is not None:
+            self._judge_path(seconds, dynamics.position)
+            self._judge_force(seconds, dynamics, observer, exerted)
+        return self.answered
+
+    @property
+    def answered(self) -> bool:
+        """True when a reaction is to answer the verdicts.
+
+        Not as long as the next impact of many may take them back. That the held force is not as expected is only
+        reported: to let go of what is carried would be worse than to carry it.
+        """
+        classifier = self.classifier
+        return classifier.settled and (self.post_impact is classifier.post_impact or self._left_the_surface)
+
+    def _judge_force(self, seconds: float, dynamics: Dynamics, observer: MomentumObserver, exerted: Vector) -> None:
+        """Judge the force after an expected behaviour; exerted (3,) [N], axes of A."""
         held, classifier = self.held_force, self.classifier
-        if held is None or classifier is None or classifier.post_impact is not Verdict.EXPECTED:
+        if held is None or classifier.post_impact is not Verdict.EXPECTED:
             return
         since = seconds - classifier.impact_time
         if not held.due(since):
             return
-        force = self._external_force.update(dynamics.jacobian, observer.residual, observer.residual_rate)
-        if held.update(since, force, exerted) and held.verdict is Verdict.UNEXPECTED:
+        force = self._external_force.estimate(dynamics.jacobian, observer.residual, observer.residual_rate)
+        if held.compare(since, force, exerted) and held.verdict is Verdict.UNEXPECTED:
             self.post_impact = Verdict.UNEXPECTED
             self.changed = True
 
+    def _judge_path(self, seconds: float, position: Vector) -> None:
+        """Judge the way of the contact on the surface; position (3,) [m] of the end-effector."""
+        path, classifier = self.contact_path, self.classifier
+        if path is None or self._left_the_surface:
+            return
+        path.follow(seconds - classifier.impact_time, position)
+        # As long as the classifier is not through, what it finds counts.
+        if path.deviation <= 1.0 or classifier.post_impact is not Verdict.EXPECTED:
+            return
+        self._left_the_surface = True
+        self.post_impact = Verdict.UNEXPECTED
+        self._path_time = seconds
+        self.changed = True
+
+    @property
+    def deviation(self) -> float:
+        """Return the largest deviation so far from what is expected as a part of its limit."""
+        path = self.contact_path
+        return max(self.classifier.deviation, 0.0 if path is None else path.deviation)
+
+    @property
+    def probability(self) -> float:
+        """Return the probability that impact and behaviour are as expected, by all that was seen so far."""
+        return probability_expected(self.deviation)
+
     @property
     def reason(self) -> str:
-        """What decided last, in words with its numbers. Builds a string: not for every tick."""
+        """Reason of the last verdict, in words with its numbers. Builds a string: not for every tick."""
         held = self.held_force
         if held is not None and held.verdict is Verdict.UNEXPECTED:
             return held.reason
-        return "" if self.classifier is None else self.classifier.reason
+        if self.contact_path is not None and self._left_the_surface:
+            return self.contact_path.reason
+        return self.classifier.reason
 
     @property
     def decision_time(self) -> float:
-        """When a verdict last changed [s], NaN before."""
-        held, classifier = self.held_force, self.classifier
-        if classifier is None:
-            return math.nan
+        """Time of the last change of a verdict [s], NaN before."""
+        held = self.held_force
         if held is not None and held.verdict is Verdict.UNEXPECTED:
-            return classifier.impact_time + held.parameters.after + held.parameters.window
-        return classifier.decision_time
+            return self.classifier.impact_time + held.settings.after + held.settings.window
+        return self._path_time if self._left_the_surface else self.classifier.decision_time
 
     def _take_verdicts(self) -> None:
-        if self.classifier is not None:
-            self.impact = self.classifier.impact
-            self.post_impact = self.classifier.post_impact
-            self.changed = True
+        self.impact = self.classifier.impact
+        self.post_impact = self.classifier.post_impact
+        self.changed = True

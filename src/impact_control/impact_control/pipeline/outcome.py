@@ -1,15 +1,15 @@
-"""How a task ended."""
+"""Outcome of a task."""
 
 from __future__ import annotations
 
 from enum import IntEnum
 
 from impact_control.classification import Verdict
-from impact_control.pipeline.judge import Judge
+from impact_control.pipeline.judge import TaskJudge
 
 
 class Outcome(IntEnum):
-    """How a task ended; constants of impact_msgs/ExecuteImpactTask."""
+    """Outcome of a task; constants of impact_msgs/ExecuteImpactTask."""
 
     SUCCEEDED = 0
     IMPACT_UNEXPECTED = 1
@@ -21,8 +21,8 @@ class Outcome(IntEnum):
     REFUSED = 7
 
 
-def outcome_of(judge: Judge) -> Outcome:
-    """Return how a task ended that was neither cancelled nor broken off by a fault."""
+def outcome_of(judge: TaskJudge) -> Outcome:
+    """Return the outcome of a task that was neither cancelled nor ended by a fault."""
     if judge.impacts == 0:
         return Outcome.NO_IMPACT
     if judge.impact is Verdict.UNEXPECTED:

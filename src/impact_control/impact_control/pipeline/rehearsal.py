@@ -1,12 +1,12 @@
-"""One walk through the loop before it counts."""
+"""Rehearsal of the loop before its first sample."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from impact_control.control import DesiredForce, Fault, ObjectForce
+from impact_control.control import DesiredForce, Event, Fault, ObjectForce
+from impact_control.pipeline.judge import Judge
 from impact_control.pipeline.pipeline import Pipeline
-from impact_control.reaction import Step
 from impact_control.references import ImpactReference, build_reference
 from impact_control.robots import RobotDescription
 from impact_control.scenario import Scenario
@@ -21,12 +21,13 @@ def warm_up(scenario: Scenario, robot: RobotDescription) -> None:
         {"reaction.on_unexpected_impact": "continue", "reaction.on_unexpected_post_impact": "continue"}
     )
     reference = build_reference(patient, robot)
-    pipeline = Pipeline(patient, robot)
+    judge = Judge(patient, robot)
+    pipeline = Pipeline(patient, robot, judge=judge)
     for force in (None, _OBJECT_FORCE):
-        _walk(pipeline, reference, force)
+        _walk(pipeline, judge, reference, force)
 
 
-def _walk(pipeline: Pipeline, reference: ImpactReference, force: DesiredForce | None) -> None:
+def _walk(pipeline: Pipeline, judge: Judge, reference: ImpactReference, force: DesiredForce | None) -> None:
     """Go through a task that exerts `force` after its impact, None: the one on its surface, and into a fault."""
     q = reference.initial_configuration
     still = np.zeros_like(q)
@@ -34,18 +35,23 @@ def _walk(pipeline: Pipeline, reference: ImpactReference, force: DesiredForce | 
     pipeline.reset()
     pipeline.tick(0.0, q, still, still)
     pipeline.start(reference, pipeline.scenario, force)
-    # On the reference and far from it, where limits are active and the solver is asked.
+    # On the reference and far from it, where limits are active and the solver is called.
     places = (q, q + 0.05, q)
     for k, place in enumerate(places, start=1):
         pipeline.tick(k * period, place, still, still)
     pipeline.impact_detected(3.5 * period, q)
     for k, place in enumerate(places, start=4):
         pipeline.tick(k * period, place, still, still)
-    for k, step in enumerate((Step.YIELD, Step.RESUME, Step.NONE, Step.NONE, Step.PULL_BACK, Step.STOP), start=7):
-        pipeline.obey(step)
+    if (path := judge.contact_path) is not None:
+        # It waits for longer than this walk takes.
+        path.follow(path.settings.begin, pipeline.dynamics.position)
+    for k, event in enumerate((Event.YIELD_TO_POST, Event.RESUME, None, None, Event.PULL_BACK, Event.STOP), start=7):
+        pipeline.react(event)
         pipeline.tick(k * period, q, still, still)
     pipeline.cancel()
-    # At full speed into the limits, which no torque can keep then: the solver is asked for what comes nearest.
-    pipeline.tick(13.0 * period, limits.position_upper.copy(), limits.velocity.copy(), still)
+    # At full speed into the limits, which no torque can keep then: the solver is called for the nearest motion.
+    # Behind a gap, or the position would contradict the one before.
+    late = 13.0 * period + pipeline.scenario.control.state_timeout + period
+    pipeline.tick(late, limits.position_upper.copy(), limits.velocity.copy(), still)
     pipeline.fail(Fault.INTERNAL, still)
-    pipeline.tick(14.0 * period, q, still, still)
+    pipeline.tick(late + period, q, still, still)

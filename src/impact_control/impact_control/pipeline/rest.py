@@ -1,11 +1,11 @@
-"""When a task that was stopped or is over has come to its end: so that the rest of the arm is seen and on record."""
+"""Detection of rest after a task: it ends when the arm stands, so that the whole motion is on record."""
 
 from __future__ import annotations
 
 import math
 
-from impact_control.compiled import compiled
-from impact_control.types import Vector
+from impact_control.util.compiled import compiled
+from impact_control.util.types import Vector
 
 SETTLE_TIME = 0.5
 LONGEST_SETTLE_TIME = 2.0
@@ -39,7 +39,7 @@ class Rest:
         self._moved_at = math.nan
 
     def reached(self, time: float, velocity: Vector) -> bool:
-        """Take a sample at `time` [s], velocity (n,) [rad/s]; tell whether the task may end."""
+        """Take a sample at `time` [s], velocity (n,) [rad/s]; return whether the task may end."""
         if math.isnan(self._stopped_at):
             self._stopped_at = self._moved_at = time
         if largest_magnitude(velocity) >= REST_SPEED:

@@ -1,15 +1,16 @@
-"""Whether a sample of the joints' state can be used: finite, inside the arm's limits, in time."""
+"""Check of a joint state: finite, inside the limits of the arm, in time."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from impact_control.compiled import compiled
 from impact_control.control import Fault
 from impact_control.robots import RobotDescription
-from impact_control.types import Vector
+from impact_control.util.compiled import compiled
+from impact_control.util.types import Matrix, Vector
 
 LIMIT_TOLERANCE = 0.1
 """[rad] outside the position limits, beyond which a measured state cannot be the arm's."""
@@ -18,7 +19,45 @@ VELOCITY_TOLERANCE = 1.25
 """Times the velocity limit, beyond which the arm is not in hand: a controller that keeps the limits was overpowered, as
 by a contact it does not know of, and an impact as those of the scenarios adds less."""
 
+MOTION = 1e-9
+"""[rad/s] from which on a joint moves: in a period of 1 ms its position changes by thousands of the last digits."""
+
 NOT_FINITE, OUTSIDE = 1, 2
+
+
+CONTRADICTION = 0.06
+"""[rad] by which a position may miss what the velocities explain: more than an arm may be off the start of a task, and
+far more than noise and a bridged gap make. Recordings are held to less, see `recording.defects`."""
+
+
+@compiled
+def contradicts(position: Vector, velocity: Vector, last: Matrix, since: float) -> int:
+    """Return the joint whose position cannot be reached from the last sample (3, n), `since` [s] ago, -1 for none.
+
+    It has to be that of the mean velocity, within CONTRADICTION and half of what the change of the velocity makes.
+    """
+    for i in range(position.shape[0]):
+        expected = 0.5 * since * (velocity[i] + last[1, i])
+        slack = CONTRADICTION + 0.5 * since * abs(velocity[i] - last[1, i])
+        if abs(position[i] - last[0, i] - expected) > slack:
+            return i
+    return -1
+
+
+@compiled
+def copied(position: Vector, velocity: Vector, torque: Vector, last: Matrix) -> bool:
+    """Return whether a sample has all numbers of the last one (3, n) although a joint moves: it is a copy of that.
+
+    ros2_control stamps what its last read left. Measured signals have noise: no two samples are equal in all numbers.
+    Without noise those of an arm at exact rest are, and stay samples: with all velocities zero a new one would say no
+    more, and nothing can be detected from it.
+    """
+    moves = False
+    for i in range(position.shape[0]):
+        if position[i] != last[0, i] or velocity[i] != last[1, i] or torque[i] != last[2, i]:
+            return False
+        moves = moves or abs(velocity[i]) > MOTION
+    return moves
 
 
 @compiled
@@ -32,37 +71,91 @@ def _defect(position: Vector, velocity: Vector, torque: Vector, lower: Vector, u
     return OUTSIDE if outside else 0
 
 
-class SampleCheck:
-    """Checks sample by sample; `timeout` [s] is the longest gap in a task, `period` [s] that of the samples."""
+@dataclass(frozen=True)
+class Gaps:
+    """Times [s]: period of the samples, timeout, over which a task goes on, longest that is no fault, and settling.
 
-    def __init__(self, robot: RobotDescription, timeout: float, period: float) -> None:
+    settling: after a gap above timeout, until the residual of an observer that began anew follows the arm again.
+    """
+
+    period: float
+    timeout: float
+    longest: float
+    settling: float = 0.0
+
+    def count(self, gap: float) -> int:
+        """Return the number of samples in a gap [s]."""
+        return round(gap / self.period)
+
+
+class SampleCheck:
+    """Checks sample by sample.
+
+    Attribute: since [s], from the sample before to the last one; infinite for the first.
+    """
+
+    def __init__(self, robot: RobotDescription, gaps: Gaps) -> None:
         self._names = robot.joint_names
         self._limits = robot.limits
         self._lower = robot.limits.position_lower - LIMIT_TOLERANCE
         self._upper = robot.limits.position_upper + LIMIT_TOLERANCE
         self._fastest = robot.limits.velocity * VELOCITY_TOLERANCE
-        self._timeout = timeout
-        self._most_repeats = round(timeout / period)
+        self._gaps = gaps
+        self._rounding = 0.5 * gaps.period
         self._first = np.zeros((3, len(self._names)))
+        self._last = np.full((3, len(self._names)), np.nan)
+        self._rate = np.zeros(len(self._names))
         self.reset()
 
     def reset(self) -> None:
         """Forget the last sample, and what was wrong with one."""
         self._last_time = -math.inf
+        self._last[:] = math.nan
         self._repeats = 0
+        self._blind_from = -math.inf
+        self._joint = self._contradictory = -1
+        self.since = math.inf
         self._found = Fault.NONE
         self._gap = math.nan
 
-    def repeated(self, time: float) -> bool:
-        """Take a stamp [s] and tell whether its sample comes again or late: the newest one stands."""
-        again = 0.0 <= self._last_time - time < self._timeout
+    def repeated(self, time: float, position: Vector, velocity: Vector, torque: Vector) -> bool:
+        """Take a stamp [s] and its sample; return whether it is a repeated or late one: the newest one stands.
+
+        Repeated is one with the stamp of the newest, or with its numbers, see `copied`.
+        """
+        since = time - self._last_time
+        again = -self._gaps.timeout < since <= 0.0 or copied(position, velocity, torque, self._last)
         self._repeats = self._repeats + 1 if again else 0
         return again
 
     @property
+    def overdue(self) -> bool:
+        """True when more samples in a row came again or late than one stamp ahead of the others can make."""
+        return self._repeats > self._gaps.count(self._gaps.timeout)
+
+    @property
     def stands_still(self) -> bool:
-        """Whether more samples in a row came again or late than one stamp ahead of the others can make."""
-        return self._repeats > self._most_repeats
+        """True when so many samples in a row came again or late that it is a fault."""
+        return self._repeats > self._gaps.count(self._gaps.longest)
+
+    @property
+    def after_gap(self) -> bool:
+        """True for a sample behind a gap over which no task goes on."""
+        return self._gaps.timeout + self._rounding < self.since < math.inf
+
+    def sees(self, time: float) -> bool:
+        """Return whether the residual of the observer at a stamp [s] can show an impact: not soon after a gap."""
+        return not 0.0 <= time - self._blind_from < self._gaps.settling
+
+    def undiluted(self, residual_rate: Vector) -> Vector:
+        """Return the residual's rate (n,) [Nm/s] as if its whole change over lost samples had come with the last one.
+
+        The rate is the mean over the gap: an impact that falls into one would not be seen. Overwritten by the next.
+        """
+        if not self._rounding < self.since - self._gaps.period < math.inf:
+            return residual_rate
+        np.multiply(residual_rate, self.since / self._gaps.period, out=self._rate)
+        return self._rate
 
     def note_standstill(self) -> None:
         """Keep that the stamp stood still, as what was wrong, for `reason`."""
@@ -75,16 +168,25 @@ class SampleCheck:
         In a task that is also a gap before it, or a stamp that shows that the clock was set back.
         """
         since, self._last_time = time - self._last_time, time
+        self.since = since
+        if self.after_gap:
+            self._blind_from = time
+        self._joint = -1
+        if in_task and 0.0 < since <= self._gaps.timeout + self._rounding:
+            self._joint = contradicts(position, velocity, self._last, since)
+        self._last[0], self._last[1], self._last[2] = position, velocity, torque
         defect = _defect(position, velocity, torque, self._lower, self._upper, self._fastest)
         fault = Fault.NONE
         if defect == NOT_FINITE:
             fault = Fault.STATE_NOT_FINITE
         elif defect == OUTSIDE:
             fault = Fault.STATE_OUT_OF_LIMITS
-        elif in_task and not 0.0 < since <= self._timeout:
+        elif in_task and not 0.0 < since <= self._gaps.longest + self._rounding:
             fault = Fault.STATE_STALE
+        elif self._joint >= 0:
+            fault = Fault.STATE_CONTRADICTORY
         if fault is not Fault.NONE and self._found is Fault.NONE:
-            self._found, self._gap = fault, since
+            self._found, self._gap, self._contradictory = fault, since, self._joint
             for row, values in zip(self._first, (position, velocity, torque), strict=True):
                 row[:] = values
         return fault
@@ -94,11 +196,15 @@ class SampleCheck:
         if fault is not self._found or fault is Fault.NONE:
             return ""
         if fault is Fault.STATE_STALE and self._gap == 0.0:
-            return f"more than {self._most_repeats} samples in a row whose stamp did not advance"
+            most = self._gaps.count(self._gaps.longest)
+            return f"more than {most} samples in a row that repeat one before, or its stamp"
         if fault is Fault.STATE_STALE:
             jump = f"{1e3 * self._gap:.1f} ms between the stamps of two samples"
-            return f"{jump} (at most {1e3 * self._timeout:g} ms, and forwards)"
+            return f"{jump} (at most {1e3 * self._gaps.longest:g} ms, and forwards)"
         position, velocity, _ = self._first
+        if fault is Fault.STATE_CONTRADICTORY:
+            jump = f"{self._names[self._contradictory]} is where its velocity does not take it"
+            return f"{jump} in {1e3 * self._gap:.1f} ms: another source, or a jump"
         if fault is Fault.STATE_NOT_FINITE:
             kinds = zip(("position", "velocity", "torque"), self._first, strict=True)
             kind, values = next((kind, values) for kind, values in kinds if not np.all(np.isfinite(values)))

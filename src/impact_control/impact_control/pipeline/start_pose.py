@@ -1,4 +1,4 @@
-"""Where an arm has to stand for a task to begin."""
+"""Start pose of a task, and the check that the arm is there."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from impact_control.pipeline.rest import largest_magnitude
-from impact_control.types import Vector
+from impact_control.util.types import Vector
 
 START_TOLERANCE = 0.05
 """[rad] a joint may be from the start of a task."""
@@ -23,13 +23,13 @@ class StartPose:
         self._away = np.zeros_like(configuration)
 
     def compare(self, position: Vector) -> bool:
-        """Take where the arm is (n,) [rad]; tell whether the task may begin there."""
+        """Take the configuration of the arm (n,) [rad]; return whether the task may begin there."""
         np.subtract(position, self._configuration, out=self._away)
         return not self.missed
 
     @property
     def missed(self) -> bool:
-        """Whether the arm was elsewhere; not before it is compared."""
+        """True when the arm was elsewhere; False before the comparison."""
         return largest_magnitude(self._away) > START_TOLERANCE
 
     def reason(self) -> str:

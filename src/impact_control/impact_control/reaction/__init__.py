@@ -1,6 +1,11 @@
-"""What is done after a verdict: go on, stop, pull back, or yield until nothing touches the arm and then go on."""
+"""Reaction to a verdict: go on, stop, pull back, or yield until nothing touches the arm and then go on."""
 
-from impact_control.reaction.collision_reaction import CollisionReaction, Phase, Reaction, ReactionParameters, Step
+from impact_control.reaction.collision_reaction import CollisionReaction, Phase
 from impact_control.reaction.quiet import Silence, is_touched
 
-__all__ = ["CollisionReaction", "Phase", "Reaction", "ReactionParameters", "Silence", "Step", "is_touched"]
+__all__ = [
+    "CollisionReaction",
+    "Phase",
+    "Silence",
+    "is_touched",
+]

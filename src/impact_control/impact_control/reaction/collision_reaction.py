@@ -1,4 +1,4 @@
-"""The end of the collision event pipeline: what is done after a verdict. Proper 2021 section 1.1.
+"""The end of the collision event pipeline: the reaction to a verdict. Proper 2021 section 1.1.
 
 Go on; stop; pull back (Wang 2022 section VI); or yield until nothing has touched the arm for a while, then go on
 (Flacco 2016 section V-D).
@@ -7,26 +7,17 @@ Go on; stop; pull back (Wang 2022 section VI); or yield until nothing has touche
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from enum import IntEnum
 
-from impact_control.checks import checked_count, checked_vector, require_positive
 from impact_control.classification import Verdict
+from impact_control.control import Event
 from impact_control.reaction.quiet import Silence, is_touched
-from impact_control.types import Vector
-
-
-class Reaction(IntEnum):
-    """What to do about an unexpected impact; the names, in lower case, are what a scenario may choose."""
-
-    CONTINUE = 0
-    STOP = 1
-    PULL_BACK = 2
-    ADMITTANCE = 3
+from impact_control.scenario import Reaction, ReactionSettings
+from impact_control.util.types import Vector
 
 
 class Phase(IntEnum):
-    """Where the reaction is."""
+    """State of the reaction."""
 
     WATCHING = 0
     PULLING_BACK = 1
@@ -35,70 +26,39 @@ class Phase(IntEnum):
     OVER = 4
 
 
-class Step(IntEnum):
-    """What the controller is to begin now."""
-
-    NONE = 0
-    STOP = 1
-    PULL_BACK = 2
-    YIELD = 3
-    RESUME = 4
-    JUDGE_ANEW = 5
-
-
-@dataclass(frozen=True, eq=False)
-class ReactionParameters:
-    """What a scenario says.
-
-    on_unexpected_impact: after an impact at the wrong time or place; on_unexpected_post_impact: after an expected one
-    with the wrong behaviour. threshold (n,) [Nm]: external torque below which a joint is not touched. quiet_time [s]:
-    silence after which the task goes on. time_limit [s]: of yielding, after which the arm stops. attempts: how often a
-    task may be interrupted and taken up again; at the next interruption the arm stops.
-    """
-
-    on_unexpected_impact: Reaction
-    on_unexpected_post_impact: Reaction
-    threshold: Vector
-    quiet_time: float
-    time_limit: float
-    attempts: int
-
-    def __post_init__(self) -> None:
-        checked_vector("threshold", self.threshold, zero_allowed=False)
-        for name in ("quiet_time", "time_limit"):
-            require_positive(name, getattr(self, name))
-        checked_count("attempts", self.attempts, 0)
-
-    def choose(self, impact: Verdict, post_impact: Verdict) -> Reaction:
-        """Return the reaction to a verdict. An unexpected impact counts before what came after it."""
-        if impact is Verdict.UNEXPECTED:
-            return self.on_unexpected_impact
-        if post_impact is Verdict.UNEXPECTED:
-            return self.on_unexpected_post_impact
-        return Reaction.CONTINUE
+def choose(settings: ReactionSettings, impact: Verdict, post_impact: Verdict) -> Reaction:
+    """Return the reaction to a verdict. An unexpected impact counts before what came after it."""
+    if impact is Verdict.UNEXPECTED:
+        return settings.on_unexpected_impact
+    if post_impact is Verdict.UNEXPECTED:
+        return settings.on_unexpected_post_impact
+    return Reaction.CONTINUE
 
 
 class CollisionReaction:
-    """State machine driven by verdicts, external torque and time; it commands, the controller moves.
+    """State machine driven by verdicts, external torque and time; it emits events of the mode machine.
 
     WATCHING --verdict--> OVER (stop), PULLING_BACK or YIELDING; PULLING_BACK --arrived--> OVER (stop);
     YIELDING --silence--> RESUMING, --time_limit--> OVER (stop);
     RESUMING --touched--> YIELDING, or OVER (stop) after too many attempts; --arrived--> WATCHING.
-    `end` leads to OVER from everywhere, `start` to WATCHING.
+    `end` leads to OVER from everywhere, `watch` to WATCHING.
 
-    Attributes: phase; interruptions, number of times the task began to yield or would have; repeats_impact, whether
-    the impact of the task is still to come after an interruption: its verdict was about another one.
+    Events: STOP, PULL_BACK, YIELD_TO_ANTE where the impact of the task is still to come (the verdict was about another
+    one), else YIELD_TO_POST, RESUME, and RESUMED when the arm is back before its impact, which is to be judged anew.
+
+    Attributes: phase; interruptions, number of times the task began to yield or would have; repeats_impact, true where
+    the impact of the task is still to come after an interruption.
     """
 
-    def __init__(self, parameters: ReactionParameters) -> None:
-        is_touched(parameters.threshold, parameters.threshold)  # compiles it before the loop
+    def __init__(self, settings: ReactionSettings) -> None:
+        is_touched(settings.admittance.threshold, settings.admittance.threshold)  # compiles it before the loop
         self._silence = Silence()
-        self.start(parameters)
+        self.watch(settings)
         self.end()
 
-    def start(self, parameters: ReactionParameters) -> None:
+    def watch(self, settings: ReactionSettings) -> None:
         """Watch a new task."""
-        self._parameters = parameters
+        self._settings, self._admittance = settings, settings.admittance
         self._answered = (Verdict.UNKNOWN, Verdict.NOT_STARTED)
         self._yielding_since = math.nan
         self.phase = Phase.WATCHING
@@ -109,24 +69,26 @@ class CollisionReaction:
         """The task is over: react to nothing any more."""
         self.phase = Phase.OVER
 
-    def verdict(self, impact: Verdict, post_impact: Verdict) -> Step:
-        """Take a verdict; the same one again is answered once."""
+    def answer(self, impact: Verdict, post_impact: Verdict) -> Event | None:
+        """Return the event that answers a verdict, None where nothing is to be done; the same one is answered once."""
         if self.phase is not Phase.WATCHING or (impact, post_impact) == self._answered:
-            return Step.NONE
+            return None
         self._answered = (impact, post_impact)
-        reaction = self._parameters.choose(impact, post_impact)
+        reaction = choose(self._settings, impact, post_impact)
         if reaction is Reaction.STOP:
             return self._stop()
         if reaction is Reaction.PULL_BACK:
             self.phase = Phase.PULLING_BACK
-            return Step.PULL_BACK
+            return Event.PULL_BACK
         if reaction is Reaction.ADMITTANCE:
             self.repeats_impact = impact is Verdict.UNEXPECTED
             return self._yield()
-        return Step.NONE
+        return None
 
-    def update(self, time: float, external_torque: Vector, impact: bool, arrived: bool, pressing: bool) -> Step:
-        """Take a sample at `time` [s] and return what is to begin.
+    def proceed(
+        self, time: float, external_torque: Vector, impact: bool, arrived: bool, pressing: bool
+    ) -> Event | None:
+        """Take a sample at `time` [s]; return the event that is due, if any.
 
         external_torque (n,) [Nm]: the observer's residual. impact: one was detected since the last sample.
         arrived: the motion of PULLING_BACK or RESUMING is done. pressing: contact is planned now.
@@ -139,36 +101,36 @@ class CollisionReaction:
             if arrived:
                 self.phase = Phase.WATCHING
                 return self._judge_anew()
-            if not pressing and (impact or is_touched(external_torque, self._parameters.threshold)):
+            if not pressing and (impact or is_touched(external_torque, self._admittance.threshold)):
                 return self._yield()
-        return Step.NONE
+        return None
 
-    def _wait(self, time: float, external_torque: Vector) -> Step:
+    def _wait(self, time: float, external_torque: Vector) -> Event | None:
         if math.isnan(self._yielding_since):
             self._yielding_since = time
-        silence = self._silence.update(time, is_touched(external_torque, self._parameters.threshold))
-        if silence >= self._parameters.quiet_time:
+        silence = self._silence.measure(time, is_touched(external_torque, self._admittance.threshold))
+        if silence >= self._admittance.quiet_time:
             self.phase = Phase.RESUMING
-            return Step.RESUME
-        if time - self._yielding_since >= self._parameters.time_limit:
+            return Event.RESUME
+        if time - self._yielding_since >= self._admittance.time_limit:
             return self._stop()
-        return Step.NONE
+        return None
 
-    def _judge_anew(self) -> Step:
+    def _judge_anew(self) -> Event | None:
         if not self.repeats_impact:
-            return Step.NONE
+            return None
         self._answered = (Verdict.UNKNOWN, Verdict.NOT_STARTED)
-        return Step.JUDGE_ANEW
+        return Event.RESUMED
 
-    def _yield(self) -> Step:
+    def _yield(self) -> Event | None:
         self.interruptions += 1
-        if self.interruptions > self._parameters.attempts:
+        if self.interruptions > self._admittance.attempts:
             return self._stop()
         self.phase = Phase.YIELDING
         self._yielding_since = math.nan
         self._silence.reset()
-        return Step.YIELD
+        return Event.YIELD_TO_ANTE if self.repeats_impact else Event.YIELD_TO_POST
 
-    def _stop(self) -> Step:
+    def _stop(self) -> Event | None:
         self.phase = Phase.OVER
-        return Step.STOP
+        return Event.STOP

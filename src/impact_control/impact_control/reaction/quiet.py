@@ -1,16 +1,16 @@
-"""Silence: for how long no joint has felt anything. Flacco 2016 section V-D."""
+"""Silence: time since the last external torque above its threshold. Flacco 2016 section V-D."""
 
 from __future__ import annotations
 
 import math
 
-from impact_control.compiled import compiled
-from impact_control.types import Vector
+from impact_control.util.compiled import compiled
+from impact_control.util.types import Vector
 
 
 @compiled
 def is_touched(torque: Vector, threshold: Vector) -> bool:
-    """Tell whether an external torque (n,) [Nm] reaches its threshold (n,) [Nm], or is not a number."""
+    """Return whether an external torque (n,) [Nm] reaches its threshold (n,) [Nm], or is not a number."""
     touched = False
     for j in range(torque.shape[0]):
         touched = touched or not abs(torque[j]) < threshold[j]
@@ -27,7 +27,7 @@ class Silence:
         """Begin anew with the next sample."""
         self._since = math.nan
 
-    def update(self, time: float, touched: bool) -> float:
+    def measure(self, time: float, touched: bool) -> float:
         """Take a sample at `time` [s]; return the length of the silence [s], 0 when the arm is touched."""
         if touched:
             self._since = math.nan

@@ -1,68 +1,55 @@
-"""What a recording says about the run, gathered in one `RunAnalysis`.
+"""Analysis of a recorded run, gathered in one `RunAnalysis`. Times are stamps [s], see `series`.
 
-All times are stamps [s], zero at the first joint state of the recording (see `series`).
+A figure for which the recording lacks the samples is None, and named in `RunAnalysis.withheld`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from impact_control.identification import GROSS_VELOCITY_WINDOW, ante_impact_velocity, gross_post_impact_velocity
-from impact_control.recording.commands import CommandLimits, commanded_peaks
-from impact_control.recording.contact import (
-    contact_end,
-    desired_force,
-    final_force,
-    peak_force,
-    touch_start,
-    true_impact_time,
+from impact_control.observation.post_impact_velocity import (
+    GROSS_VELOCITY_WINDOW,
+    ante_impact_velocity,
+    gross_post_impact_velocity,
 )
-from impact_control.recording.decisions import (
-    ModeInterval,
-    Verdict,
-    detection_times,
-    last_fault,
-    last_verdict,
-    mode_history,
-    outcome_of,
-)
-from impact_control.recording.joints import MeasuredJoints, measured_joints
-from impact_control.recording.series import Recording
-from impact_control.recording.timing import Timing, loop_timing
-from impact_control.recording.topics import Topics, scenario_name, series_if_recorded
-from impact_control.types import Vector
+from impact_control.recording import measures
+from impact_control.recording.gaps import BRIDGED, Gaps
+from impact_control.recording.measures import CommandLimits, ModeInterval, Timing, Verdict
+from impact_control.recording.series import Recording, Topics
+from impact_control.util.types import Vector
 
 
 @dataclass(frozen=True)
 class RunAnalysis:
-    """Figures of merit of one run. What a recording does not contain is None.
+    """Figures of merit of one run; None for what a recording does not contain.
 
     Attributes:
-        scenario: name of the scenario, empty if unknown.
+        scenario: its name, "" if unknown.
         duration: [s] between the first and the last joint state.
-        joint_names: order of all joint arrays.
-        outcome: of the task, as in the action ExecuteImpactTask, in lower case (`succeeded`, `no impact`, …).
-        fault: reason of the last fault of the controller, empty if there was none.
-        modes: modes of the controller, in order.
+        joint_names: order of all joint arrays (n,).
+        outcome: of the task, see `outcome_of`.
+        fault: reason of the last fault of the controller, "" for none.
+        modes: of the controller, in order.
         detections: (k,) stamps of the samples on which impacts were detected.
         true_impact_time: first contact of the simulated robot.
-        detection_delay: [s] first detection minus true contact; negative for a false alarm before it, which an event
-            after somebody touched the arm is not.
+        detection_delay: [s] first detection minus true contact, negative for a false alarm before it; an event after a
+            touch of a link is none.
         verdict: of the classifier.
-        final_force: [N] mean normal force at the end of the last post-impact mode (its last `FORCE_WINDOW`), of
-            the recording where that mode is missing.
+        learned: parameters that the predictor had learned by the end, in words; "" for none.
+        final_force: [N] mean normal force at the end of the last post-impact mode, see `mean_before`.
         desired_force: [N] mean magnitude of the force reference over the same time.
         peak_force: [N] largest normal force.
         final_position_error: [m] at the end.
-        peak_torque: (n,) [Nm] largest magnitude of the commanded torque.
-        peak_torque_rate: (n,) [Nm/s] largest magnitude of its rate.
-        limits: limits they are compared with.
-        final_speed: [rad/s] largest joint speed at the end (last `REST_WINDOW`).
-        ante_velocity: (n,) [rad/s] measured joint velocity just before the impact.
-        gross_post_velocity: (n,) [rad/s] see `gross_post_impact_velocity`.
-        timing: see `Timing`.
+        peak_torque, peak_torque_rate: (n,) [Nm, Nm/s] largest magnitudes, see `commanded_peaks`.
+        limits: of both.
+        final_speed: [rad/s] largest joint speed at the end.
+        ante_velocity, gross_post_velocity: (n,) [rad/s] around the impact, see `observation.post_impact_velocity`.
+        timing: of the loop.
+        gaps: of the joint states.
+        unseen_torque: (n,) [Nm] bound of the commands that the recording lacks, None for no such.
+        withheld: figures that are None because samples are missing, in words.
     """
 
     scenario: str
@@ -75,6 +62,7 @@ class RunAnalysis:
     true_impact_time: float | None
     detection_delay: float | None
     verdict: Verdict | None
+    learned: str
     final_force: float | None
     desired_force: float | None
     peak_force: float | None
@@ -86,66 +74,98 @@ class RunAnalysis:
     ante_velocity: Vector | None
     gross_post_velocity: Vector | None
     timing: Timing
+    gaps: Gaps
+    unseen_torque: Vector | None
+    withheld: tuple[str, ...]
 
     @property
     def impact_time(self) -> float | None:
-        """True impact where it is known, first detection otherwise."""
+        """True impact if it is known, else the first detection."""
         return _impact_time(self.true_impact_time, self.detections)
 
     @property
+    def impact_detection(self) -> float | None:
+        """Stamp of the detection of the impact, not of a touch before it; None when it was not detected."""
+        if self.true_impact_time is None:
+            return float(self.detections[0]) if self.detections.size else None
+        return None if self.detection_delay is None else self.true_impact_time + self.detection_delay
+
+    @property
     def within_limits(self) -> bool | None:
-        """Whether torque and torque rate kept their limits; None where that is unknown."""
+        """Torque and torque rate within their limits; None if unknown, also because commands are missing."""
         if self.limits is None or self.peak_torque is None or self.peak_torque_rate is None:
             return None
-        torque = (self.peak_torque <= self.limits.torque * (1 + 1e-9)).all()
+        highest = self.limits.torque * (1 + 1e-9)
         rate = (self.peak_torque_rate <= self.limits.torque_rate * (1 + 1e-6)).all()
-        return bool(torque and rate)
+        if not (rate and (self.peak_torque <= highest).all()):
+            return False
+        return True if self.unseen_torque is None or (self.unseen_torque <= highest).all() else None
 
 
-def analyse(recording: Recording, *, limits: CommandLimits | None = None, topics: Topics | None = None) -> RunAnalysis:
-    """Everything a recording says about its run.
+def analyse(recording: Recording, *, limits: CommandLimits | None = None) -> RunAnalysis:
+    """Return the analysis of a recording with joint states; limits: of the commanded torque.
 
-    Args:
-        recording: must contain joint states.
-        limits: of the commanded torque.
-        topics: names of the topics.
-
-    Raises:
-        InvalidInputError: there are no joint states.
+    Raises InvalidInputError without joint states.
     """
-    topics = topics or Topics()
-    measured = measured_joints(recording, topics)
-    detections = detection_times(recording, topics)
-    contact = true_impact_time(recording, topics)
+    joints = measures.measured_joints(recording)
+    detections = measures.detection_times(recording)
+    contact = measures.true_impact_time(recording)
     impact = _impact_time(contact, detections)
-    modes = mode_history(recording, topics)
-    end = contact_end(modes)
-    verdict = last_verdict(recording, topics)
-    fault = last_fault(recording, topics)
-    torque, torque_rate = commanded_peaks(recording, topics)
-    return RunAnalysis(
-        scenario=scenario_name(recording, topics),
-        duration=measured.duration,
-        joint_names=measured.names,
-        outcome=outcome_of(fault, detections.size > 0, verdict),
+    modes = measures.mode_history(recording)
+    end = measures.contact_end(modes)
+    verdict, fault = measures.last_verdict(recording), measures.last_fault(recording)
+    peak_torque, peak_torque_rate = measures.commanded_peaks(recording)
+    truth, reference, status = (recording.get(name) for name in (Topics.truth, Topics.reference, Topics.status))
+    period = measures.control_period(recording)
+    gaps = Gaps.between(joints.time, period)
+    final = desired = peak = error = ante = gross = None
+    withheld = []
+    if truth is not None:
+        peak = float(np.max(truth["peak_normal_force"]))
+        if Gaps.between(truth["stamp"], period).covers(*measures.force_interval(truth["stamp"], end)):
+            final = measures.mean_before(truth["stamp"], truth["normal_force"], end)
+        else:
+            withheld.append("final normal force")
+    if reference is not None:
+        desired = measures.mean_before(reference["stamp"], np.linalg.norm(reference["force"], axis=1), end)
+    if status is not None:
+        error = float(np.linalg.norm(status["position_error"][-1]))
+    if impact is not None and joints.time[0] < impact and impact + GROSS_VELOCITY_WINDOW <= joints.time[-1]:
+        if gaps.covers(impact - BRIDGED, impact + GROSS_VELOCITY_WINDOW):
+            ante = ante_impact_velocity(joints.time, joints.velocity, impact)
+            gross = gross_post_impact_velocity(joints.time, joints.position, impact)
+        else:
+            withheld.append("velocity before and after the impact")
+    analysis = RunAnalysis(
+        scenario=recording.scenario_name,
+        duration=joints.duration,
+        joint_names=joints.names,
+        outcome=measures.outcome_of(fault, detections.size > 0, verdict),
         fault=fault,
         modes=modes,
         detections=detections,
         true_impact_time=contact,
-        detection_delay=_detection_delay(detections, contact, touch_start(recording, topics)),
+        detection_delay=_detection_delay(detections, contact, measures.touch_start(recording)),
         verdict=verdict,
-        final_force=final_force(recording, topics, end),
-        desired_force=desired_force(recording, topics, end),
-        peak_force=peak_force(recording, topics),
-        final_position_error=_final_position_error(recording, topics),
-        peak_torque=torque,
-        peak_torque_rate=torque_rate,
+        learned=measures.learned_in_words(recording),
+        final_force=final,
+        desired_force=desired,
+        peak_force=peak,
+        final_position_error=error,
+        peak_torque=peak_torque,
+        peak_torque_rate=peak_torque_rate,
         limits=limits,
-        final_speed=measured.final_speed,
-        ante_velocity=_ante_velocity(measured, impact),
-        gross_post_velocity=_gross_velocity(measured, impact),
-        timing=loop_timing(recording, topics),
+        final_speed=joints.final_speed,
+        ante_velocity=ante,
+        gross_post_velocity=gross,
+        timing=measures.loop_timing(recording),
+        gaps=gaps,
+        unseen_torque=measures.unseen_torque(recording),
+        withheld=tuple(withheld),
     )
+    if analysis.limits is None or analysis.peak_torque is None or analysis.within_limits is not None:
+        return analysis
+    return replace(analysis, withheld=(*withheld, "whether the torque kept its limits"))
 
 
 def _detection_delay(detections: Vector, contact: float | None, touched: float) -> float | None:
@@ -159,20 +179,3 @@ def _impact_time(contact: float | None, detections: Vector) -> float | None:
     if contact is not None:
         return contact
     return float(detections[0]) if detections.size else None
-
-
-def _final_position_error(recording: Recording, topics: Topics) -> float | None:
-    status = series_if_recorded(recording, topics.status)
-    return float(np.linalg.norm(status["position_error"][-1])) if status is not None else None
-
-
-def _ante_velocity(measured: MeasuredJoints, impact: float | None) -> Vector | None:
-    if impact is None or measured.time[0] >= impact:
-        return None
-    return ante_impact_velocity(measured.time, measured.velocity, impact)
-
-
-def _gross_velocity(measured: MeasuredJoints, impact: float | None) -> Vector | None:
-    if impact is None or impact + GROSS_VELOCITY_WINDOW > measured.time[-1]:
-        return None
-    return gross_post_impact_velocity(measured.time, measured.position, impact)

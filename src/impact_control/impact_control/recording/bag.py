@@ -9,21 +9,29 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Mapping
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from mcap.records import Channel, Message, Metadata, Schema
+from mcap.data_stream import ReadDataStream
+from mcap.exceptions import McapError
+from mcap.opcode import Opcode
+from mcap.reader import make_reader
+from mcap.records import Channel, Chunk, McapRecord, Message, Metadata, Schema
+from mcap.stream_reader import breakup_chunk
+from mcap.summary import Summary
 from mcap.well_known import MessageEncoding, Profile, SchemaEncoding
-from mcap.writer import Writer
+from mcap.writer import MCAP0_MAGIC, Writer
 from ruamel.yaml.error import YAMLError
+from zstandard import ZstdError
 
-from impact_control.errors import InvalidInputError
-from impact_control.recording.definitions import message_definition
-from impact_control.recording.records import summary_of, whole_records
-from impact_control.yaml_text import parse_yaml, yaml_of
+from impact_control.recording.messages import message_definition
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.yaml_text import parse_yaml, yaml_of
 
 METADATA_FILE = "metadata.yaml"
 _METADATA_VERSION = 9
@@ -33,27 +41,20 @@ _INFINITE = {"sec": 9223372036, "nsec": 854775807}
 
 @dataclass(frozen=True)
 class OfferedQos:
-    """Quality of service a topic was published with; `ros2 bag play` publishes with the same.
-
-    Attributes:
-        reliability: `reliable` or `best_effort`.
-        durability: `volatile` or `transient_local`.
-        depth: messages kept by the publisher.
-    """
+    """Quality of service of a publisher; `ros2 bag play` publishes with the same. depth: messages it keeps."""
 
     reliability: str = "reliable"
     durability: str = "volatile"
     depth: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what rosbag2 would not understand."""
         allowed = {"reliability": ("reliable", "best_effort"), "durability": ("volatile", "transient_local")}
         for name, values in allowed.items():
             if getattr(self, name) not in values:
                 raise InvalidInputError(name, getattr(self, name), f"one of {', '.join(values)}")
 
     def profile(self) -> dict[str, object]:
-        """The profile as rosbag2 writes it."""
+        """Return the profile as rosbag2 writes it."""
         return {
             "history": "keep_last",
             "depth": self.depth,
@@ -68,10 +69,7 @@ class OfferedQos:
 
 
 class BagWriter:
-    """Writes serialised messages to a new bag, in chunks so small that a kill costs little.
-
-    To be used from one thread at a time.
-    """
+    """Writer of a new bag, in chunks so small that a kill costs little. For one thread at a time."""
 
     def __init__(
         self,
@@ -86,15 +84,14 @@ class BagWriter:
         """Create the directory and the file.
 
         Args:
-            directory: where the bag goes; must not exist or be empty.
+            directory: of the bag; must not exist or be empty.
             metadata: records by name, each of text by key, e.g. `{"impact_control": {"scenario": ...}}`.
-            qos: by topic, what its publisher offered.
+            qos: of the publisher, by topic.
             search_paths: ament prefixes with the message definitions, see `message_definition`.
-            chunk_size: [bytes] messages that are compressed and written together.
+            chunk_size: [bytes] of messages that are compressed and written together.
             flush_interval: [s] of log time, after which a chunk is written even if it is not full.
 
-        Raises:
-            InvalidInputError: the directory has content.
+        Raises InvalidInputError for a directory with content.
         """
         self.directory = Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -115,15 +112,10 @@ class BagWriter:
     def write(self, topic: str, type_name: str, data: bytes, log_time: int, publish_time: int | None = None) -> None:
         """Append one message.
 
-        Args:
-            topic: full name, e.g. `/joint_states`.
-            type_name: `package/msg/Type`; the topic keeps its first.
-            data: serialised message (CDR with encapsulation), as a raw subscription delivers it.
-            log_time: [ns] when it was received.
-            publish_time: [ns] when it was sent; `log_time` if None.
-
-        Raises:
-            InvalidInputError: the bag is closed, the type is not installed, or the topic has another type.
+        topic: full name, e.g. `/joint_states`. type_name: `package/msg/Type`; the topic keeps its first. data:
+        serialised (CDR with encapsulation), as a raw subscription delivers it. log_time, publish_time: [ns] of
+        reception and of sending, `log_time` if None. Raises InvalidInputError for a closed bag, a type that is not
+        installed, or a topic with another type.
         """
         if self._file.closed:
             raise InvalidInputError("directory", str(self.directory), "a bag that is not closed")
@@ -138,7 +130,7 @@ class BagWriter:
             self._flushed_at = log_time
 
     def flush(self) -> None:
-        """Hand everything so far to the operating system: a kill of this process no longer loses it."""
+        """Hand everything so far to the operating system, so that a kill of this process does not lose it."""
         self._writer.flush()
 
     def close(self) -> None:
@@ -177,11 +169,7 @@ class BagWriter:
 
 
 def storage_files(directory: Path | str) -> list[Path]:
-    """MCAP files of a bag, in the order of their parts.
-
-    Raises:
-        InvalidInputError: there is none.
-    """
+    """Return the MCAP files of a bag, in the order of their parts. Raises InvalidInputError when there is none."""
     files = sorted(Path(directory).glob("*.mcap"), key=lambda file: (len(file.name), file.name))
     if not files:
         raise InvalidInputError("directory", str(directory), "a directory with at least one .mcap file")
@@ -191,14 +179,9 @@ def storage_files(directory: Path | str) -> list[Path]:
 def recover(directory: Path | str) -> int:
     """Complete a bag whose writer was killed: keep all whole messages, write summary, footer and metadata.
 
-    Each unfinished file is rewritten beside itself and then replaced in one step, so that a second kill harms
-    nothing. A complete bag is left alone. Not for a bag that is still being written.
-
-    Returns:
-        number of messages in the files that had to be rewritten; 0 for a complete bag.
-
-    Raises:
-        InvalidInputError: the directory holds no MCAP file.
+    Each unfinished file is rewritten beside itself and then replaced in one step, so that a second kill harms nothing.
+    A complete bag is left alone. Not for a bag that is still being written. Returns the number of messages in the files
+    that had to be rewritten. Raises InvalidInputError for a directory without MCAP file.
     """
     torn = [file for file in storage_files(directory) if summary_of(file) is None]
     recovered = sum(_rewrite(file) for file in torn)
@@ -241,7 +224,7 @@ def write_metadata(directory: Path | str) -> None:
 
 
 def _start(file: BinaryIO, chunk_size: int = 1024 * 1024) -> Any:
-    """A started MCAP writer; typed loosely because the library's methods carry no complete annotations."""
+    """Return a started MCAP writer; Any, because the library's methods carry no complete annotations."""
     writer: Any = Writer(file, chunk_size=chunk_size)
     writer.start(profile=Profile.ROS2, library="impact_control")
     return writer
@@ -265,11 +248,7 @@ def _rewrite(path: Path) -> int:
                 )
             elif isinstance(record, Message) and record.channel_id in channels:
                 writer.add_message(
-                    channels[record.channel_id],
-                    record.log_time,
-                    record.data,
-                    record.publish_time,
-                    record.sequence,
+                    channels[record.channel_id], record.log_time, record.data, record.publish_time, record.sequence
                 )
                 count += 1
             elif isinstance(record, Metadata):
@@ -323,3 +302,61 @@ def _topic_entry(channel: Channel, type_name: str) -> dict[str, Any]:
         },
         "message_count": 0,
     }
+
+
+_DAMAGE = (McapError, ZstdError, struct.error, ValueError, OverflowError, MemoryError, RuntimeError)
+"""Errors of parser and decompressors at damaged bytes; LZ4 raises RuntimeError. Any other is a defect of the code."""
+
+_HEAD = struct.Struct("<BQ")
+
+
+def whole_records(path: Path) -> Iterator[McapRecord]:
+    """Yield schemas, channels, messages and metadata of a file in the order of writing, up to the first torn record.
+
+    A writer that was killed leaves neither summary nor footer and perhaps half a record; the library's reader stops
+    there with an error, or hands out the half. Each record has its length, so whole ones can be told from torn ones.
+    Damaged chunks are left out. Raises InvalidInputError for no MCAP file; one cut inside its first bytes has no
+    records.
+    """
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        magic = file.read(len(MCAP0_MAGIC))
+        if not MCAP0_MAGIC.startswith(magic):
+            raise InvalidInputError("path", str(path), "an MCAP file")
+        yield from _records(file, size)
+
+
+def summary_of(path: Path) -> Summary | None:
+    """Return the summary of a file that was closed properly, None of a torn one."""
+    with path.open("rb") as file:
+        try:
+            summary = make_reader(file).get_summary()
+        except _DAMAGE:
+            return None
+    return summary if summary is not None and summary.statistics is not None else None
+
+
+def _records(file: BinaryIO, size: int) -> Iterator[McapRecord]:
+    while len(head := file.read(_HEAD.size)) == _HEAD.size:
+        opcode, length = _HEAD.unpack(head)
+        if file.tell() + length > size:
+            return
+        content = file.read(length)
+        try:
+            yield from _parse(opcode, content)
+        except _DAMAGE:
+            continue  # this record is lost
+
+
+def _parse(opcode: int, content: bytes) -> list[McapRecord]:
+    stream = ReadDataStream(BytesIO(content))
+    if opcode == Opcode.CHUNK:
+        return breakup_chunk(Chunk.read(stream), validate_crc=True)
+    if opcode == Opcode.MESSAGE:
+        return [Message.read(stream, len(content))]
+    kinds: dict[int, type[Schema | Channel | Metadata]] = {
+        Opcode.SCHEMA: Schema,
+        Opcode.CHANNEL: Channel,
+        Opcode.METADATA: Metadata,
+    }
+    return [kinds[opcode].read(stream)] if opcode in kinds else []

@@ -1,4 +1,4 @@
-"""What is wrong with recorded joint samples: gaps, stamps, numbers, order of the joints. Found, counted, named.
+"""Defects of recorded joint samples: gaps, stamps, numbers, order of the joints.
 
 A recording is not repaired: samples that cannot be used are marked, with the reason, and what remains is what arrived.
 """
@@ -13,34 +13,33 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.checks import require_positive
-from impact_control.errors import InvalidInputError
-from impact_control.recording.series import Recording
-from impact_control.recording.topics import Topics
-from impact_control.types import Matrix, Vector
+from impact_control.util.checks import require_positive
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Matrix, Vector
 
 GAP_FACTOR = 1.5
 """Periods between two stamps from which on samples are missing: half-way between one and two."""
 
 POSITION_TOLERANCE = 5e-3
-"""[rad] by which positions may differ from what velocity and time say: several times the noise of Proper 2021 (3.5),
+"""[rad] by which positions may differ from the integral of velocity: several times the noise of Proper 2021 (3.5),
 and more than a change of the velocity by 5 rad/s in the middle of a period of 1 ms makes."""
 
 RETURN_TIME = 0.25
-"""[s] that samples out of reach may last; after a longer time nothing says which of them are right."""
+"""[s] longest stretch of samples out of reach; after a longer one it is not known which samples are right."""
 
 _NAMED = 3
-"""Times that are written out in words."""
+"""Times listed in the description of a defect."""
 
 
 class DefectKind(Enum):
-    """What can be wrong with a sample, in words with {count} of them."""
+    """Kind of defect, in words with {count} samples."""
 
     GAP = "{count} gaps in the stamps"
     DUPLICATED = "{count} samples with the stamp of one before"
+    REPEATED = "{count} samples equal to the one before although a joint moves: lost ones"
     REORDERED = "{count} samples with stamps out of order"
     NOT_FINITE = "{count} samples with a number or stamp that is not finite"
-    OTHER_ORDER = "{count} samples with the joints in another order, put right by name"
+    OTHER_ORDER = "{count} samples with the joints in another order, sorted by name"
     OTHER_JOINTS = "{count} samples without all joints"
     JUMPED = "{count} samples out of reach of the one before: a wrong value, or joints in another order"
 
@@ -55,7 +54,7 @@ class Defect:
     detail: str = ""
 
     def in_words(self) -> str:
-        """Say what, how many and when."""
+        """Return kind, number and times in words."""
         shown = ", ".join(f"{time:.4f}" for time in self.time[:_NAMED])
         more = f" and {len(self.time) - _NAMED} more" if len(self.time) > _NAMED else ""
         words = f"{self.kind.value.format(count=len(self.rows))}, at {shown}{more} s"
@@ -99,7 +98,9 @@ def check_samples(
 ) -> CheckedSamples:
     """Check recorded joint samples and arrange them.
 
-    A sample is used when it has all joints, only finite numbers, a stamp in order, and positions that can be reached.
+    A sample is used when it has all joints, only finite numbers, a stamp in order, numbers of its own, and positions
+    that can be reached. What stands in for a lost sample, the last one with a new stamp, is no sample: no two have the
+    same noise in all joints, and after some of them the arm would seem to have jumped.
 
     Order: of all selections of samples with rising stamps the longest is used, so that one stamp far in the future
     costs itself and not the rest of the record.
@@ -113,23 +114,23 @@ def check_samples(
         time: (m,) [s] stamps in the order of arrival.
         names: (n,) of the columns, or for each sample its own, as in sensor_msgs/JointState.
         position, velocity, torque: (m, n) [rad, rad/s, Nm], or rows of their own length.
-        joints: the names wanted, in their order.
+        joints: names of the returned columns, in order.
         period: [s] between samples, above 0.
 
     Raises:
         InvalidInputError: no samples, other numbers of rows, a period that is not above 0, or joints named twice.
     """
     stamps = np.asarray(time, dtype=float)
-    wanted = tuple(joints)
+    ordered = tuple(joints)
     require_positive("period", period)
-    if not wanted or len(set(wanted)) != len(wanted):
-        raise InvalidInputError("joints", wanted, "one name or more, each once")
+    if not ordered or len(set(ordered)) != len(ordered):
+        raise InvalidInputError("joints", ordered, "one name or more, each once")
     same = tuple(name for name in names if isinstance(name, str))
     rows: list[Sequence[str]] = [same] * stamps.size if same else list(names)
     sizes = {len(rows), len(position), len(velocity), len(torque)}
     if stamps.ndim != 1 or not stamps.size or sizes != {stamps.size}:
         raise InvalidInputError("rows of names, position, velocity, torque", sorted(sizes), f"{stamps.size} each")
-    arranged, moved, missing = _arrange(rows, (position, velocity, torque), wanted)
+    arranged, moved, missing = _arrange(rows, (position, velocity, torque), ordered)
     finite = np.isfinite(stamps) & np.all(np.isfinite(arranged), axis=(0, 2))
     whole = finite & ~missing
     defects = []
@@ -139,7 +140,7 @@ def check_samples(
         if index.size:
             defects.append(Defect(kind, index, stamps[index], detail))
 
-    note(DefectKind.OTHER_JOINTS, missing, f"expected are {', '.join(wanted)}")
+    note(DefectKind.OTHER_JOINTS, missing, f"expected are {', '.join(ordered)}")
     note(DefectKind.OTHER_ORDER, moved & ~missing)
     note(DefectKind.NOT_FINITE, ~finite & ~missing)
     again = _seen_before(stamps, np.isfinite(stamps))
@@ -149,39 +150,30 @@ def check_samples(
     note(DefectKind.DUPLICATED, again)
     note(DefectKind.REORDERED, older)
     usable = whole & ~again & ~older
+    stale = _stale(arranged, usable)
+    note(DefectKind.REPEATED, stale)
+    usable &= ~stale
     jumped, usable = _in_reach(stamps, arranged[0], arranged[1], usable)
     note(DefectKind.JUMPED, jumped)
     _note_gaps(stamps, usable, period, defects)
-    return CheckedSamples(wanted, stamps, arranged[0], arranged[1], arranged[2], usable, tuple(defects))
-
-
-def check_joint_states(
-    recording: Recording, joints: Sequence[str], period: float, topics: Topics | None = None
-) -> CheckedSamples:
-    """Check the joint states of a bag, see `check_samples`; the effort is the joint torque.
-
-    Raises InvalidInputError when there are no joint states.
-    """
-    states = recording.series((topics or Topics()).joint_states)
-    columns = (states["position"], states["velocity"], states["effort"])
-    return check_samples(states["stamp"], list(states["name"]), *columns, joints=joints, period=period)
+    return CheckedSamples(ordered, stamps, arranged[0], arranged[1], arranged[2], usable, tuple(defects))
 
 
 def _arrange(
-    names: Sequence[Sequence[str]], columns: Sequence[Sequence[Sequence[float]] | Matrix], wanted: tuple[str, ...]
+    names: Sequence[Sequence[str]], columns: Sequence[Sequence[Sequence[float]] | Matrix], ordered: tuple[str, ...]
 ) -> tuple[Matrix, NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return the columns (3, m, n) in the wanted order, and which rows (m,) were in another or had not all joints."""
-    arranged = np.full((len(columns), len(names), len(wanted)), np.nan)
+    """Return the columns (3, m, n) in order of the joints, and masks (m,) of rows in another order, or incomplete."""
+    arranged = np.full((len(columns), len(names), len(ordered)), np.nan)
     moved, missing = np.zeros(len(names), dtype=bool), np.zeros(len(names), dtype=bool)
     alike: dict[tuple[str, ...], list[int]] = {}
     for row, given in enumerate(names):
         alike.setdefault(tuple(given), []).append(row)
     for given, rows in alike.items():
-        fits = set(wanted) <= set(given) and len(set(given)) == len(given)
+        fits = set(ordered) <= set(given) and len(set(given)) == len(given)
         whole = [row for row in rows if fits and all(len(column[row]) == len(given) for column in columns)]
         missing[list(set(rows) - set(whole))] = True
         if whole:
-            order = [given.index(name) for name in wanted]
+            order = [given.index(name) for name in ordered]
             moved[whole] = order != sorted(order)
             for into, column in zip(arranged, columns, strict=True):
                 into[whole] = np.array([column[row] for row in whole], dtype=float)[:, order]
@@ -194,6 +186,15 @@ def _seen_before(stamps: Vector, finite: NDArray[np.bool_]) -> NDArray[np.bool_]
     seen = finite.copy()
     seen[first] = False
     return seen
+
+
+def _stale(arranged: NDArray[np.float64], usable: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which usable rows of columns (3, m, n) of position, velocity, torque repeat the usable one before."""
+    rows = np.flatnonzero(usable)
+    same = np.all(arranged[:, rows[1:]] == arranged[:, rows[:-1]], axis=(0, 2)) & arranged[1, rows[1:]].any(axis=1)
+    stale = np.zeros(usable.size, dtype=bool)
+    stale[rows[1:][same]] = True
+    return stale
 
 
 def _longest_rise(values: Vector) -> list[int]:

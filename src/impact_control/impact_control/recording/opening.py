@@ -1,20 +1,35 @@
-"""Open a recording of any format that can be read, told by the first bytes of its file."""
+"""Readers of recordings: one entry for every format, recognised by the first bytes of the file."""
 
 from __future__ import annotations
 
 import sqlite3
+from functools import partial
 from pathlib import Path
 
-from impact_control.errors import ImpactControlError, InvalidInputError, RecordingError
-from impact_control.recording.bag_run import open_mcap
-from impact_control.recording.franka_log import open_log
-from impact_control.recording.log_columns import LIBFRANKA, LogColumns
-from impact_control.recording.recorded_run import RecordedFile
-from impact_control.recording.sqlite_bag import SUFFIX, open_sqlite
-from impact_control.recording.trial_run import open_trial
+import numpy as np
+
+from impact_control.recording import measures
+from impact_control.recording.bag import storage_files, summary_of
+from impact_control.recording.log import LIBFRANKA, LogColumns, open_log
+from impact_control.recording.recorded_run import RecordedEvent, RecordedFile, RecordedReference, RecordedRun
+from impact_control.recording.series import METADATA_NAME, Recording, Topics, read_bag
+from impact_control.recording.sqlite_bag import SUFFIX, read_sqlite
+from impact_control.recording.trials import Trial, read_trials
+from impact_control.util.errors import ImpactControlError, InvalidInputError, RecordingError
 
 FORMATS = "a bag (directory, .mcap, .db3), trials (.h5), or a log in columns (.csv)"
-"""What can be opened, in words."""
+"""Readable formats, in words."""
+
+SIGNALS = {"joint_position": "rad", "joint_velocity": "rad/s", "joint_torque": "Nm"}
+"""Signals (m, n) of a source of a trial that can be replayed, in the order of the robot, and their units."""
+
+MOTOR_SIGNALS = {"motor_position": "rad", "motor_velocity": "rad/s"}
+"""Signals of the motors behind the gears, which may be missing."""
+
+CONTACT_FACT, EXPECTED_FACT = "contact_time", "as_expected"
+"""Facts of a trial: time of the first true contact [s]; its label, 1 for as expected and 0 for not."""
+
+DEFAULT_SOURCE = "arm"
 
 _MAGIC = {b"\x89MCAP0\r\n": "mcap", b"SQLite format 3\x00": "sqlite", b"\x89HDF\r\n\x1a\n": "hdf5"}
 _SUFFIXES = {".mcap": "mcap", SUFFIX: "sqlite", ".h5": "hdf5", ".hdf5": "hdf5", ".csv": "log", ".txt": "log"}
@@ -26,7 +41,7 @@ def open_recording(path: Path, *, columns: LogColumns | None = None, trial: int 
     Args:
         path: a file, the directory of a bag, or one that holds it as `bag`.
         columns: of a log; None: those of libfranka.
-        trial: number of the one that is meant, of a file with several.
+        trial: number, from 0, in a file with several.
         joints: of the arm, for a log.
 
     Raises:
@@ -35,19 +50,29 @@ def open_recording(path: Path, *, columns: LogColumns | None = None, trial: int 
     """
     try:
         kind = "log" if columns is not None and path.is_file() else _format(path)
-        if kind == "mcap":
-            return open_mcap(_bag(path))
-        if kind == "sqlite":
-            return open_sqlite(_bag(path))
         if kind == "hdf5":
-            return open_trial(path, trial)
-        return open_log(path, columns or LIBFRANKA, joints)
+            trials = open_trials(path)
+            if not 0 <= trial < len(trials):
+                raise RecordingError(str(path), f"no trial {trial}", f"0 to {len(trials) - 1}")
+            return trials[trial]
+        if kind == "log":
+            return open_log(path, columns or LIBFRANKA, joints)
+        return (
+            _open_mcap(_bag(path)) if kind == "mcap" else _open_bag(_bag(path), "sqlite3 bag", *read_sqlite(_bag(path)))
+        )
     except InvalidInputError as error:
         raise RecordingError(str(path), str(error), FORMATS) from error
     except ImpactControlError:
         raise
     except (OSError, ValueError, sqlite3.Error) as error:
         raise RecordingError(str(path), " ".join(str(error).split()), FORMATS) from error
+
+
+def open_recordings(path: Path, *, columns: LogColumns | None = None, joints: int = 7) -> list[RecordedFile]:
+    """Open each trial of an HDF5 file, or what `open_recording` finds. Raises as that does."""
+    if (columns is None or not path.is_file()) and _format(path) == "hdf5":
+        return open_trials(path)
+    return [open_recording(path, columns=columns, joints=joints)]
 
 
 def _bag(path: Path) -> Path:
@@ -71,3 +96,120 @@ def _format(path: Path) -> str:
     if not kind or (kind != "log" and not found and not cut):
         raise RecordingError(str(path), "neither the beginning nor the name of a format that is known", FORMATS)
     return kind
+
+
+# ---------------------------------------------------------------------- bags, of our recorder or any other
+
+
+def _open_mcap(path: Path) -> RecordedFile:
+    recording = read_bag(path)
+    torn = [file.name for file in ([path] if path.is_file() else storage_files(path)) if summary_of(file) is None]
+    return _open_bag(
+        path, "MCAP bag", recording, [f"{name} was cut off: read up to its last whole record" for name in torn]
+    )
+
+
+def _open_bag(path: Path, form: str, recording: Recording, notes: list[str]) -> RecordedFile:
+    def arm(name: str) -> RecordedRun:
+        try:
+            return _run_of_bag(recording.of_arm(name) if name else recording)
+        except InvalidInputError as error:
+            allowed = "a bag with the joint states of the arm, all of them"
+            raise RecordingError(str(path), str(error), allowed) from error
+
+    scenario = recording.metadata.get(METADATA_NAME, {}).get("scenario", "")
+    try:
+        name = recording.scenario_name
+    except InvalidInputError:  # several arms, or messages of another layout: the scenario is not named
+        name = ""
+    return RecordedFile(path, form, scenario, name, tuple(notes), arm)
+
+
+def _run_of_bag(recording: Recording) -> RecordedRun:
+    states = recording.series(Topics.joint_states)
+    notes: list[str] = []
+    try:
+        commands = measures.commanded_torque(recording)
+    except InvalidInputError:  # topics of others end like ours
+        commands = None
+    return RecordedRun(
+        time=states["stamp"],
+        names=list(states["name"]),
+        position=states["position"],
+        velocity=states["velocity"],
+        torque=states["effort"],
+        reference=_reference(recording, notes),
+        events=_events(recording),
+        verdict=measures.last_verdict(recording),
+        contact_time=measures.true_impact_time(recording),
+        residual=measures.column(recording, Topics.external_torque, "external_torque"),
+        commands=commands,
+        notes=tuple(notes),
+    )
+
+
+def _reference(recording: Recording, notes: list[str]) -> RecordedReference | None:
+    series = recording.get(Topics.reference)
+    if series is None:
+        return None
+    joints = {tuple(names) for names in series["joint_names"]}
+    names = ("impact_configuration", "jump_deviation", "ante_joint_velocity", "post_joint_velocity", "force")
+    columns = [series[name] for name in names]
+    if len(joints) != 1 or not all(isinstance(column, np.ndarray) and column.ndim == 2 for column in columns):
+        notes.append(f"{Topics.reference} changes its layout and is left out")
+        return None
+    configuration, deviation, ante, post, force = columns
+    stamp, mode, task_time, impact_time = (
+        series[name] for name in ("stamp", "mode", "task_time", "nominal_impact_time")
+    )
+    return RecordedReference(
+        stamp, mode, task_time, impact_time, configuration, deviation, ante, post, force, joints.pop()
+    )
+
+
+def _events(recording: Recording) -> tuple[RecordedEvent, ...] | None:
+    """Return the impacts; None if neither they nor anything of the detector was recorded."""
+    series = recording.decisions(Topics.events)
+    if series is None:
+        return () if Topics.external_torque in recording else None
+    # The event of an impact may come again, with the link that was isolated since: the last one is the most complete.
+    last = {float(stamp): row for row, stamp in enumerate(series["stamp"])}
+    return tuple(
+        RecordedEvent(stamp, float(series["impact_time"][row]), int(series["isolated_link"][row]))
+        for stamp, row in sorted(last.items())
+    )
+
+
+# ---------------------------------------------------------------------- trials in HDF5, see docs/recordings.md
+
+
+def open_trials(path: Path) -> list[RecordedFile]:
+    """Open all trials of a file. Raises ScenarioError as `read_trials`."""
+    trials = read_trials(path)
+    return [
+        RecordedFile(path, "trial in HDF5", trials.scenario, "", (), partial(_run_of_trial, path, trial))
+        for trial in trials.trials
+    ]
+
+
+def _run_of_trial(path: Path, trial: Trial, arm: str) -> RecordedRun:
+    name = f"{DEFAULT_SOURCE}_{arm}" if arm else DEFAULT_SOURCE
+    source = trial.sources.get(name) or trial.sources.get(arm)
+    signals = {} if source is None else source.signals
+    if source is None or any(key not in signals or signals[key].unit != unit for key, unit in SIGNALS.items()):
+        found = "; ".join(f"{key}: {', '.join(signals.signals)}" for key, signals in trial.sources.items())
+        allowed = ", ".join(f"{key} [{unit}]" for key, unit in SIGNALS.items())
+        raise RecordingError(str(path), f"sources {found or 'none'}", f"a source {name} with {allowed}")
+    contact, expected = trial.facts.get(CONTACT_FACT), trial.facts.get(EXPECTED_FACT)
+    motor = [signals[key].values for key, unit in MOTOR_SIGNALS.items() if key in signals and signals[key].unit == unit]
+    position, velocity, torque = (signals[key].values for key in SIGNALS)
+    return RecordedRun(
+        source.time,
+        (),
+        position,
+        velocity,
+        torque,
+        contact_time=None if contact is None else float(contact.values),
+        motor=(motor[0], motor[1]) if len(motor) == len(MOTOR_SIGNALS) else None,
+        as_expected=None if expected is None else bool(expected.values),
+    )

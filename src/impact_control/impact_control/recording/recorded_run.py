@@ -1,4 +1,4 @@
-"""What a recording of one arm holds, whatever the format of its file."""
+"""Recorded run of one arm, whatever the format of its file."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.errors import RecordingError
-from impact_control.recording.decisions import Verdict
 from impact_control.recording.defects import CheckedSamples, check_samples
-from impact_control.types import Matrix, Vector
+from impact_control.recording.measures import Verdict
+from impact_control.util.errors import RecordingError
+from impact_control.util.types import Matrix, Vector
 
 
 @dataclass(frozen=True, eq=False)
 class RecordedReference:
-    """What the controller followed, a row a sample, as in impact_msgs/ControllerReference.
+    """Reference of the controller, a row a sample, as in impact_msgs/ControllerReference.
 
     time (k,) [s] stamps, mode (k,), task_time (k,) [s], nominal_impact_time (k,) [s] of the task,
-    impact_configuration (k, n) [rad], ante_velocity and post_velocity (k, n) [rad/s], force (k, 3) [N] on the
-    environment, frame A. names (n,) of the joints, () for the order of the robot.
+    impact_configuration (k, n) [rad], jump_deviation, ante_velocity and post_velocity (k, n) [rad/s], force (k, 3) [N]
+    on the environment, frame A. names (n,) of the joints, () for the order of the robot.
     """
 
     time: Vector
@@ -29,27 +29,26 @@ class RecordedReference:
     task_time: Vector
     nominal_impact_time: Vector
     impact_configuration: Matrix
+    jump_deviation: Matrix
     ante_velocity: Matrix
     post_velocity: Matrix
     force: Matrix
     names: tuple[str, ...] = ()
 
     def of_joints(self, joints: Sequence[str]) -> RecordedReference | None:
-        """Return it with the joints in this order; None when it is that of others, or has not a column for each."""
+        """Return it with the joints in this order; None for other joints, or without a column for each."""
         names = self.names or tuple(joints)
-        columns = (self.impact_configuration, self.ante_velocity, self.post_velocity)
-        if sorted(names) != sorted(joints) or any(column.shape[1] != len(names) for column in columns):
+        of_joints = ("impact_configuration", "jump_deviation", "ante_velocity", "post_velocity")
+        columns = {name: getattr(self, name) for name in of_joints}
+        if sorted(names) != sorted(joints) or any(column.shape[1] != len(names) for column in columns.values()):
             return None
         order = [names.index(joint) for joint in joints]
-        configuration, ante, post = (column[:, order] for column in columns)
-        return replace(
-            self, impact_configuration=configuration, ante_velocity=ante, post_velocity=post, names=tuple(joints)
-        )
+        return replace(self, names=tuple(joints), **{name: column[:, order] for name, column in columns.items()})
 
 
 @dataclass(frozen=True)
 class RecordedEvent:
-    """An impact that was detected: stamp of its sample and time of the impact [s], isolated link."""
+    """Detected impact: stamp of its sample and time of the impact [s], isolated link."""
 
     detection_time: float
     impact_time: float
@@ -61,9 +60,11 @@ class RecordedRun:
     """Joint samples of one arm in the order of arrival, and what was recorded beside them.
 
     time (m,) [s]; names of the columns, or of each row, () for the order of the robot; position, velocity, torque
-    (m, n) [rad, rad/s, Nm], or rows of their own length, torque with what carries the arm. What was not recorded is
-    None: reference, events, verdict, contact_time [s] of the first true contact, residual: stamps (k,) [s] with
-    external torques (k, n) [Nm]. notes: what could not be read, in words.
+    (m, n) [rad, rad/s, Nm], or rows of their own length, torque with gravity. None if not recorded: reference, events,
+    verdict, contact_time [s] of the first true contact, residual: stamps (k,) [s] with external torques (k, n) [Nm],
+    commands: stamps (k,) [s] of the samples that were answered with torques (k, n) [Nm] without gravity, motor:
+    position and velocity (m, n) [rad, rad/s] behind the gears, rows and joints as above, as_expected: label of the
+    trial. notes: what could not be read, in words.
     """
 
     time: Vector
@@ -76,20 +77,23 @@ class RecordedRun:
     verdict: Verdict | None = None
     contact_time: float | None = None
     residual: tuple[Vector, Matrix] | None = None
+    commands: tuple[Vector, Matrix] | None = None
+    motor: tuple[Matrix, Matrix] | None = None
+    as_expected: bool | None = None
     notes: tuple[str, ...] = ()
 
     def checked(self, joints: Sequence[str], period: float) -> CheckedSamples:
-        """Return the samples of these joints, in their order, and what is wrong with them; see `check_samples`."""
+        """Return the samples of these joints, in their order, with their defects; see `check_samples`."""
         names = self.names if len(self.names) else tuple(joints)
         return check_samples(self.time, names, self.position, self.velocity, self.torque, joints=joints, period=period)
 
 
 @dataclass(frozen=True, eq=False)
 class RecordedFile:
-    """A recording that was opened.
+    """Opened recording: what every reader of a format returns.
 
-    format: in words. scenario: its text, "" where it is not kept; scenario_name: "" where it is not said. notes: what
-    could not be read, in words. arm: the run of an arm of a scene by its name, "" for the only one.
+    format: in words. scenario: its text, scenario_name: its name, "" if not recorded. notes: what could not be read, in
+    words. arm: the run of an arm of a scene by its name, "" for the only one.
     """
 
     path: Path
@@ -101,7 +105,7 @@ class RecordedFile:
 
 
 def only_arm(path: Path, run: RecordedRun) -> Callable[[str], RecordedRun]:
-    """Return how the run of an arm is found in a file that names none."""
+    """Return `RecordedFile.arm` of a file that names no arms."""
 
     def find(arm: str) -> RecordedRun:
         if arm:

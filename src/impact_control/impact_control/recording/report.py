@@ -1,81 +1,110 @@
-"""The report of a run: one self-contained page with the summary and all figures, and the figures as files."""
+"""Report of a run: one self-contained page with the summary and all figures, and the figures as files."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 from pathlib import Path
+from typing import NamedTuple
 
+from matplotlib.figure import Figure
+
+from impact_control.recording import motion_figures, torque_figures
 from impact_control.recording.analysis import RunAnalysis
-from impact_control.recording.comparison import PostImpactComparison
-from impact_control.recording.figures import FIGURES
-from impact_control.recording.figures.run_data import Envelope, RunData
-from impact_control.recording.page import document, figure_section, png
-from impact_control.recording.series import Recording, read_bag
+from impact_control.recording.motion_figures import Envelope, RunData
+from impact_control.recording.page import figure_section, png, write_page
+from impact_control.recording.series import METADATA_NAME, Recording
 from impact_control.recording.style import styled
-from impact_control.recording.summary import RunSummary, summarise
-from impact_control.recording.summary_page import summary_section
-from impact_control.recording.topics import METADATA_NAME, Topics
+from impact_control.recording.summary import PostImpactComparison, RunSummary, summarise
 
 REPORT_FILE = "report.html"
 FIGURES_DIRECTORY = "figures"
 
 
+class FigureEntry(NamedTuple):
+    """Kind of figure: file name, heading, caption, and the function that draws it, or returns None without data."""
+
+    name: str
+    title: str
+    caption: str
+    draw: Callable[[RunData], Figure | None]
+
+
+FIGURES = (
+    FigureEntry(
+        "joint_velocity",
+        "Joint velocities",
+        "Left the whole run, right the surroundings of the impact. The reference of the current mode is "
+        "solid, its extension beyond the impact dashed. Diamond: gross velocity after the impact, from a "
+        "cubic fit of the joint position over 100 ms.",
+        motion_figures.joint_velocities,
+    ),
+    FigureEntry(
+        "velocity_error",
+        "Joint velocity error",
+        "Measured velocity minus the ante-impact reference before the detection and the post-impact "
+        "reference after it. With the envelope, the behaviour is as expected while the envelope widened by "
+        "the margin contains zero: while the smallest margin of all joints, in the last panel, is positive.",
+        motion_figures.velocity_error,
+    ),
+    FigureEntry(
+        "post_impact",
+        "Predicted velocity after the impact",
+        "Impact map with different joint inertias against the observed gross velocity; below the errors.",
+        motion_figures.post_impact,
+    ),
+    FigureEntry(
+        "residual",
+        "Momentum residual",
+        "Estimated external joint torque; its rate around the impact with the thresholds of the detector.",
+        torque_figures.residual,
+    ),
+    FigureEntry(
+        "task_space",
+        "Task space",
+        "Position of the end-effector (reference minus reported error) and normal force of the simulated "
+        "contact with the magnitude of the force reference.",
+        motion_figures.task_space,
+    ),
+    FigureEntry(
+        "torque",
+        "Commanded torque",
+        "Without gravity. A limit is drawn where the command comes near it.",
+        torque_figures.torques,
+    ),
+    FigureEntry("timing", "Timing", "Computation, sampling, and what the loop missed.", torque_figures.timing),
+)
+"""All figures in the order of the report."""
+
+
 def write_report(
-    recording: Recording | Path | str,
-    output_directory: Path | str,
+    recording: Recording,
+    directory: Path,
     analysis: RunAnalysis,
     *,
     comparison: PostImpactComparison | None = None,
     envelope: Envelope | None = None,
-    topics: Topics | None = None,
 ) -> RunSummary:
-    """Write `report.html` and `figures/*.png`.
+    """Write `report.html` and `figures/*.png` into a directory, over an earlier report; return the summary.
 
-    Args:
-        recording: what to show, or the directory of its bag.
-        output_directory: is made if needed; files of an earlier report are replaced.
-        analysis: figures of merit of the recording, see `analyse`.
-        comparison: predicted and observed velocity after the impact.
-        envelope: of the joint velocity error.
-        topics: names of the topics.
-
-    Returns:
-        what stands at the top of the report.
+    comparison: predicted and observed velocity after the impact. envelope: of the joint velocity error.
     """
-    if not isinstance(recording, Recording):
-        recording = read_bag(recording)
-    output = Path(output_directory)
-    images = output / FIGURES_DIRECTORY
+    images = directory / FIGURES_DIRECTORY
     images.mkdir(parents=True, exist_ok=True)
-    run = RunData(recording, analysis, topics or Topics(), comparison, envelope)
+    run = RunData(recording, analysis, comparison, envelope)
     sections = []
     with styled():
-        for entry in FIGURES:
-            figure = entry.draw(run)
-            if figure is not None:
+        for name, title, caption, draw in FIGURES:
+            if (figure := draw(run)) is not None:
                 picture = png(figure)
-                (images / f"{entry.name}.png").write_bytes(picture)
-                sections.append(figure_section(entry.title, entry.caption, picture))
+                (images / f"{name}.png").write_bytes(picture)
+                sections.append(figure_section(title, caption, picture))
     summary = summarise(analysis, comparison)
-    page = _page(summary, recording, sections)
-    (output / REPORT_FILE).write_text(page, encoding="utf-8")
-    return summary
-
-
-def _page(summary: RunSummary, recording: Recording, sections: list[str]) -> str:
     record = recording.metadata.get(METADATA_NAME, {})
     origin = f"{recording.directory}, {recording.message_count()} messages on {len(recording.topics)} topics"
     if record.get("version"):
         origin += f", recorded by version {record['version']}"
     scenario = record.get("scenario", "")
     source = f"<details><summary>Scenario file</summary><pre>{escape(scenario)}</pre></details>" if scenario else ""
-    body = "\n".join(
-        [
-            f"<h1>{escape(summary.title)}</h1>",
-            f'<p class="origin">{escape(origin)}</p>',
-            summary_section(summary),
-            *sections,
-            source,
-        ]
-    )
-    return document(summary.title, body)
+    write_page(directory / REPORT_FILE, summary, [*sections, source], origin)
+    return summary

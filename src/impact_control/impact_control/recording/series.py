@@ -1,12 +1,12 @@
-"""Read a bag into arrays.
+"""Bags as arrays, decoded topic by topic.
 
-One time base for everything: seconds since the first stamp of the joint states of the recording, computed
-from integer nanoseconds, so that microseconds survive at an epoch of 1.7e9 s.
+One time base for everything: seconds since the first stamp of the joint states of the recording, computed from integer
+nanoseconds, so that microseconds survive at an epoch of 1.7e9 s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,30 +17,46 @@ from mcap.records import Channel, Message, Metadata, Schema
 from mcap.well_known import MessageEncoding, SchemaEncoding
 from numpy.typing import NDArray
 
-from impact_control.errors import InvalidInputError
-from impact_control.recording.bag import storage_files
-from impact_control.recording.cdr import decode
-from impact_control.recording.definitions import MessageType, parse_definition, short_name
-from impact_control.recording.records import whole_records
-from impact_control.types import Vector
+from impact_control.recording.bag import storage_files, whole_records
+from impact_control.recording.messages import MessageType, decode, parse_definition, short_name
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Vector
 
-_LATEST = 2**63 - 1
-"""[ns] of the log times that arrays hold; later ones, in the year 2262, are of damaged records."""
-
-JOINT_STATES = "joint_states"
-"""Topic whose first stamp is the zero of time."""
+METADATA_NAME = "impact_control"
+"""Metadata record of the recorder: `name` of the scenario, its text `scenario`, `version` of the package."""
 
 STAMP = "header.stamp"
 """Field with the stamp of a message that has one."""
 
+EARLIER_TASK = 0.1
+"""[s] before the first joint state from which a decision belongs to an earlier task: the recorder may have missed the
+first samples of this one."""
+
+_LATEST = 2**63 - 1
+"""[ns] of the log times that arrays hold; later ones, in the year 2262, are of damaged records."""
+
+
+class Topics:
+    """Ends of the names of the topics of one arm, see docs/topics.md."""
+
+    joint_states = "joint_states"
+    commands = "commands"
+    external_torque = "impact/external_torque"
+    events = "impact/events"
+    classification = "impact/classification"
+    belief = "impact/belief"
+    reference = "controller/reference"
+    status = "controller/status"
+    truth = "simulation/truth"
+
 
 class Series(dict[str, Any]):
-    """Columns of one topic by dotted field name, the first axis is the message.
+    """Columns of one topic by dotted field name; the first axis is the message.
 
-    Numbers are (n,), arrays of constant length k (n, k), points and vectors (n, 3), strings and arrays of
-    changing length lists. Times are float64 [s]: `stamp` (from the header) and all other time fields since
-    the zero of time, `log_time` since the first joint state was received. Messages without header get the
-    `stamp` at which the joint states had arrived up to their own reception.
+    Numbers are (n,), arrays of constant length k (n, k), points and vectors (n, 3), strings and arrays of changing
+    length lists. Times are float64 [s]: `stamp` (of the header) and all other time fields since the zero of time,
+    `log_time` since the first joint state was received. The `stamp` of messages without a header is the stamp that the
+    joint states had reached when they were received.
     """
 
     def __missing__(self, name: str) -> Any:
@@ -50,7 +66,7 @@ class Series(dict[str, Any]):
 
 @dataclass
 class RecordedTopic:
-    """Messages of one topic as they were recorded: serialised, with the times [ns] at which they were received."""
+    """Serialised messages of one topic, with the times [ns] at which they were received."""
 
     type_name: str
     types: Mapping[str, MessageType]
@@ -64,32 +80,35 @@ class RecordedTopic:
 
     @property
     def root(self) -> MessageType:
-        """The type of its messages."""
+        """Type of the messages."""
         return self.types[short_name(self.type_name)]
+
+    @property
+    def first_stamp(self) -> int | None:
+        """[ns] header stamp of the first message, None if it has no header, or one without a time."""
+        if not any(entry.name == "header" and entry.type == "std_msgs/Header" for entry in self.root.fields):
+            return None
+        first = decode(self.payloads[:1], self.types, short_name(self.type_name)).get(STAMP)
+        return int(first.astype(np.int64)[0]) if _is_time(first) else None
 
 
 class Recording:
     """Messages of a bag; a topic is decoded when it is asked for, once.
 
-    Topics are named by their end: `joint_states` finds `/arm/joint_states`, as long as only one topic ends
-        so.
-
-    Attributes:
-        directory: the bag.
-        metadata: metadata records, text by key, by name of the record.
+    Topics are named by their end: `joint_states` finds `/arm/joint_states`, as long as only one topic ends so.
+    Attributes: directory of the bag; metadata records, text by key, by name of the record.
     """
 
     def __init__(
         self, directory: Path, topics: Mapping[str, RecordedTopic], metadata: Mapping[str, Mapping[str, str]]
     ) -> None:
-        """Take over what `read_bag` found."""
         self.directory = directory
         self.metadata = metadata
         self._topics = dict(topics)
         self._series: dict[str, Series] = {}
 
     def of_arm(self, arm: str) -> Recording:
-        """Return what was recorded of one arm of a scene, as if it were the only one: without its name in the topics.
+        """Return the recording of one arm of a scene, without its name in the topics, as if it were the only one.
 
         Times stay those of the whole recording. Raises InvalidInputError when nothing was recorded of it.
         """
@@ -106,21 +125,17 @@ class Recording:
         return {name: topic.type_name for name, topic in self._topics.items()}
 
     def message_count(self, topic: str | None = None) -> int:
-        """Number of messages on a topic, or in all; 0 for a topic that was not recorded."""
+        """Return the number of messages on a topic, or on all; 0 for a topic that was not recorded."""
         if topic is None:
             return sum(len(entry.payloads) for entry in self._topics.values())
         return len(self._topics[self.full_name(topic)].payloads) if topic in self else 0
 
     def __contains__(self, topic: object) -> bool:
-        """Whether a topic with this end has messages."""
+        """Return whether a topic with this end has messages."""
         return bool(isinstance(topic, str) and self._matches(topic))
 
     def full_name(self, topic: str) -> str:
-        """The one topic with this end.
-
-        Raises:
-            InvalidInputError: none has it, or several.
-        """
+        """Return the one topic with this end. Raises InvalidInputError when none has it, or several."""
         matches = self._matches(topic)
         if len(matches) != 1:
             names = ", ".join(matches or self._topics) or "nothing, the recording is empty"
@@ -128,33 +143,53 @@ class Recording:
         return matches[0]
 
     def series(self, topic: str) -> Series:
-        """Columns of a topic. Raises InvalidInputError as `full_name` does."""
+        """Return the columns of a topic. Raises InvalidInputError as `full_name` does."""
         name = self.full_name(topic)
         if name not in self._series:
             self._series[name] = self._to_series(self._topics[name])
         return self._series[name]
 
+    def get(self, topic: str) -> Series | None:
+        """Return the columns of a topic, None if it was not recorded. Raises InvalidInputError for an ambiguous end."""
+        return self.series(topic) if topic in self else None
+
+    def decisions(self, topic: str) -> Series | None:
+        """Return the columns as `get` does, without messages older than `EARLIER_TASK`.
+
+        Events are latched: a subscriber also receives the last ones of the task before, at once or seconds later.
+        """
+        series = self.get(topic)
+        if series is None:
+            return None
+        rows = np.flatnonzero(series["stamp"] >= -EARLIER_TASK)
+        return Series(
+            (name, column[rows] if isinstance(column, np.ndarray) else [column[row] for row in rows])
+            for name, column in series.items()
+        )
+
     def constants(self, topic: str) -> dict[str, int]:
-        """Integer constants of the message of a topic, by name."""
+        """Return the integer constants of the message of a topic, by name."""
         return dict(self._topics[self.full_name(topic)].root.constants)
 
-    @cached_property
-    def epoch_ns(self) -> int:
-        """[ns] first stamp of the joint states: the zero of time. Without them, the first stamp of all."""
-        return self._zero[0]
+    @property
+    def scenario_name(self) -> str:
+        """Name of the scenario of the last task, "" if it was not recorded."""
+        reference = self.get(Topics.reference)
+        names = [name for name in reference["scenario"] if name] if reference is not None else []
+        return names[-1] if names else self.metadata.get(METADATA_NAME, {}).get("name", "")
 
     def _matches(self, topic: str) -> list[str]:
-        wanted = "/" + topic.strip("/")
-        matches = [name for name, entry in self._topics.items() if name.endswith(wanted) and entry.payloads]
-        return [wanted] if wanted in matches else matches
+        end = "/" + topic.strip("/")
+        matches = [name for name, entry in self._topics.items() if name.endswith(end) and entry.payloads]
+        return [end] if end in matches else matches
 
     @cached_property
     def _zero(self) -> tuple[int, int]:
-        """[ns] stamp and log time of the first joint state."""
+        """[ns] stamp and log time of the first joint state, the zero of time; without joint states, of all topics."""
         recorded = {name: entry for name, entry in self._topics.items() if entry.payloads}
-        joint_states = [entry for name, entry in recorded.items() if name.endswith("/" + JOINT_STATES)]
+        joint_states = [entry for name, entry in recorded.items() if name.endswith("/" + Topics.joint_states)]
         for entries in (joint_states, list(recorded.values())):
-            zeros = [(stamp, min(entry.log_times)) for entry in entries if (stamp := _first_stamp(entry)) is not None]
+            zeros = [(stamp, min(entry.log_times)) for entry in entries if (stamp := entry.first_stamp) is not None]
             if zeros:
                 return min(zeros)
         first = min((min(entry.log_times) for entry in recorded.values()), default=0)
@@ -162,7 +197,7 @@ class Recording:
 
     def _to_series(self, topic: RecordedTopic) -> Series:
         stamp_zero, log_zero = self._zero
-        series = Series(log_time=_seconds(np.array(topic.log_times, dtype=np.int64) - log_zero))
+        series = Series(log_time=(np.array(topic.log_times, dtype=np.int64) - log_zero) / 1e9)
         for name, column in topic.columns.items():
             is_stamp = name == STAMP and _is_time(column)
             series["stamp" if is_stamp else name] = _in_seconds(column, stamp_zero)
@@ -171,8 +206,8 @@ class Recording:
         return series
 
     def _stamps_at(self, log_time: Vector) -> Vector:
-        """[s] stamps the joint states had reached at these log times; continued at real time at both ends."""
-        names = [name for name in self._matches(JOINT_STATES) if _is_time(self._topics[name].columns.get(STAMP))]
+        """Return the stamps [s] that the joint states had reached at log times, continued at real time at both ends."""
+        names = [name for name in self._matches(Topics.joint_states) if _is_time(self._topics[name].columns.get(STAMP))]
         if not names:
             return log_time
         states = self.series(names[0])
@@ -183,13 +218,9 @@ class Recording:
 
 
 def read_bag(directory: Path | str) -> Recording:
-    """Read a bag, complete or torn, with all its whole messages; the bag is not changed.
+    """Read all whole messages of an MCAP bag, or of one file of it, complete or torn; the bag is not changed.
 
-    Args:
-        directory: of the bag, or one MCAP file.
-
-    Raises:
-        InvalidInputError: no MCAP file is there.
+    Raises InvalidInputError when no MCAP file is there.
     """
     path = Path(directory)
     topics: dict[str, RecordedTopic] = {}
@@ -207,41 +238,26 @@ def read_bag(directory: Path | str) -> Recording:
             elif isinstance(record, Channel):
                 schema = schemas.get(record.schema_id)
                 if schema is not None and _is_decodable(record, schema):
-                    channels[record.id] = topics.setdefault(record.topic, _topic(schema))
+                    types = parse_definition(schema.name, schema.data.decode())
+                    channels[record.id] = topics.setdefault(record.topic, RecordedTopic(schema.name, types))
             elif isinstance(record, Metadata):
                 metadata[record.name] = record.metadata
     return Recording(path, topics, metadata)
 
 
-def _topic(schema: Schema) -> RecordedTopic:
-    return RecordedTopic(schema.name, parse_definition(schema.name, schema.data.decode()))
-
-
 def _is_decodable(channel: Channel, schema: Schema) -> bool:
-    """Messages only: services and IDL definitions are passed over."""
+    """Return whether a channel carries messages: services and IDL definitions are passed over."""
     is_message = schema.name.count("/") == 1 or "/msg/" in schema.name
     return channel.message_encoding == MessageEncoding.CDR and schema.encoding == SchemaEncoding.ROS2 and is_message
-
-
-def _first_stamp(topic: RecordedTopic) -> int | None:
-    """[ns] header stamp of the first message, None if it has no header, or one without a time."""
-    if not any(entry.name == "header" and entry.type == "std_msgs/Header" for entry in topic.root.fields):
-        return None
-    first = decode(topic.payloads[:1], topic.types, short_name(topic.type_name)).get(STAMP)
-    return int(first.astype(np.int64)[0]) if _is_time(first) else None
 
 
 def _is_time(column: object) -> TypeGuard[NDArray[Any]]:
     return isinstance(column, np.ndarray) and column.dtype.kind == "M"
 
 
-def _in_seconds(column: NDArray[Any] | Sequence[Any], epoch_ns: int) -> Any:
+def _in_seconds(column: Any, epoch_ns: int) -> Any:
+    """Return times and durations in [s], anything else as it is."""
     if isinstance(column, np.ndarray) and column.dtype.kind in "Mm":
         nanoseconds = column.astype(np.int64)
-        return _seconds(nanoseconds - epoch_ns if column.dtype.kind == "M" else nanoseconds)
+        return (nanoseconds - epoch_ns if column.dtype.kind == "M" else nanoseconds) / 1e9
     return column
-
-
-def _seconds(nanoseconds: NDArray[np.int64]) -> Vector:
-    seconds: Vector = nanoseconds / 1e9
-    return seconds

@@ -16,24 +16,25 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
-from impact_control.errors import InvalidInputError, RecordingError
-from impact_control.recording.bag_run import open_bag
-from impact_control.recording.definitions import message_definition, parse_definition, short_name
-from impact_control.recording.recorded_run import RecordedFile
+from impact_control.recording.messages import message_definition, parse_definition, short_name
 from impact_control.recording.series import RecordedTopic, Recording
+from impact_control.util.errors import InvalidInputError, RecordingError
 
 SUFFIX = ".db3"
 
 _PAGE_SIZE = slice(16, 18)
-"""Where the head of a file says how large its pages are [bytes]; 1 stands for the largest."""
+"""Bytes of the head of a file with the size of its pages [bytes]; 1 stands for the largest."""
 
 _SMALLEST_PAGE, _LARGEST_PAGE = 512, 65536
 _CDR = "cdr"
 _DEFINITION = "ros2msg"
 
 
-def open_sqlite(path: Path) -> RecordedFile:
-    """Open a bag directory or one file of it, as far as it can be read. Raises RecordingError."""
+def read_sqlite(path: Path) -> tuple[Recording, list[str]]:
+    """Read a bag directory or one file of it, as far as it can be read; return what could not be, in words.
+
+    Raises RecordingError when there is no message.
+    """
     files = [path] if path.is_file() else sorted(path.glob(f"*{SUFFIX}"), key=lambda file: (len(file.name), file.name))
     topics: dict[str, RecordedTopic] = {}
     notes: list[str] = []
@@ -43,7 +44,7 @@ def open_sqlite(path: Path) -> RecordedFile:
     if not any(topic.payloads for topic in topics.values()):
         found = "; ".join(notes) or "no messages in it"
         raise RecordingError(str(path), found, "a rosbag2 bag with sqlite3 storage, of uncompressed messages")
-    return open_bag(path, "sqlite3 bag", Recording(path, topics, {}), tuple(notes))
+    return Recording(path, topics, {}), notes
 
 
 @contextmanager
@@ -73,7 +74,7 @@ def _read_either_way(file: Path, name: str, topics: dict[str, RecordedTopic], no
     for way in ("mode=ro", "immutable=1"):
         try:
             with closing(sqlite3.connect(f"file:{quote(str(file.absolute()))}?{way}", uri=True)) as database:
-                # Else a file that is shorter than it says is refused as a whole. Nothing is written either way.
+                # Else a file that is shorter than its head states is refused as a whole. Nothing is written either way.
                 database.execute("PRAGMA writable_schema=ON")
                 _read(database, name, topics, notes)
             return

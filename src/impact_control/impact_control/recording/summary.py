@@ -1,37 +1,43 @@
-"""A run in a few lines: what the report and the terminal table both show."""
+"""Summaries: rows and tables, for reports and the terminal; that of a recorded run."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 
 import numpy as np
 
 from impact_control.recording.analysis import RunAnalysis
-from impact_control.recording.comparison import PostImpactComparison
-from impact_control.recording.decisions import Verdict
-from impact_control.recording.timing import Timing
+from impact_control.recording.gaps import BRIDGED
+from impact_control.recording.measures import Timing, Verdict
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Vector
 
 REST_SPEED = 0.05
-"""[rad/s] joint speed below which the arm is called at rest; above the noise of a velocity measurement."""
+"""[rad/s] joint speed below which the arm counts as at rest; above the noise of a velocity measurement."""
+
+_NAMED = 3
+"""Times listed in a row."""
 
 
 class Mark(Enum):
-    """How a line of the summary is to be read."""
+    """Mark of a row of a summary."""
 
     GOOD = "good"
     BAD = "bad"
     PLAIN = "plain"
 
     @classmethod
-    def of(cls, good: bool) -> Mark:
-        """Return GOOD or BAD."""
-        return cls.GOOD if good else cls.BAD
+    def of(cls, good: bool | None) -> Mark:
+        """Return GOOD or BAD, PLAIN for None."""
+        return cls.PLAIN if good is None else cls.GOOD if good else cls.BAD
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line: what it is, its value in words, and whether that is as it should be."""
+    """Fact of a summary: label, value in words, and mark."""
 
     label: str
     value: str
@@ -40,7 +46,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table of texts: header, rows of equal length, and the cells (row, column) to emphasise."""
+    """Table of texts: header, rows of equal length, and the cells (row, column) to emphasise."""
 
     title: str
     header: tuple[str, ...]
@@ -50,15 +56,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class RunSummary:
-    """The run in short.
-
-    Attributes:
-        title: scenario.
-        rows: one line a fact.
-        grids: tables with one column a joint.
-        verdict: the run in one sentence.
-        good: impact and post-impact as expected, at rest, and the limits kept.
-    """
+    """Summary: title, rows and tables, the verdict in one sentence, and good for a run that is as expected."""
 
     title: str
     rows: tuple[Row, ...]
@@ -67,21 +65,128 @@ class RunSummary:
     good: bool
 
 
+def plain_number(value: float) -> str:
+    """Return a number for a table, `-` for NaN."""
+    if math.isnan(value):
+        return "-"
+    return f"{value:.0f}" if abs(value) >= 1000.0 else f"{value:.3g}" if abs(value) >= 1e-3 else f"{value:.1g}"
+
+
+def number_grid(
+    title: str,
+    lines: Iterable[tuple[str, Vector]],
+    columns: Sequence[str],
+    cell: Callable[[float], str] = plain_number,
+) -> Grid:
+    """Return a table of numbers: a row a line with its label, a column a channel; cell: text of a number."""
+    return Grid(title, ("", *columns), tuple((label, *map(cell, values)) for label, values in lines))
+
+
+def short_joint_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return names without a common stem in front of a number: `fr3_joint1`, ... give `joint 1`, ...."""
+    numbers = [name[len(name.rstrip("0123456789")) :] for name in names]
+    stems = {name.rstrip("0123456789") for name in names}
+    return tuple(f"joint {number}" for number in numbers) if len(stems) == 1 and all(numbers) else names
+
+
+# ---------------------------------------------------------------------- predictions of the impact
+
+
+@dataclass(frozen=True)
+class PostImpactComparison:
+    """Predicted and observed joint velocity after the impact [deg/s], as in Rey Arias 2024, tables III and IV.
+
+    joint_names (n,). ante (n,): before the impact; gross_post (n,): observed after it, without oscillation.
+    predictions: (n,) by name of the inertia model; slips: predicted slip along the surface, in words.
+    """
+
+    joint_names: tuple[str, ...]
+    ante: Vector
+    gross_post: Vector
+    predictions: Mapping[str, Vector]
+    slips: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        shape = (len(self.joint_names),)
+        for name, array in {"ante": self.ante, "gross_post": self.gross_post, **self.predictions}.items():
+            if np.shape(array) != shape:
+                raise InvalidInputError(name, np.shape(array), f"shape {shape}, one entry a joint")
+
+    @classmethod
+    def from_radians(
+        cls,
+        joint_names: tuple[str, ...],
+        ante: Vector,
+        gross_post: Vector,
+        predictions: Mapping[str, Vector],
+        slips: Mapping[str, str] | None = None,
+    ) -> PostImpactComparison:
+        """Return the comparison of velocities in rad/s."""
+        degrees = {name: np.rad2deg(prediction) for name, prediction in predictions.items()}
+        return cls(joint_names, np.rad2deg(ante), np.rad2deg(gross_post), degrees, slips or {})
+
+    def errors(self) -> dict[str, Vector]:
+        """Return the absolute error (n,) [deg/s] of each prediction, Rey Arias 2024 (17)."""
+        return {name: np.abs(prediction - self.gross_post) for name, prediction in self.predictions.items()}
+
+    def best(self) -> str | None:
+        """Return the name of the prediction with the smallest mean absolute error."""
+        errors = self.errors()
+        return min(errors, key=lambda name: float(errors[name].mean())) if errors else None
+
+
+def prediction_rows(comparison: PostImpactComparison | None) -> list[Row]:
+    """Return the predicted slip along the surface; none without a comparison."""
+    if comparison is None or not comparison.slips:
+        return []
+    outcomes = dict.fromkeys(comparison.slips.values())
+    by_outcome = (
+        f"{outcome} ({', '.join(name for name, slip in comparison.slips.items() if slip == outcome)})"
+        for outcome in outcomes
+    )
+    return [Row("Contact, predicted", ", ".join(outcomes if len(outcomes) == 1 else by_outcome))]
+
+
+def prediction_grids(comparison: PostImpactComparison | None) -> list[Grid]:
+    """Return velocities across the impact and errors of the predictions as tables; none without a comparison."""
+    if comparison is None:
+        return []
+    joints = short_joint_names(comparison.joint_names)
+    velocities = [("before", comparison.ante), ("after, observed", comparison.gross_post)]
+    errors = comparison.errors()
+    order = list(errors)
+    bold = {(int(np.argmin([errors[name][j] for name in order])), j + 1) for j in range(len(joints))}
+    best = comparison.best()
+    if best is not None:
+        bold.add((order.index(best), len(joints) + 1))
+    lines = tuple((name, *(f"{value:.1f}" for value in error), f"{error.mean():.2f}") for name, error in errors.items())
+    title = "Joint velocity across the impact [deg/s]"
+    return [
+        number_grid(title, [*velocities, *comparison.predictions.items()], joints, "{:.1f}".format),
+        Grid("Absolute error of the prediction [deg/s]", ("", *joints, "mean"), lines, frozenset(bold)),
+    ]
+
+
+# ---------------------------------------------------------------------- a recorded run
+
+
 def summarise(analysis: RunAnalysis, comparison: PostImpactComparison | None = None) -> RunSummary:
-    """Put an analysis into words."""
+    """Return the summary of an analysis."""
     rows = [
         Row("Scenario", analysis.scenario or "not named"),
         Row("Outcome", _outcome(analysis), Mark.of(analysis.outcome == "succeeded")),
         Row("Modes", " → ".join(interval.mode for interval in analysis.modes) or "not recorded"),
         Row("Impact", _impact(analysis), Mark.PLAIN if analysis.detections.size else Mark.BAD),
         *_verdict_rows(analysis.verdict),
+        *prediction_rows(comparison),
+        *([Row("Learned", analysis.learned)] if analysis.learned else []),
         *_contact_rows(analysis),
         *_limit_rows(analysis),
         *_timing_rows(analysis.timing),
+        *_gap_rows(analysis),
     ]
-    grids = [*_torque_grid(analysis), *prediction_grids(comparison)]
-    sentence, good = _conclusion(analysis)
-    return RunSummary(analysis.scenario or "Recording", tuple(rows), tuple(grids), sentence, good)
+    grids = (*_torque_grid(analysis), *prediction_grids(comparison))
+    return RunSummary(analysis.scenario or "Recording", tuple(rows), grids, *_conclusion(analysis))
 
 
 def _outcome(analysis: RunAnalysis) -> str:
@@ -89,32 +194,36 @@ def _outcome(analysis: RunAnalysis) -> str:
 
 
 def _impact(analysis: RunAnalysis) -> str:
-    if analysis.true_impact_time is None and not analysis.detections.size:
+    detections, contact, delay = analysis.detections, analysis.true_impact_time, analysis.detection_delay
+    if contact is None and not detections.size:
         return "none detected"
-    parts = []
-    if analysis.true_impact_time is not None:
-        parts.append(f"contact at {analysis.true_impact_time:.4f} s")
-    if analysis.detections.size:
-        parts.append(f"detected at {analysis.detections[0]:.4f} s")
-    else:
-        parts.append("not detected")
-    if analysis.detection_delay is not None:
-        parts.append(f"delay {1e3 * analysis.detection_delay:.1f} ms")
-    if analysis.detections.size > 1:
-        parts.append(f"{analysis.detections.size} detections")
+    parts = [f"contact at {contact:.4f} s"] if contact is not None else []
+    detected = analysis.impact_detection
+    parts.append("not detected" if detected is None else f"detected at {detected:.4f} s")
+    if delay is not None:
+        parts.append(f"delay {1e3 * delay:.1f} ms")
+    others = detections if detected is None else detections[np.abs(detections - detected) > 1e-6]
+    if others.size:
+        parts.append(f"{others.size} more detection{'s' if others.size > 1 else ''}, at {_stamps(others)} s")
     return ", ".join(parts)
+
+
+def _stamps(times: Vector) -> str:
+    shown = ", ".join(f"{time:.3f}" for time in times[:_NAMED])
+    return shown if times.size <= _NAMED else f"{shown}, ..."
 
 
 def _verdict_rows(verdict: Verdict | None) -> list[Row]:
     if verdict is None:
         return [Row("Verdict", "not recorded")]
     marks = {"expected": Mark.GOOD, "unexpected": Mark.BAD}
-    reason = [Row("Reason", verdict.reason)] if verdict.reason else []
-    return [
-        Row("Impact verdict", verdict.impact, marks.get(verdict.impact, Mark.PLAIN)),
-        Row("Post-impact verdict", verdict.post_impact, marks.get(verdict.post_impact, Mark.PLAIN)),
-        *reason,
+    rows = [
+        Row(f"{name} verdict", value, marks.get(value, Mark.PLAIN))
+        for name, value in (("Impact", verdict.impact), ("Post-impact", verdict.post_impact))
     ]
+    if not math.isnan(verdict.probability):
+        rows.append(Row("Probability", f"{100.0 * verdict.probability:.0f} % that both are as expected"))
+    return [*rows, *([Row("Reason", verdict.reason)] if verdict.reason else [])]
 
 
 def _contact_rows(analysis: RunAnalysis) -> list[Row]:
@@ -123,12 +232,10 @@ def _contact_rows(analysis: RunAnalysis) -> list[Row]:
         desired = f", desired {analysis.desired_force:.1f} N" if analysis.desired_force is not None else ""
         peak = f", peak {analysis.peak_force:.0f} N" if analysis.peak_force is not None else ""
         rows.append(Row("Final normal force", f"{analysis.final_force:.1f} N{desired}{peak}"))
-    at_rest = analysis.final_speed <= REST_SPEED
-    error = analysis.final_position_error
+    at_rest, error = analysis.final_speed <= REST_SPEED, analysis.final_position_error
     position = f", position error {1e3 * error:.1f} mm" if error is not None else ""
     speed = f"{'at rest' if at_rest else 'moving'}, largest joint speed {analysis.final_speed:.3f} rad/s"
-    rows.append(Row("At the end", f"{speed}{position}", Mark.of(at_rest)))
-    return rows
+    return [*rows, Row("At the end", f"{speed}{position}", Mark.of(at_rest))]
 
 
 def _limit_rows(analysis: RunAnalysis) -> list[Row]:
@@ -139,11 +246,7 @@ def _limit_rows(analysis: RunAnalysis) -> list[Row]:
     value = f"{rate[joint]:.0f} Nm/s in {analysis.joint_names[joint]}"
     if analysis.limits is not None:
         value += f", limit {analysis.limits.torque_rate[joint]:.0f} Nm/s"
-    return [Row("Peak torque rate", value, _limit_mark(analysis.within_limits))]
-
-
-def _limit_mark(kept: bool | None) -> Mark:
-    return Mark.PLAIN if kept is None else Mark.of(kept)
+    return [Row("Peak torque rate", value, Mark.of(analysis.within_limits))]
 
 
 def _timing_rows(timing: Timing) -> list[Row]:
@@ -155,10 +258,20 @@ def _timing_rows(timing: Timing) -> list[Row]:
     if timing.late_fraction is not None:
         counts.append(f"{100 * timing.late_fraction:.2f} % late cycles")
     if timing.missed_samples is not None:
-        counts.append(f"{timing.missed_samples} missed samples")
+        counts.append(f"{timing.missed_samples} samples missed by the controller")
     if timing.held_commands is not None and timing.lost_commands is not None:
         counts.append(f"commands {timing.held_commands} held, {timing.lost_commands} lost")
     return [*rows, *([Row("Loop", ", ".join(counts))] if counts else [])]
+
+
+def _gap_rows(analysis: RunAnalysis) -> list[Row]:
+    if not analysis.gaps.missing:
+        return []
+    rows = [Row("Recording", analysis.gaps.in_words(), Mark.BAD if analysis.gaps.longest > BRIDGED else Mark.PLAIN)]
+    if analysis.withheld:
+        again = "record again on a less busy machine; `impact-control doctor` names its receive buffers"
+        rows.append(Row("Not known", f"{', '.join(analysis.withheld)}: {again}", Mark.BAD))
+    return rows
 
 
 def _torque_grid(analysis: RunAnalysis) -> list[Grid]:
@@ -166,47 +279,17 @@ def _torque_grid(analysis: RunAnalysis) -> list[Grid]:
         return []
     lines = [("peak", *(f"{value:.1f}" for value in analysis.peak_torque))]
     if analysis.limits is not None:
-        lines.append(("limit", *(f"{value:.0f}" for value in analysis.limits.torque)))
         used = 100 * analysis.peak_torque / analysis.limits.torque
-        lines.append(("used %", *(f"{value:.0f}" for value in used)))
+        for label, values in (("limit", analysis.limits.torque), ("used %", used)):
+            lines.append((label, *(f"{value:.0f}" for value in values)))
     header = ("", *short_joint_names(analysis.joint_names))
     return [Grid("Commanded torque, without gravity [Nm]", header, tuple(lines))]
 
 
-def prediction_grids(comparison: PostImpactComparison | None) -> list[Grid]:
-    """Return velocities across the impact and errors of the predictions as tables; none without a comparison."""
-    if comparison is None:
-        return []
-    header = ("", *short_joint_names(comparison.joint_names))
-    observed = [("before", comparison.ante), ("after, observed", comparison.gross_post)]
-    velocities = tuple(
-        (name, *(f"{value:.1f}" for value in values)) for name, values in [*observed, *comparison.predictions.items()]
-    )
-    errors = comparison.errors()
-    lines = tuple((name, *(f"{value:.1f}" for value in error), f"{error.mean():.2f}") for name, error in errors.items())
-    order = list(errors)
-    bold = {(int(np.argmin([errors[name][j] for name in order])), j + 1) for j in range(len(comparison.joint_names))}
-    best = comparison.best()
-    if best is not None:
-        bold.add((order.index(best), len(header)))
-    return [
-        Grid("Joint velocity across the impact [deg/s]", header, velocities),
-        Grid("Absolute error of the prediction [deg/s]", (*header, "mean"), lines, frozenset(bold)),
-    ]
-
-
-def short_joint_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Names without what they all begin with, in front of a number: `fr3_joint1`, … give `joint 1`, …."""
-    numbers = [name[len(name.rstrip("0123456789")) :] for name in names]
-    stems = {name.rstrip("0123456789") for name in names}
-    return tuple(f"joint {number}" for number in numbers) if len(stems) == 1 and all(numbers) else names
-
-
 def _conclusion(analysis: RunAnalysis) -> tuple[str, bool]:
-    complaints = []
-    if analysis.outcome != "succeeded":
-        complaints.append(_outcome(analysis))
-    if analysis.detection_delay is not None and analysis.detection_delay < 0:
+    delay = analysis.detection_delay
+    complaints = [_outcome(analysis)] if analysis.outcome != "succeeded" else []
+    if delay is not None and delay < 0:
         complaints.append("impact detected before the contact")
     if analysis.within_limits is False:
         complaints.append("torque or torque rate above its limit")
@@ -214,7 +297,7 @@ def _conclusion(analysis: RunAnalysis) -> tuple[str, bool]:
         complaints.append("still moving at the end")
     if complaints:
         return f"NOT AS EXPECTED: {', '.join(complaints)}.", False
-    delay = analysis.detection_delay
     detected = f"impact detected {1e3 * delay:.1f} ms after contact" if delay is not None else "impact detected"
     limits = ", limits kept" if analysis.within_limits else ""
-    return f"AS EXPECTED: {detected}, impact and post-impact as expected{limits}, at rest.", True
+    recorded = f", as far as was recorded ({analysis.gaps.missing} samples missing)" if analysis.withheld else ""
+    return f"AS EXPECTED{recorded}: {detected}, impact and post-impact as expected{limits}, at rest.", True

@@ -1,42 +1,50 @@
-"""Trials of an experiment in one HDF5 file, and back. The layout is documented in docs/recordings.md.
+"""Trials of an experiment in one HDF5 file; the layout is documented in docs/recordings.md.
 
 Nothing of this package is needed to read such a file: every dataset carries its unit and meaning as attributes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib
+import math
+import mmap
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from struct import Struct
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.errors import InvalidInputError, ScenarioError
-from impact_control.recording.hdf5 import hdf5_library, new_hdf5, require_whole_heaps
-from impact_control.types import Vector
+from impact_control.util.errors import InvalidInputError, MissingDependencyError, ScenarioError
+from impact_control.util.types import Vector
 
-FORMAT = "impact_control.trials"
-"""Attribute `format` of the file."""
+FORMAT, FORMAT_VERSION = "impact_control.trials", 1
+"""Attributes `format` and `format_version` of the file."""
 
-FORMAT_VERSION = 1
-"""Attribute `format_version` of the file."""
+_FILE_ATTRIBUTES = ("format_version", "software_version", "seed", "trials")
+_FACTS = "facts"
 
 _COMPRESSION = 1032
 """Bytes that one byte of a compressed dataset may stand for: what deflate makes of zeros."""
 
-_FACTS = "facts"
-_FILE_ATTRIBUTES = ("format_version", "software_version", "seed", "trials")
+_HEAP = b"GCOL\x01\0\0\0"
+"""First bytes of a heap of texts (global heap collection): signature, version, reserved; its size follows."""
+
+_HEAP_SIZE, _OBJECT = Struct("<Q"), Struct("<HH4xQ")
+"""Size of a heap; head of an object in it: index, references, size. Index 0 is free space, its size that of all."""
 
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
     """Numbers with their unit and meaning.
 
-    values: float64 of any shape; of a signal the first axis are the samples. unit: SI, "1" for a ratio. meaning: what
-    it is, with its frame. Raises InvalidInputError for an empty unit.
+    values: float64 of any shape; of a signal the first axis are the samples. unit: SI, "1" for a ratio. meaning: with
+    its frame. Raises InvalidInputError for an empty unit.
     """
 
     values: NDArray[np.float64]
@@ -81,7 +89,7 @@ class Source:
 class Trial:
     """One run.
 
-    sources: by name: `arm`, or `arm_1` and `arm_2`; `object`; `feedback`. facts: single numbers about it by name, e.g.
+    sources: by name: `arm`, or `arm_1` and `arm_2`; `object`; `feedback`. facts: single numbers by name, e.g.
     `impact_time` or `reference_scale`. Raises InvalidInputError.
     """
 
@@ -102,7 +110,7 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class TrialSet:
-    """Trials of one scenario: its text, the seed of all random numbers, and the version of what made them."""
+    """Trials of one scenario: its text, the seed of all random numbers, and the version of the software."""
 
     scenario: str
     seed: int
@@ -110,20 +118,53 @@ class TrialSet:
     trials: tuple[Trial, ...]
 
 
-def write_trials(path: Path, trials: TrialSet) -> None:
-    """Write trials to a file; one of the same name is replaced, by the whole new one or not at all.
+def hdf5_library() -> Any:
+    """Return h5py, which only files of trials and studies need. Raises MissingDependencyError without it."""
+    try:
+        return importlib.import_module("h5py")
+    except ImportError as error:
+        raise MissingDependencyError("trial data and results of studies need h5py: pip install h5py==3.16.0") from error
+
+
+@contextmanager
+def new_hdf5(path: Path) -> Iterator[Any]:
+    """Open a new HDF5 file for writing; one of the same name is replaced by the whole new one or not at all.
 
     Raises MissingDependencyError without h5py, and InvalidInputError for a path that cannot be written.
     """
+    h5py = hdf5_library()
+    partial = path.with_name(path.name + ".part")
+    try:
+        with h5py.File(partial, "w") as file:
+            yield file
+        os.replace(partial, path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise InvalidInputError("path", str(path), f"a file that can be written; {error}") from error
+
+
+def write_trials(path: Path, trials: TrialSet) -> None:
+    """Write trials to a file. Raises as `new_hdf5`."""
     with new_hdf5(path) as file:
-        file.attrs["format"] = FORMAT
-        file.attrs["format_version"] = FORMAT_VERSION
-        file.attrs["software_version"] = trials.software_version
-        file.attrs["seed"] = trials.seed
-        file.attrs["trials"] = len(trials.trials)
+        attributes = (FORMAT, FORMAT_VERSION, trials.software_version, trials.seed, len(trials.trials))
+        for name, value in zip(
+            ("format", "format_version", "software_version", "seed", "trials"), attributes, strict=True
+        ):
+            file.attrs[name] = value
         file["scenario"] = trials.scenario
         for number, trial in enumerate(trials.trials):
-            _write_trial(file.create_group(f"trial_{number:04d}"), trial)
+            group = file.create_group(f"trial_{number:04d}")
+            _write_quantities(group.create_group(_FACTS), trial.facts)
+            for name, source in trial.sources.items():
+                time = Quantity(source.time, "s", "since the start of the trial")
+                _write_quantities(group.create_group(name), {"time": time, **source.signals})
+
+
+def _write_quantities(group: Any, quantities: Mapping[str, Quantity]) -> None:
+    for name, quantity in quantities.items():
+        dataset = group.create_dataset(name, data=quantity.values)
+        dataset.attrs["unit"] = quantity.unit
+        dataset.attrs["meaning"] = quantity.meaning
 
 
 def read_trials(path: Path) -> TrialSet:
@@ -147,8 +188,7 @@ def read_trials(path: Path) -> TrialSet:
             if not isinstance(text := file.get("scenario"), h5py.Dataset) or text.shape != ():
                 raise ScenarioError(name, "scenario", None, "a text, the scenario")
             _require_within_file(name, "scenario", text)
-            count = int(file.attrs["trials"])
-            groups = [_group(name, file, f"trial_{number:04d}", h5py) for number in range(count)]
+            groups = [_group(name, file, f"trial_{k:04d}", h5py) for k in range(int(file.attrs["trials"]))]
             return TrialSet(
                 scenario=text.asstr()[()],
                 seed=int(file.attrs["seed"]),
@@ -161,34 +201,16 @@ def read_trials(path: Path) -> TrialSet:
         raise ScenarioError(name, "file", str(error), f"a whole HDF5 file of {FORMAT}") from error
 
 
-def _write_trial(group: Any, trial: Trial) -> None:
-    facts = group.create_group(_FACTS)
-    for name, fact in trial.facts.items():
-        _write_quantity(facts, name, fact)
-    for source_name, source in trial.sources.items():
-        signals = group.create_group(source_name)
-        _write_quantity(signals, "time", Quantity(source.time, "s", "since the start of the trial"))
-        for name, signal in source.signals.items():
-            _write_quantity(signals, name, signal)
-
-
-def _write_quantity(group: Any, name: str, quantity: Quantity) -> None:
-    dataset = group.create_dataset(name, data=quantity.values)
-    dataset.attrs["unit"] = quantity.unit
-    dataset.attrs["meaning"] = quantity.meaning
-
-
 def _read_trial(file: str, group: Any, h5py: Any) -> Trial:
     facts = _quantities(file, _group(file, group, _FACTS, h5py), h5py)
     sources = {}
     for name in group:
-        if name == _FACTS:
-            continue
-        signals = _quantities(file, _group(file, group, name, h5py), h5py)
-        if "time" not in signals:
-            raise ScenarioError(file, f"{group.name}/{name}/time", None, "the stamps of the signals")
-        time = signals.pop("time")
-        sources[name] = Source(time.values, signals)
+        if name != _FACTS:
+            signals = _quantities(file, _group(file, group, name, h5py), h5py)
+            if "time" not in signals:
+                raise ScenarioError(file, f"{group.name}/{name}/time", None, "the stamps of the signals")
+            time = signals.pop("time")
+            sources[name] = Source(time.values, signals)
     return Trial(sources, facts)
 
 
@@ -206,13 +228,6 @@ def _quantities(file: str, group: Any, h5py: Any) -> dict[str, Quantity]:
     return found
 
 
-def _require_within_file(file: str, key: str, dataset: Any) -> None:
-    """Refuse a dataset that says it is larger than the file can hold: reading it would fill the memory with zeros."""
-    largest = Path(file).stat().st_size * (1 if dataset.compression is None else _COMPRESSION)
-    if dataset.nbytes > largest:
-        raise ScenarioError(file, key, f"{dataset.nbytes} bytes", f"at most {largest}, by the size of the file")
-
-
 def _group(file: str, parent: Any, name: str, h5py: Any) -> Any:
     group = parent.get(name)
     if not isinstance(group, h5py.Group):
@@ -223,3 +238,42 @@ def _group(file: str, parent: Any, name: str, h5py: Any) -> Any:
 def _require_name(name: str) -> None:
     if not name.isidentifier():
         raise InvalidInputError("name", name, "letters, digits and underscores, not a digit first")
+
+
+def _require_within_file(file: str, key: str, dataset: Any) -> None:
+    """Refuse a dataset larger than the file can hold: reading it would fill the memory with zeros."""
+    largest = Path(file).stat().st_size * (1 if dataset.compression is None else _COMPRESSION)
+    if dataset.nbytes > largest:
+        raise ScenarioError(file, key, f"{dataset.nbytes} bytes", f"at most {largest}, by the size of the file")
+
+
+def require_whole_heaps(path: Path) -> None:
+    """Refuse a file with a heap of texts whose objects do not follow each other up to its end.
+
+    libhdf5 (2.0.0) reads such a heap for ever, where no signal of Python ends it. Raises ScenarioError, and OSError
+    without a file. Source: HDF5 file format specification, III.E, with sizes of 8 bytes, as h5py writes them.
+    """
+    if not path.stat().st_size:
+        return
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        start = content.find(_HEAP)
+        while start >= 0:
+            if not _is_whole(content, start):
+                found = f"a damaged heap of texts at byte {start}"
+                raise ScenarioError(str(path), "file", found, "objects that follow each other up to its end")
+            start = content.find(_HEAP, start + len(_HEAP))
+
+
+def _is_whole(content: mmap.mmap, start: int) -> bool:
+    """Return whether each object of the heap at `start` leads on to the next and not beyond its end."""
+    at = start + len(_HEAP) + _HEAP_SIZE.size
+    end = start + _HEAP_SIZE.unpack_from(content, start + len(_HEAP))[0] if at <= len(content) else math.inf
+    if end > len(content):
+        return False
+    while end - at >= _OBJECT.size:
+        index, _, size = _OBJECT.unpack_from(content, at)
+        step = _OBJECT.size + -(-size // 8) * 8 if index else size
+        if not _OBJECT.size <= step <= end - at:
+            return False
+        at += step
+    return True

@@ -5,7 +5,6 @@ from impact_control.references.impact_geometry import (
     ImpactGeometry,
     impact_geometry,
     initial_configuration,
-    rotation_from_roll_pitch_yaw,
 )
 from impact_control.references.impact_map import (
     ImpactMap,
@@ -15,37 +14,38 @@ from impact_control.references.impact_map import (
     simultaneous_impact,
 )
 from impact_control.references.impact_reference import ImpactReference
-from impact_control.references.impact_task import build_reference
+from impact_control.references.impact_task import References, build_reference, build_references
 from impact_control.references.joint_space import UnreachableReferenceError, task_jacobian
+from impact_control.references.object_impact import ArmImpactPrediction, ObjectImpact, predict_object_impact
+from impact_control.references.planning import COARSE, FINE, Sampling
 from impact_control.references.quintic import PiecewiseQuintic, ViaPoint
-from impact_control.references.scene_impact import ArmImpactPrediction, SceneImpact, predict_scene_impact
-from impact_control.references.scene_reference import SceneReference, build_scene_reference, scene_robots
 from impact_control.references.table import ReferenceColumns, ReferenceTable
 
 __all__ = [
+    "COARSE",
+    "FINE",
     "Approach",
     "ArmImpactPrediction",
     "ImpactGeometry",
     "ImpactMap",
     "ImpactReference",
+    "ObjectImpact",
     "PiecewiseQuintic",
     "PredictedImpact",
     "ReferenceColumns",
     "ReferenceTable",
-    "SceneImpact",
-    "SceneReference",
+    "References",
+    "Sampling",
     "SimultaneousImpact",
     "UnreachableReferenceError",
     "ViaPoint",
     "build_reference",
-    "build_scene_reference",
+    "build_references",
     "impact_geometry",
     "initial_configuration",
     "plan_approach",
-    "predict_scene_impact",
+    "predict_object_impact",
     "rigid_impact_map",
-    "rotation_from_roll_pitch_yaw",
-    "scene_robots",
     "simultaneous_impact",
     "task_jacobian",
 ]

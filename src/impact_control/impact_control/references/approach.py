@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from impact_control.errors import InvalidInputError
 from impact_control.references.impact_geometry import ImpactGeometry, impact_geometry, initial_configuration
 from impact_control.references.joint_space import TaskMotion, joint_motion
-from impact_control.references.planning import knots, reference_table, sample_times
+from impact_control.references.planning import FINE, Sampling, knots, reference_table, sample_times
 from impact_control.references.quintic import PiecewiseQuintic, ViaPoint
 from impact_control.references.table import ReferenceTable
 from impact_control.robots import Dynamics, RobotDescription
 from impact_control.scenario import Scenario
-from impact_control.types import Vector
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Vector
 
 _JOINTS = 7
 
@@ -34,6 +34,7 @@ class Approach:
         table: the reference at these times.
         impact_configuration: q(T_nom) (n,) [rad].
         ante_impact_velocity: dq^- (n,) [rad/s], Proper 2021 (3.18) extended by joint 1.
+        sampling: how finely it was planned.
     """
 
     geometry: ImpactGeometry
@@ -42,9 +43,10 @@ class Approach:
     table: ReferenceTable
     impact_configuration: Vector
     ante_impact_velocity: Vector
+    sampling: Sampling
 
 
-def plan_approach(scenario: Scenario, robot: RobotDescription) -> Approach:
+def plan_approach(scenario: Scenario, robot: RobotDescription, sampling: Sampling = FINE) -> Approach:
     """Plan the ante-impact reference of a scenario.
 
     Raises UnreachableReferenceError naming joint and time; InvalidInputError for an arm without seven joints.
@@ -52,11 +54,11 @@ def plan_approach(scenario: Scenario, robot: RobotDescription) -> Approach:
     if len(robot.joint_names) != _JOINTS:
         raise InvalidInputError("joints", robot.joint_names, f"{_JOINTS}: six for the pose and one for joint 1")
     task, geometry = scenario.task, impact_geometry(scenario, robot)
-    grid = sample_times(task.duration, scenario.control.period)
-    start = initial_configuration(scenario, robot)
+    grid = sample_times(task.duration, sampling.samples or scenario.control.period)
+    start = initial_configuration(scenario, robot, sampling.iterations)
     nominal = task.impact.time
     motion = _ante_motion(scenario, geometry)
-    places = knots([0.0, nominal, nominal + task.ante.extension_duration])
+    places = knots([0.0, nominal, nominal + task.ante.extension_duration], sampling)
     joints = joint_motion(Dynamics(robot), places, motion, geometry.orientation, start)
     at_impact = int(np.searchsorted(places, nominal))
     return Approach(
@@ -66,6 +68,7 @@ def plan_approach(scenario: Scenario, robot: RobotDescription) -> Approach:
         table=reference_table(robot, grid, motion, places, joints),
         impact_configuration=joints.position[at_impact],
         ante_impact_velocity=joints.velocity[at_impact],
+        sampling=sampling,
     )
 
 

@@ -1,4 +1,4 @@
-"""Where and how the end-effector is to meet the expected surface, and where the task starts.
+"""Geometry of the planned impact on the expected surface, and the start of the task.
 
 It meets it with all of its contact points at once, a simultaneous impact of an edge or a plate (Proper 2021 section
 2.2.1).
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from impact_control.errors import InvalidInputError
 from impact_control.references.joint_space import UnreachableReferenceError
-from impact_control.robots import RobotDescription, UnreachablePoseError, lowest_points
+from impact_control.robots import RobotDescription, UnreachablePoseError, lowest_points, rotation_from_roll_pitch_yaw
 from impact_control.robots.inverse_kinematics import solve
 from impact_control.scenario import Scenario
-from impact_control.types import Matrix, Vector
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Matrix, Vector
 
 _LARGEST_TILT = 1e-5
 """[m] by which the contact points may differ in height over the expected surface and still meet it at once."""
@@ -23,7 +23,7 @@ _LARGEST_TILT = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class ImpactGeometry:
-    """Where and how the end-effector is to hit the expected surface, world frame A.
+    """Geometry of the planned impact on the expected surface, world frame A.
 
     Attributes:
         normal: (3,) of the surface, to the robot.
@@ -83,27 +83,18 @@ def impact_geometry(scenario: Scenario, robot: RobotDescription) -> ImpactGeomet
     )
 
 
-def initial_configuration(scenario: Scenario, robot: RobotDescription) -> Vector:
+def initial_configuration(scenario: Scenario, robot: RobotDescription, iterations: int = 200) -> Vector:
     """Return the configuration (n,) [rad] in which the task starts, at rest.
 
-    Raises UnreachableReferenceError when the start of the approach is out of reach.
+    iterations: after which the search for it is given up. Raises UnreachableReferenceError when the start of the
+    approach is out of reach.
     """
     geometry, task = impact_geometry(scenario, robot), scenario.task
     try:
-        return solve(robot, geometry.start_position, geometry.orientation, task.posture, task.home_configuration)
+        return solve(
+            robot, geometry.start_position, geometry.orientation, task.posture, task.home_configuration, iterations
+        )
     except UnreachablePoseError as error:
         remaining = max(error.position_error, error.rotation_error, error.posture_error)
         allowed = "below 1e-9 m or rad, the start of the approach inside workspace and joint limits"
         raise UnreachableReferenceError(0.0, None, remaining, allowed) from error
-
-
-def rotation_from_roll_pitch_yaw(angles: Vector) -> Matrix:
-    """Return R_z(yaw) R_y(pitch) R_x(roll) (3, 3) of the angles (3,) [rad]."""
-    (cr, cp, cy), (sr, sp, sy) = np.cos(angles), np.sin(angles)
-    return np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
-    )

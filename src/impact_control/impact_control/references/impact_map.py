@@ -8,9 +8,16 @@ from typing import Protocol
 
 import numpy as np
 
-from impact_control.impacts import Body, Contact, predict_multi_contact_impact, predict_post_impact_velocity
+from impact_control.impacts import (
+    Body,
+    Contact,
+    SlipOutcome,
+    predict_multi_contact_impact,
+    predict_post_impact_velocity,
+    slip_of_contacts,
+)
 from impact_control.robots import Dynamics, InertiaModel, RobotDescription, contact_jacobians
-from impact_control.types import Matrix, Vector
+from impact_control.util.types import Matrix, Vector
 
 _ARM = "arm"
 
@@ -19,7 +26,7 @@ _DEPENDENT = 1e-9
 
 
 class PredictedImpact(Protocol):
-    """What is needed of an impact map; `impact_control.impacts.ImpactPrediction` is one."""
+    """Prediction of an impact map; `impact_control.impacts.ImpactPrediction` is one."""
 
     @property
     def velocity(self) -> Vector:
@@ -29,6 +36,11 @@ class PredictedImpact(Protocol):
     @property
     def normal_impulse(self) -> float:
         """Return the impulse along the normal [Ns]."""
+        ...
+
+    @property
+    def slip(self) -> SlipOutcome:
+        """Return what became of the slip along the surface."""
         ...
 
 
@@ -42,21 +54,22 @@ normal: unit, to the robot, axes of A.
 
 @dataclass(frozen=True, eq=False)
 class SimultaneousImpact:
-    """An impact at several contacts: velocity dq^+ (n,) [rad/s], and the sum of the normal impulses [Ns]."""
+    """An impact at several contacts: velocity dq^+ (n,) [rad/s], sum of the normal impulses [Ns], slip of them all."""
 
     velocity: Vector
     normal_impulse: float
+    slip: SlipOutcome
 
 
 def rigid_impact_map(robot: RobotDescription, model: InertiaModel = InertiaModel.REDUCED_MOTORS) -> ImpactMap:
     """Return the inelastic impact map with an inertia model, by default M + B_theta of a torque-controlled arm.
 
-    One contact: Rey Arias 2024 (16). Several: `simultaneous_impact`.
+    Under Coulomb's law. One contact: `predict_post_impact_velocity`. Several: `simultaneous_impact`.
     """
     dynamics = Dynamics(robot)
 
     def predict(q: Vector, dq: Vector, offsets: Matrix, normal: Vector, friction: float) -> PredictedImpact:
-        dynamics.update(q, dq)
+        dynamics.compute(q, dq)
         inertia, jacobians = dynamics.inertia(model), contact_jacobians(dynamics.jacobian, np.atleast_2d(offsets))
         if len(jacobians) == 1:
             return predict_post_impact_velocity(inertia, jacobians[0], normal, dq, friction)
@@ -82,4 +95,6 @@ def simultaneous_impact(
     response = np.linalg.solve(inertia, rows.T)
     opening = rows @ impact.velocities[_ARM]
     closing = response @ np.linalg.lstsq(rows @ response, opening, rcond=_DEPENDENT)[0]
-    return SimultaneousImpact(impact.velocities[_ARM] - closing, float(impact.normal_impulses.sum()))
+    after = impact.velocities[_ARM] - closing
+    slip = slip_of_contacts(impact.contact_velocities_before, jacobians @ after, normal)
+    return SimultaneousImpact(after, float(impact.normal_impulses.sum()), slip)

@@ -1,4 +1,4 @@
-"""What is planned for one arm: its references before and after the impact, joined at the nominal impact time.
+"""References of one arm before and after the impact, joined at the nominal impact time.
 
 van Steen 2024 section IV-A, Proper 2021 sections 3.4 and 3.4.1.
 """
@@ -10,13 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from impact_control.impacts import SlipOutcome
 from impact_control.references.approach import Approach
 from impact_control.references.impact_geometry import ImpactGeometry
 from impact_control.references.joint_space import TaskMotion, joint_motion
-from impact_control.references.planning import knots, reference_table
+from impact_control.references.planning import knots, reference_table, through_impact
 from impact_control.references.table import ReferenceTable
 from impact_control.robots import Dynamics, RobotDescription
-from impact_control.types import Vector
+from impact_control.scenario import Task
+from impact_control.util.types import Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +33,9 @@ class ImpactReference:
         impact_configuration: q(T_nom) (n,) [rad] of both references.
         ante_impact_velocity: dq^- (n,) [rad/s], Proper 2021 (3.18) extended by joint 1.
         post_impact_velocity: dq^+ (n,) [rad/s], (3.17).
+        jump_deviation: standard deviation of dq^+ (n,) [rad/s].
         normal_impulse: predicted impulse along the normal [Ns].
+        slip: what the prediction makes of the slip along the surface.
     """
 
     ante: ReferenceTable
@@ -42,40 +46,67 @@ class ImpactReference:
     impact_configuration: Vector
     ante_impact_velocity: Vector
     post_impact_velocity: Vector
+    jump_deviation: Vector
     normal_impulse: float
+    slip: SlipOutcome
 
 
 def reference_through_impact(
     robot: RobotDescription,
     approach: Approach,
-    post_motion: Callable[[Vector], TaskMotion],
+    task: Task,
+    motion_after: Vector,
+    end: Vector,
     *,
-    nominal_impact_time: float,
-    lead: float,
-    durations: tuple[float, ...],
     post_impact_velocity: Vector,
+    jump_deviation: Vector,
     normal_impulse: float,
+    slip: SlipOutcome,
 ) -> ImpactReference:
     """Put the reference after the impact beside that of the approach, with the configuration of the impact in both.
 
-    post_motion: of the end-effector and joint 1 at times (N,) [s]; it has corners at `lead` [s] before the nominal
-    impact time and at each of `durations` [s] after it. post_impact_velocity dq^+ (n,) [rad/s] and normal_impulse
-    [Ns]: as predicted. Raises UnreachableReferenceError naming joint and time.
+    motion_after (7,): velocity of the end-effector [m/s], angular velocity, rate of joint 1 [rad/s] with which the
+    reference leaves the impact; end (3,) [m]: position at which it comes to rest. post_impact_velocity dq^+ and its
+    jump_deviation (n,) [rad/s], normal_impulse [Ns] and slip: as predicted. Raises UnreachableReferenceError naming
+    joint and time.
     """
-    places = knots(
-        [nominal_impact_time - lead, nominal_impact_time, *sorted({nominal_impact_time + d for d in durations})]
+    nominal, post, geometry = task.impact.time, task.post, approach.geometry
+    motion = _post_motion(task, geometry.impact_position, motion_after, end)
+    after = sorted({nominal + duration for duration in (post.duration, post.settle_duration)})
+    places = knots([nominal - post.lead, nominal, *after], approach.sampling)
+    at_impact = int(np.searchsorted(places, nominal))
+    joints = joint_motion(
+        Dynamics(robot), places, motion, geometry.orientation, approach.impact_configuration, at_impact
     )
-    at_impact = int(np.searchsorted(places, nominal_impact_time))
-    orientation, start = approach.geometry.orientation, approach.impact_configuration
-    joints = joint_motion(Dynamics(robot), places, post_motion, orientation, start, at_impact)
     return ImpactReference(
         ante=approach.table,
-        post=reference_table(robot, approach.times, post_motion, places, joints),
-        geometry=approach.geometry,
-        nominal_impact_time=nominal_impact_time,
+        post=reference_table(robot, approach.times, motion, places, joints),
+        geometry=geometry,
+        nominal_impact_time=nominal,
         initial_configuration=approach.initial_configuration,
         impact_configuration=approach.impact_configuration,
         ante_impact_velocity=approach.ante_impact_velocity,
         post_impact_velocity=post_impact_velocity,
+        jump_deviation=jump_deviation,
         normal_impulse=normal_impulse,
+        slip=slip,
     )
+
+
+def _post_motion(task: Task, impact_position: Vector, twist: Vector, end: Vector) -> Callable[[Vector], TaskMotion]:
+    """Return the motion after the impact, twist (7,): velocity, angular velocity, rate of joint 1 just after it.
+
+    Before T_nom it comes in from rest along the velocity after the impact: that motion continued backwards,
+    as if the contact had been there before. The rotation is about the fixed axis of the angular velocity, so
+    that the derivatives of phi are the angular velocity and acceleration.
+    """
+    impact, post = task.impact.time, task.post
+    position = through_impact(impact, post.lead, impact_position, twist[:3], post.duration, end)
+    rotation = through_impact(impact, post.lead, np.zeros(3), twist[3:6], post.settle_duration, np.zeros(3))
+    posture = np.array([task.posture])
+    joint_1 = through_impact(impact, post.lead, posture, twist[6:], post.settle_duration, posture)
+
+    def motion(times: Vector) -> TaskMotion:
+        return TaskMotion(*position.sample(times), *rotation.sample(times), np.hstack(joint_1.sample(times)))
+
+    return motion

@@ -1,44 +1,117 @@
-"""The two references of an impact task: before and after the impact, overlapping around its nominal time.
+"""The two references of each arm: before and after the impact, overlapping around its nominal time.
 
-van Steen 2024 section IV-A, Proper 2021 sections 3.4 and 3.4.1. The end-effector meets the expected surface with all of
-its contact points at once, a simultaneous impact of an edge or a plate (Proper 2021 section 2.2.1), and keeps its
-orientation until then.
+van Steen 2024 section IV-A, Proper 2021 sections 3.4 and 3.4.1. The end-effector meets the expected surface, or its
+face of an object, with all of its contact points at once, a simultaneous impact of an edge or a plate (Proper 2021
+section 2.2.1), and keeps its orientation until then. After it an arm slides along the surface; arms that hit objects
+all move as the object is to move, each from the velocity that the impact leaves it, and keep the orientation R_d: flat
+end-effectors align themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 import numpy as np
 
-from impact_control.errors import InvalidInputError
-from impact_control.references.approach import plan_approach
+from impact_control.references.approach import Approach, plan_approach
+from impact_control.references.impact_deviation import jump_deviation
 from impact_control.references.impact_geometry import ImpactGeometry
 from impact_control.references.impact_map import ImpactMap, rigid_impact_map
 from impact_control.references.impact_reference import ImpactReference, reference_through_impact
-from impact_control.references.joint_space import TaskMotion, task_jacobian
-from impact_control.references.planning import through_impact
-from impact_control.robots import (
-    Dynamics,
-    RobotDescription,
-    contact_jacobians,
-)
-from impact_control.scenario import Scenario
-from impact_control.types import Vector
+from impact_control.references.joint_space import UnreachableReferenceError, task_jacobian
+from impact_control.references.object_impact import NO_OBJECTS, ArmImpactPrediction, ObjectImpact, predict_object_impact
+from impact_control.references.planning import FINE, Sampling
+from impact_control.robots import Dynamics, RobotDescription, contact_jacobians
+from impact_control.scenario import ObjectScene, Scenario, Scene
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Vector
 
 _LARGEST_NORMAL_VELOCITY = 1e-6
 """[m/s] a predicted post-impact velocity along the normal below this is rounding."""
 
 
-def build_reference(scenario: Scenario, robot: RobotDescription, predict: ImpactMap | None = None) -> ImpactReference:
-    """Plan both references of a scenario.
+@dataclass(frozen=True, eq=False)
+class References:
+    """The references of all arms of a scene by name, and the impact on objects that they are planned with."""
+
+    arms: Mapping[str, ImpactReference]
+    impact: ObjectImpact
+
+
+def build_references(
+    scene: Scene,
+    robots: Mapping[str, RobotDescription],
+    predict: ImpactMap | None = None,
+    sampling: Sampling = FINE,
+) -> References:
+    """Plan the references of all arms of a scene.
+
+    robots: see `Scene.robots`. predict: see `build_reference`; impacts on objects are predicted by
+    `predict_object_impact`. Raises UnreachableReferenceError naming joint and time; InvalidInputError,
+    ContactSolverError when the impact cannot be predicted.
+    """
+    together = scene.with_objects
+    if together is None:
+        arms = {name: build_reference(scene.arm(name), robots[name], predict, sampling) for name in scene.arm_names}
+        return References(arms, NO_OBJECTS)
+    scenarios = {name: scene.arm(name) for name in scene.arm_names}
+    approaches, arms = {}, {}
+    for name, scenario in scenarios.items():
+        with _naming(name):
+            approaches[name] = plan_approach(scenario, robots[name], sampling)
+    impact = predict_object_impact(together, robots, approaches)
+    for name, approach in approaches.items():
+        with _naming(name):
+            arms[name] = _with_object(together, scenarios[name], robots[name], approach, impact.arms[name])
+    return References(arms, impact)
+
+
+@contextmanager
+def _naming(arm: str) -> Iterator[None]:
+    """Note on an UnreachableReferenceError which arm it is about."""
+    try:
+        yield
+    except UnreachableReferenceError as error:
+        error.add_note(f"arm {arm}")
+        raise
+
+
+def _with_object(
+    scene: ObjectScene,
+    scenario: Scenario,
+    robot: RobotDescription,
+    approach: Approach,
+    predicted: ArmImpactPrediction,
+) -> ImpactReference:
+    """Plan both references of an arm that hits an object; after the impact it begins with the scaled prediction."""
+    post, before, after = scene.task.post, approach.ante_impact_velocity, predicted.joint_velocity
+    motion_after = post.velocity_scale * np.concatenate([predicted.velocity, np.zeros(3), after[:1]])
+    return reference_through_impact(
+        robot,
+        approach,
+        scenario.task,
+        motion_after,
+        approach.geometry.impact_position + post.displacement,
+        post_impact_velocity=after,
+        jump_deviation=scene.classification.uncertainty.model * np.abs(after - before),
+        normal_impulse=float(approach.geometry.normal @ predicted.impulse),
+        slip=predicted.slip,
+    )
+
+
+def build_reference(
+    scenario: Scenario, robot: RobotDescription, predict: ImpactMap | None = None, sampling: Sampling = FINE
+) -> ImpactReference:
+    """Plan both references of an arm that hits a surface.
 
     predict: the impact map of one contact, by default `rigid_impact_map(robot)`, which always predicts impacts at
     several. Raises UnreachableReferenceError naming joint and time; InvalidInputError when the impact map refuses
     the impact or does not keep the contacts.
     """
-    approach = plan_approach(scenario, robot)
-    task, geometry, dynamics = scenario.task, approach.geometry, Dynamics(robot)
+    approach = plan_approach(scenario, robot, sampling)
+    geometry, dynamics = approach.geometry, Dynamics(robot)
     impact_configuration, before = approach.impact_configuration, approach.ante_impact_velocity
     friction = scenario.expected_environment.surface.friction
     several = len(geometry.contact_offsets) > 1
@@ -52,18 +125,25 @@ def build_reference(scenario: Scenario, robot: RobotDescription, predict: Impact
     after = np.asarray(predicted.velocity, dtype=float)
     if after.shape != before.shape or not np.all(np.isfinite(after)):
         raise InvalidInputError("predicted post-impact velocity", after, f"{before.size} finite numbers")
-    dynamics.update(impact_configuration, after)
+    dynamics.compute(impact_configuration, after)
     _require_contacts_at_rest(geometry, dynamics, after)
-    post_motion = _post_motion(scenario, geometry, task_jacobian(dynamics.jacobian) @ after)
+    twist = task_jacobian(dynamics.jacobian) @ after
+    along_normal = float(twist[:3] @ geometry.normal)
+    if abs(along_normal) > _LARGEST_NORMAL_VELOCITY:
+        raise InvalidInputError("predicted post-impact velocity along the normal", along_normal, "0 m/s")
+    twist[:3] -= along_normal * geometry.normal
     return reference_through_impact(
         robot,
         approach,
-        post_motion,
-        nominal_impact_time=task.impact.time,
-        lead=task.post.lead,
-        durations=(task.post.duration, task.post.settle_duration),
+        scenario.task,
+        twist,
+        geometry.impact_position + scenario.task.post.slide * geometry.heading,
         post_impact_velocity=after,
+        jump_deviation=jump_deviation(
+            robot, geometry, impact_configuration, before, after, friction, scenario.classification.uncertainty
+        ),
         normal_impulse=float(predicted.normal_impulse),
+        slip=predicted.slip,
     )
 
 
@@ -74,28 +154,3 @@ def _require_contacts_at_rest(geometry: ImpactGeometry, dynamics: Dynamics, velo
         if abs(along_normal) > _LARGEST_NORMAL_VELOCITY:
             name = f"predicted post-impact velocity of contact {i} along the normal"
             raise InvalidInputError(name, along_normal, "0 m/s")
-
-
-def _post_motion(scenario: Scenario, geometry: ImpactGeometry, twist: Vector) -> Callable[[Vector], TaskMotion]:
-    """Return the reference after the impact, twist (7,): velocity, angular velocity, joint 1 just after it.
-
-    Before T_nom it comes in from rest along the velocity after the impact: that motion continued backwards,
-    as if the surface had been there before. The rotation is about the fixed axis of the angular velocity, so
-    that the derivatives of phi are the angular velocity and acceleration.
-    """
-    task, normal = scenario.task, geometry.normal
-    along_normal = float(twist[:3] @ normal)
-    if abs(along_normal) > _LARGEST_NORMAL_VELOCITY:
-        raise InvalidInputError("predicted post-impact velocity along the normal", along_normal, "0 m/s")
-    velocity = twist[:3] - along_normal * normal
-    impact, lead, post = task.impact.time, task.post.lead, task.post
-    end = geometry.impact_position + post.slide * geometry.heading
-    position = through_impact(impact, lead, geometry.impact_position, velocity, post.duration, end)
-    rotation = through_impact(impact, lead, np.zeros(3), twist[3:6], post.settle_duration, np.zeros(3))
-    posture = np.array([task.posture])
-    joint_1 = through_impact(impact, lead, posture, twist[6:], post.settle_duration, posture)
-
-    def motion(times: Vector) -> TaskMotion:
-        return TaskMotion(*position.sample(times), *rotation.sample(times), np.hstack(joint_1.sample(times)))
-
-    return motion

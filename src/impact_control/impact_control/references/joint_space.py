@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from impact_control.errors import ImpactControlError
 from impact_control.robots import Dynamics
-from impact_control.types import Matrix, Vector
+from impact_control.util.errors import ImpactControlError
+from impact_control.util.types import Matrix, Vector
 
 _TOLERANCE = 1e-10
 _LARGEST_ITERATIONS = 20
@@ -98,13 +98,12 @@ def joint_motion(
         rotation = pin.exp3(tasks.orientation[k]) @ orientation
         try:
             q[k] = _solve(dynamics, tasks.position[k], rotation, tasks.posture[k, 0], guess, times[k])
-            dynamics.update(q[k], dq[k])
             inverse = np.linalg.inv(task_jacobian(dynamics.jacobian))
         except np.linalg.LinAlgError:
             allowed = "a configuration that is not singular"
             raise UnreachableReferenceError(float(times[k]), None, np.inf, allowed) from None
         dq[k] = inverse @ twists[k]
-        dynamics.update(q[k], dq[k])
+        dynamics.compute(q[k], dq[k])
         ddq[k] = inverse @ (accelerations[k] - np.append(dynamics.jacobian_rate_velocity, 0.0))
     return JointMotion(q, dq, ddq)
 
@@ -112,11 +111,12 @@ def joint_motion(
 def _solve(
     dynamics: Dynamics, position: Vector, rotation: Matrix, posture: float, guess: Vector, time: float
 ) -> Vector:
+    """Return the configuration (n,) [rad] of a pose, in which it leaves `dynamics`."""
     q = guess.copy()
     still = np.zeros_like(q)
     error = np.empty(7)
     for _ in range(_LARGEST_ITERATIONS):
-        dynamics.update(q, still)
+        dynamics.compute(q, still)
         error[:3] = position - dynamics.position
         error[3:6] = pin.log3(rotation @ dynamics.rotation.T)
         error[6] = posture - q[0]

@@ -1,20 +1,36 @@
-"""Pieces of which references are planned: knots, curves through the impact, tables inside the joints' limits."""
+"""Pieces of which references are planned: knots, curves through the impact, tables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from impact_control.references.joint_space import JointMotion, TaskMotion, UnreachableReferenceError
+from impact_control.references.joint_space import JointMotion, TaskMotion
 from impact_control.references.quintic import PiecewiseQuintic, ViaPoint
 from impact_control.references.table import ReferenceColumns, ReferenceTable
 from impact_control.robots import RobotDescription
-from impact_control.types import Matrix, Vector
+from impact_control.util.types import Vector
 
-_KNOT_SPACING = 0.01
-"""[s] between configurations found by inverse kinematics; the quintics between them err by less than 1e-9."""
+
+@dataclass(frozen=True)
+class Sampling:
+    """Resolution of a planned reference.
+
+    knots: time [s] between configurations found by inverse kinematics; the quintics between them err by less than 1e-9
+    with 10 ms. samples: time [s] between the samples of the table; None: the control period. iterations: after which
+    the search for the start is given up.
+    """
+
+    knots: float = 0.01
+    samples: float | None = None
+    iterations: int = 200
+
+
+FINE, COARSE = Sampling(), Sampling(knots=0.06, samples=0.01, iterations=40)
+"""To be followed; to be judged only: a third of the work, and joint motions that need the same within 1 %."""
 
 
 def sample_times(duration: float, period: float) -> Vector:
@@ -23,11 +39,11 @@ def sample_times(duration: float, period: float) -> Vector:
     return times
 
 
-def knots(breakpoints: Sequence[float]) -> Vector:
-    """Return increasing times that contain the breakpoints, at most _KNOT_SPACING apart."""
+def knots(breakpoints: Sequence[float], sampling: Sampling) -> Vector:
+    """Return increasing times that contain the breakpoints, not further apart than the knots of the sampling."""
     pieces = [np.array(breakpoints[:1])]
     for begin, end in pairwise(breakpoints):
-        count = int(np.ceil((end - begin) / _KNOT_SPACING))
+        count = int(np.ceil((end - begin) / sampling.knots))
         pieces.append(np.linspace(begin, end, count + 1)[1:])
     return np.concatenate(pieces)
 
@@ -57,12 +73,10 @@ def reference_table(
 ) -> ReferenceTable:
     """Return a motion sampled at the times `grid` (N,) [s], in task and joint space.
 
-    joints: the same motion in joint space at the times of `knots`. Raises UnreachableReferenceError naming the joint
-    that would leave its limits.
+    joints: the same motion in joint space at the times of `knots`.
     """
     tasks = motion(grid)
     q, dq, ddq = PiecewiseQuintic(places, joints.position, joints.velocity, joints.acceleration).sample(grid)
-    _require_limits(robot, grid, q, dq)
     data = np.hstack(
         [
             tasks.position,
@@ -78,18 +92,3 @@ def reference_table(
         ]
     )
     return ReferenceTable(float(grid[1] - grid[0]), ReferenceColumns(data, len(robot.joint_names)))
-
-
-def _require_limits(robot: RobotDescription, grid: Vector, q: Matrix, dq: Matrix) -> None:
-    limits = robot.limits
-    bounds = (
-        (q, limits.position_lower, limits.position_upper, "rad"),
-        (dq, -limits.velocity, limits.velocity, "rad/s"),
-    )
-    for values, lower, upper, unit in bounds:
-        broken = (values < lower) | (values > upper)
-        if np.any(broken):
-            sample = int(np.argmax(np.any(broken, axis=1)))
-            joint = int(np.argmax(broken[sample]))
-            value, allowed = float(values[sample, joint]), f"{lower[joint]:g} to {upper[joint]:g} {unit}"
-            raise UnreachableReferenceError(float(grid[sample]), robot.joint_names[joint], value, allowed)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from impact_control.errors import InvalidInputError
-from impact_control.types import Matrix, Vector
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Matrix, Vector
 
 _HERMITE = np.array(
     [
@@ -26,7 +26,7 @@ _HERMITE = np.array(
 
 @dataclass(frozen=True, eq=False)
 class ViaPoint:
-    """Where the curve is at `time` [s]: position, velocity and acceleration, each (d,)."""
+    """Position, velocity and acceleration of the curve at `time` [s], each (d,)."""
 
     time: float
     position: Vector

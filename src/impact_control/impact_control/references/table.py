@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.checks import require_positive
-from impact_control.compiled import compiled
-from impact_control.errors import InvalidInputError
-from impact_control.types import Matrix, Vector
+from impact_control.util.checks import require_positive
+from impact_control.util.compiled import compiled
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Matrix, Vector
 
 _TASK_WIDTH = 21
 
 
 class ReferenceColumns:
-    """What a reference prescribes, by name: at one time, `data` (C,), or at N times, `data` (N, C).
+    """Named columns of a reference: at one time, `data` (C,), or at N times, `data` (N, C).
 
     World frame A; E is the end-effector frame, n the number of joints; shapes below without the leading N.
 

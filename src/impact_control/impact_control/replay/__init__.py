@@ -1,19 +1,23 @@
-"""What is deployed, over recordings: observer, detector, classifier and predictor, beside what was recorded."""
+"""Replay of the deployed observer, detector, classifier and predictor over recordings."""
 
-from impact_control.replay.file import ReplayedRun, replay_file
-from impact_control.replay.report import write_replay_report
-from impact_control.replay.samples import Follower, Replay, ReplayedEvent, replay_samples
-from impact_control.replay.summary import EventPair, pair_events, summarise_replay
+from impact_control.replay.file import ReplayedRun, followed_reference, recorded_scenario, replay_file, usable_samples
+from impact_control.replay.samples import SETTLING_TIME, Follower, Replay, ReplayedEvent, TaskFollower, replay_samples
+from impact_control.replay.summary import EventPair, pair_events, summarise_replay, write_replay_report
 
 __all__ = [
+    "SETTLING_TIME",
     "EventPair",
     "Follower",
     "Replay",
     "ReplayedEvent",
     "ReplayedRun",
+    "TaskFollower",
+    "followed_reference",
     "pair_events",
+    "recorded_scenario",
     "replay_file",
     "replay_samples",
     "summarise_replay",
+    "usable_samples",
     "write_replay_report",
 ]

@@ -6,25 +6,24 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from impact_control.errors import InvalidInputError, RecordingError, ScenarioError
-from impact_control.evaluation import predicted_velocities
-from impact_control.identification import ante_impact_velocity, gross_post_impact_velocity
-from impact_control.parts import make_detector, make_observer, rate_threshold
-from impact_control.recording.comparison import PostImpactComparison
+from impact_control.observation.post_impact_velocity import ante_impact_velocity, gross_post_impact_velocity
+from impact_control.pipeline.parts import make_detector, make_observer, rate_threshold
 from impact_control.recording.defects import CheckedSamples
-from impact_control.recording.joints import MeasuredJoints
-from impact_control.recording.log_columns import LogColumns
+from impact_control.recording.log import LogColumns
+from impact_control.recording.measures import MeasuredJoints
 from impact_control.recording.opening import open_recording
 from impact_control.recording.recorded_run import RecordedFile, RecordedReference, RecordedRun
-from impact_control.references import build_reference, scene_robots
-from impact_control.replay.samples import Replay, replay_samples
-from impact_control.replay.task import TaskFollower, planned_reference
+from impact_control.recording.summary import PostImpactComparison
+from impact_control.references import build_reference
+from impact_control.replay.evaluation import comparison_with, predicted_impacts
+from impact_control.replay.samples import Replay, TaskFollower, planned_reference, replay_samples
 from impact_control.robots import RobotDescription
-from impact_control.scenario import Scenario, SceneScenario, any_from_text, arm_scenario, load_any, robot_of
-from impact_control.types import Vector
+from impact_control.scenario import Scenario, Scene, load_scenario, robot_of, scenario_from_text
+from impact_control.util.errors import InvalidInputError, RecordingError, ScenarioError
+from impact_control.util.types import Vector
 
 _JOINTS = 7
-"""Of an arm whose scenario is not known yet."""
+"""Joints of an arm whose scenario is not known yet."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +56,7 @@ class ReplayedRun:
 
     @property
     def speed(self) -> float:
-        """How many times faster than real time it ran."""
+        """Duration of the recording over that of the replay."""
         return self.duration / self.seconds
 
 
@@ -83,29 +82,28 @@ def replay_file(
         RecordingError: nothing to replay in it, or its scenario is not known.
         ScenarioError: a broken scenario.
     """
-    chosen = None if scenario is None else load_any(scenario)
-    joints = len(robot_of(chosen.robot).joint_names) if isinstance(chosen, Scenario) else _JOINTS
+    chosen = None if scenario is None else load_scenario(scenario)
+    joints = _JOINTS if chosen is None else len(robot_of(chosen.robot).joint_names)
     file = open_recording(path, columns=columns, trial=trial, joints=joints)
-    chosen = chosen or _recorded_scenario(file)
+    chosen = chosen or recorded_scenario(file)
     try:
-        if isinstance(chosen, Scenario):
-            return {"": _replay(file, "", chosen, robot_of(chosen.robot), task_start)}
-        robots = scene_robots(chosen)
-        return {arm: _replay(file, arm, arm_scenario(chosen, arm), robots[arm], None) for arm in chosen.arms}
+        start = None if chosen.with_objects else task_start
+        return {arm: _replay(file, arm, chosen.arm(arm), robot, start) for arm, robot in chosen.robots().items()}
     except InvalidInputError as error:
         raise RecordingError(str(path), str(error), f"a recording of scenario {chosen.name}") from error
 
 
-def _recorded_scenario(file: RecordedFile) -> Scenario | SceneScenario:
+def recorded_scenario(file: RecordedFile) -> Scene:
+    """Return the scenario that a recording is of. Raises RecordingError if it is missing or unknown."""
     if file.scenario:
-        return any_from_text(file.scenario, str(file.path))
+        return scenario_from_text(file.scenario, str(file.path))
     if file.scenario_name:
         try:
-            return load_any(file.scenario_name)
+            return load_scenario(file.scenario_name)
         except ScenarioError as error:
             found = f"recorded with scenario {file.scenario_name!r}, which is not known here"
             raise RecordingError(str(file.path), found, "--scenario with the path of its file") from error
-    found = "it does not say of which scenario it is"
+    found = "no scenario recorded in it"
     raise RecordingError(str(file.path), found, "--scenario with the name of one, or the path of its file")
 
 
@@ -113,21 +111,15 @@ def _replay(
     file: RecordedFile, arm: str, scenario: Scenario, robot: RobotDescription, task_start: float | None
 ) -> ReplayedRun:
     run = file.arm(arm)
-    if not len(run.time):
-        raise RecordingError(str(file.path), "no joint samples in it", "one or more")
-    samples = run.checked(robot.joint_names, scenario.control.period)
-    if not samples.usable.any():
-        defects = "; ".join(samples.in_words())
-        allowed = f"whole samples of {', '.join(robot.joint_names)}"
-        raise RecordingError(str(file.path), f"no sample can be used: {defects}", allowed)
+    samples = usable_samples(file, run, robot, scenario.control.period)
     notes = [*file.notes, *run.notes]
-    reference = _reference(run, samples, scenario, robot, task_start, notes)
+    reference = followed_reference(run, samples, scenario, robot, task_start, notes)
     follower = None if reference is None else TaskFollower(scenario, robot, reference)
     observer, detector = make_observer(scenario, robot), make_detector(scenario, len(robot.joint_names))
-    if scenario.detection.torque_error is not None:
-        notes.append("the detector on the torque error sees nothing: it needs the command of each sample")
+    if scenario.detection.torque_error is not None and run.commands is None:
+        notes.append("the detector on the torque error has no input: the commands were not recorded")
     begin = time.perf_counter()
-    replay = replay_samples(samples, robot, observer, detector, follower=follower)
+    replay = replay_samples(samples, robot, observer, detector, commands=run.commands, follower=follower)
     seconds = time.perf_counter() - begin
     return ReplayedRun(
         file=file,
@@ -145,7 +137,19 @@ def _replay(
     )
 
 
-def _reference(
+def usable_samples(file: RecordedFile, run: RecordedRun, robot: RobotDescription, period: float) -> CheckedSamples:
+    """Return the samples of a run, see `check_samples`. Raises RecordingError when none can be used."""
+    if not len(run.time):
+        raise RecordingError(str(file.path), "no joint samples in it", "one or more")
+    samples = run.checked(robot.joint_names, period)
+    if not samples.usable.any():
+        defects = "; ".join(samples.in_words())
+        allowed = f"whole samples of {', '.join(robot.joint_names)}"
+        raise RecordingError(str(file.path), f"no sample can be used: {defects}", allowed)
+    return samples
+
+
+def followed_reference(
     run: RecordedRun,
     samples: CheckedSamples,
     scenario: Scenario,
@@ -179,7 +183,7 @@ def _comparison(
     try:
         ante = ante_impact_velocity(joints.time, joints.velocity, impact)
         post = gross_post_impact_velocity(joints.time, joints.position, impact)
-        predictions = predicted_velocities(joints, impact, scenario, robot)
+        predictions = predicted_impacts(joints, impact, scenario, robot)
     except InvalidInputError:
         return None
-    return PostImpactComparison.from_radians(joints.names, ante, post, predictions)
+    return comparison_with(joints.names, ante, post, predictions)

@@ -14,13 +14,29 @@ from typing import Protocol
 
 import numpy as np
 
-from impact_control.checks import require_not_negative, require_positive
-from impact_control.classification import Verdict
+from impact_control.classification import Classifier, Verdict
+from impact_control.control import Mode
 from impact_control.detection import DetectionSignals, Detector
 from impact_control.observation import MomentumObserver
+from impact_control.pipeline.alone import FollowedSample, JudgeAlone
+from impact_control.pipeline.judge import ExpectedImpact
 from impact_control.recording.defects import CheckedSamples
+from impact_control.recording.recorded_run import RecordedReference
+from impact_control.references import ImpactReference
 from impact_control.robots import Dynamics, RobotDescription
-from impact_control.types import Matrix, Vector
+from impact_control.scenario import Scenario
+from impact_control.util.types import Matrix, Vector
+
+TRUSTED_GAP = 2.5e-3
+"""[s] between two samples up to which the observer is trusted; one lost sample at 1 kHz."""
+
+SETTLING_TIME = 0.2
+"""[s] after a longer gap, or the first sample, until it has found the external torque; 5 or more time constants."""
+
+
+def sample_key(time: float) -> int:
+    """Return a stamp [s] as whole microseconds, so that the same sample of two topics compares equal."""
+    return round(time * 1e6)
 
 
 class Follower(Protocol):
@@ -37,8 +53,8 @@ class Follower(Protocol):
     def impact_detected(self, time: float, position: Vector) -> None:
         """Take an impact at `time` [s] that counts, position (n,) [rad] of the sample that showed it."""
 
-    def update(self, time: float, velocity: Vector, dynamics: Dynamics, observer: MomentumObserver) -> None:
-        """Take every sample that is used: stamp [s], velocity (n,) [rad/s], both parts as they are after it."""
+    def follow(self, time: float, dynamics: Dynamics, observer: MomentumObserver) -> None:
+        """Take every sample that is used: stamp [s], both parts as they are after it."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +72,7 @@ class ReplayedEvent:
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """What observer, detector and classifier made of a recording.
+    """Output of observer, detector and classifier over a recording.
 
     time (k,) [s], residual (k, n) [Nm] and residual_rate (k, n) [Nm/s] of the samples that were used. events: all, also
     doubtful ones. impact, post_impact: last verdicts. defects: of the recording, in words.
@@ -82,9 +98,8 @@ def replay_samples(
     observer: MomentumObserver,
     detector: Detector,
     *,
+    commands: tuple[Vector, Matrix] | None = None,
     follower: Follower | None = None,
-    trusted_gap: float = 2.5e-3,
-    settling_time: float = 0.2,
 ) -> Replay:
     """Return what the parts make of recorded samples. Observer and detector are reset before.
 
@@ -92,20 +107,19 @@ def replay_samples(
         samples: of `check_samples`, joints in the order of the robot.
         robot: the arm of the recording.
         observer, detector: as deployed.
-        follower: judges the impacts; None: nobody does.
-        trusted_gap: [s] between two samples up to which the observer is trusted, above 0; one lost sample at 1 kHz.
-        settling_time: [s] after a longer gap, or the first sample, in which events are doubtful, at least 0; 5 or more
-            time constants 1/K_O.
+        commands: stamps (k,) [s] of samples and torques (k, n) [Nm] without gravity that answered them, as recorded;
+            None where they were not: detectors on the torque error then see nothing.
+        follower: judges the impacts; None: no verdicts.
     """
-    require_positive("trusted_gap", trusted_gap)
-    require_not_negative("settling_time", settling_time)
     dynamics = Dynamics(robot)
     observer.reset()
     detector.reset()
     still = np.zeros(len(robot.joint_names))
     signals = DetectionSignals(still.size)
-    # A recording does not say what was commanded: detectors on the torque error see none.
-    signals.commanded_torque = np.full(still.size, np.nan)
+    answers: dict[int, Vector] = {}
+    if commands is not None and commands[1].shape[1:] == still.shape:
+        answers = dict(zip(map(sample_key, commands[0].tolist()), commands[1], strict=True))
+    unknown = answer = np.full(still.size, np.nan)
     signals.residual, signals.residual_rate = observer.residual, observer.residual_rate
     rows = np.flatnonzero(samples.usable)
     residual, rate = np.zeros((2, rows.size, still.size))
@@ -114,12 +128,13 @@ def replay_samples(
     cause = "the first sample"
     for k, row in enumerate(rows):
         time, q, dq = float(samples.time[row]), samples.position[row], samples.velocity[row]
-        if time - before > trusted_gap:
+        if time - before > TRUSTED_GAP:
             broken, cause = time, f"a gap of {time - before:.4f} s"
+            answer = unknown
         before = time
-        dynamics.update(q, dq)
-        dynamics.update_momentum_terms()
-        residual[k] = observer.update(
+        dynamics.compute(q, dq)
+        dynamics.compute_momentum_terms()
+        residual[k] = observer.observe(
             dynamics.mass_matrix,
             dq,
             samples.torque[row],
@@ -129,14 +144,17 @@ def replay_samples(
         )
         rate[k] = observer.residual_rate
         signals.position, signals.velocity, signals.joint_torque = q, dq, samples.torque[row]
-        if detector.update(signals, time):
+        # What the transmission is to give at a sample is what answered the sample before.
+        np.add(answer, dynamics.gravity, out=signals.commanded_torque)
+        answer = answers.get(sample_key(time), unknown)
+        if detector.detect(signals, time):
             since = time - broken
-            doubt = f"{since:.4f} s after {cause}" if since < settling_time else ""
+            doubt = f"{since:.4f} s after {cause}" if since < SETTLING_TIME else ""
             events.append(ReplayedEvent(time, detector.impact_time, detector.isolated_link, doubt))
             if follower is not None and not doubt:
                 follower.impact_detected(detector.impact_time, q)
         if follower is not None:
-            follower.update(time, dq, dynamics, observer)
+            follower.follow(time, dynamics, observer)
     return Replay(
         time=samples.time[rows],
         residual=residual,
@@ -145,4 +163,92 @@ def replay_samples(
         impact=Verdict.UNKNOWN if follower is None else follower.impact,
         post_impact=Verdict.NOT_STARTED if follower is None else follower.post_impact,
         defects=tuple(samples.in_words()),
+    )
+
+
+class TaskFollower:
+    """Judges as the pipeline did, with what was recorded of the controller in place of a controller.
+
+    See `JudgeAlone`. A sample without a reference of its stamp is not judged.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        robot: RobotDescription,
+        reference: RecordedReference,
+        classifier: Classifier | None = None,
+    ) -> None:
+        """Follow a reference, joints in the order of the robot. classifier: in place of the scenario's."""
+        self._alone = JudgeAlone(scenario, robot)
+        if classifier is not None:
+            self._alone.judge.classifier = classifier
+        self._reference = reference
+        known = np.isin(reference.mode, list(Mode))
+        self._rows = {sample_key(time): row for row, time in enumerate(reference.time.tolist()) if known[row]}
+
+    @property
+    def impact(self) -> Verdict:
+        """Verdict on time and place."""
+        return self._alone.judge.impact
+
+    @property
+    def post_impact(self) -> Verdict:
+        """Verdict on the behaviour after it."""
+        return self._alone.judge.post_impact
+
+    @property
+    def reason(self) -> str:
+        """Reason of the last decision, in words."""
+        return self._alone.judge.reason
+
+    def impact_detected(self, time: float, position: Vector) -> None:
+        """Judge an impact in a task: time [s] on the clock of the samples, position (n,) [rad]."""
+        self._alone.impact_detected(time, position)
+
+    def follow(self, time: float, dynamics: Dynamics, observer: MomentumObserver) -> None:
+        """Take a sample, see `Follower`."""
+        row = self._rows.get(sample_key(time))
+        if row is not None:
+            self._alone.follow(time, self._sample(row), dynamics, observer)
+
+    def _sample(self, row: int) -> FollowedSample:
+        r = self._reference
+        planned = ExpectedImpact(float(r.nominal_impact_time[row]), r.impact_configuration[row], r.jump_deviation[row])
+        return FollowedSample(
+            mode=Mode(int(r.mode[row])),
+            task_time=float(r.task_time[row]),
+            impact=planned,
+            ante_velocity=r.ante_velocity[row],
+            post_velocity=r.post_velocity[row],
+            force=r.force[row],
+        )
+
+
+def planned_reference(reference: ImpactReference, start: float, time: Vector) -> RecordedReference:
+    """Return what a controller would have followed at stamps (m,) [s] if the task had begun at `start` [s].
+
+    For recordings without the reference. That its mode is always that before the impact makes no difference to the
+    verdict on a single impact: the reference after it is expected once it was detected.
+    """
+    running = time[(time >= start) & (time <= start + reference.ante.duration)]
+    tables = {}
+    for name, table in (("ante", reference.ante), ("post", reference.post)):
+        sample = table.new_sample()
+        rows = np.empty((running.size, reference.impact_configuration.size))
+        for k, seconds in enumerate(running - start):
+            table.sample(float(seconds), sample)
+            rows[k] = sample.joint_velocity
+        tables[name] = rows
+    count = running.size
+    return RecordedReference(
+        time=running,
+        mode=np.full(count, int(Mode.ANTE)),
+        task_time=running - start,
+        nominal_impact_time=np.full(count, reference.nominal_impact_time),
+        impact_configuration=np.tile(reference.impact_configuration, (count, 1)),
+        jump_deviation=np.tile(reference.jump_deviation, (count, 1)),
+        ante_velocity=tables["ante"],
+        post_velocity=tables["post"],
+        force=np.zeros((count, 3)),
     )

@@ -1,15 +1,27 @@
-"""A replay in a few lines: what was found beside what was recorded."""
+"""Summary and report of a replay: what was found beside what was recorded."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from impact_control.recording.page import figure_section, png, write_page
 from impact_control.recording.recorded_run import RecordedEvent
-from impact_control.recording.summary import Grid, Mark, Row, RunSummary, prediction_grids
+from impact_control.recording.style import styled
+from impact_control.recording.summary import (
+    Grid,
+    Mark,
+    Row,
+    RunSummary,
+    prediction_grids,
+    prediction_rows,
+    short_joint_names,
+)
+from impact_control.recording.torque_figures import replayed_residual
 from impact_control.replay.file import ReplayedRun
 from impact_control.replay.samples import ReplayedEvent
-from impact_control.words import in_words
+from impact_control.util.words import in_words
 
 SAME_EVENT = 0.05
 """[s] apart, at most, that an event of the replay and a recorded one are the same impact."""
@@ -22,7 +34,7 @@ _NOT_RECORDED = "not recorded"
 
 @dataclass(frozen=True)
 class EventPair:
-    """An impact as it was replayed and as it was recorded; None where only the other knows of it."""
+    """Replayed and recorded event of one impact; None if only the other detected it."""
 
     replayed: ReplayedEvent | None
     recorded: RecordedEvent | None
@@ -36,7 +48,7 @@ class EventPair:
 
     @property
     def same(self) -> bool:
-        """Whether both found it on the same sample, or the next."""
+        """Detected on the same sample in both, or on the next."""
         return self.difference is not None and abs(self.difference) <= SAME_SAMPLE
 
 
@@ -66,6 +78,7 @@ def summarise_replay(run: ReplayedRun) -> RunSummary:
         Row("Samples", used),
         Row("Speed", f"{run.speed:.1f} times real time, {run.seconds:.2f} s"),
         *_verdict_rows(run),
+        *prediction_rows(run.comparison),
         *(Row("Defect", defect) for defect in replay.defects),
         *(Row("Note", note) for note in run.notes),
     ]
@@ -138,3 +151,31 @@ def _conclusion(run: ReplayedRun, pairs: Sequence[EventPair]) -> tuple[str, bool
         return f"REPLAYED: {impacts} impact(s) detected; neither impacts nor verdicts were recorded.", True
     parts = [*(["impacts"] if run.run.events is not None else []), *(["verdicts"] if compared else [])]
     return f"AS RECORDED: the same {' and '.join(parts)}, {impacts} impact(s).", True
+
+
+REPORT_FILE = "replay.html"
+_TITLE = "External torque"
+_CAPTION = (
+    "Momentum residual of the replay on the recorded one; at the top how near its rate came to the bound of the "
+    "detector, largest over the joints: an impact is detected above 1."
+)
+
+
+def write_replay_report(run: ReplayedRun, directory: Path) -> RunSummary:
+    """Write `replay.html` into a directory, which is made if needed; return the summary."""
+    summary, replay, recorded = summarise_replay(run), run.replay, run.run.residual
+    joints = short_joint_names(run.samples.names)
+    with styled():
+        figure = replayed_residual(
+            joints,
+            replay.time,
+            replay.residual,
+            replay.residual_rate,
+            run.threshold,
+            [event.detection_time for event in replay.events],
+            recorded if recorded is not None and recorded[1].shape[1] == len(joints) else None,
+        )
+        section = figure_section(_TITLE, _CAPTION, png(figure))
+    directory.mkdir(parents=True, exist_ok=True)
+    write_page(directory / REPORT_FILE, summary, [section])
+    return summary

@@ -5,12 +5,13 @@ from impact_control.robots.description import CONTACT_FRAME, Cover, EndEffector,
 from impact_control.robots.dynamics import Dynamics
 from impact_control.robots.inverse_kinematics import UnreachablePoseError
 from impact_control.robots.joints import JointFriction, JointLimits, SensorNoise, TorqueLoop, Transmission
-from impact_control.robots.loading import known_names, load_robot
-from impact_control.robots.mounting import mounted_at, stand_alike
+from impact_control.robots.loading import SIDES, known_names, load_robot
+from impact_control.robots.mounting import mounted_at, rotation_from_roll_pitch_yaw, stand_alike
 from impact_control.robots.reflected_inertia import InertiaModel, reflected_motor_inertia
 
 __all__ = [
     "CONTACT_FRAME",
+    "SIDES",
     "Cover",
     "Dynamics",
     "EndEffector",
@@ -29,5 +30,6 @@ __all__ = [
     "lowest_points",
     "mounted_at",
     "reflected_motor_inertia",
+    "rotation_from_roll_pitch_yaw",
     "stand_alike",
 ]

@@ -1,10 +1,10 @@
-"""Where the contact points of an end-effector are, and how they move with its body."""
+"""Positions and velocities of the contact points of an end-effector."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from impact_control.types import Matrix, Vector
+from impact_control.util.types import Matrix, Vector
 
 
 def contact_point_jacobian(jacobian: Matrix, offset: Vector) -> Matrix:

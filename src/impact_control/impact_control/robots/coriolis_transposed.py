@@ -3,7 +3,7 @@
 The generalized momentum of joint i is p_i = S_i . H_i: its motion S_i at unit rate on the momentum H_i of all links
 that hang on it. With dq held, its derivative is (dM dq)_i, and it has two parts: S_i . dH_i, which is the torque
 (C dq)_i of Newton and Euler, and that of the joint's own motion with its twist V_i, dS_i = V_i x S_i. As
-dM dq = C dq + C^T dq, the second is what is wanted:
+dM dq = C dq + C^T dq, the second is the desired term:
 
     (C^T dq)_i = (V_i x S_i) . H_i = -S_i . (V_i x* H_i)
 
@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from impact_control.compiled import compiled
-from impact_control.types import Matrix, Vector
+from impact_control.util.compiled import compiled
+from impact_control.util.types import Matrix, Vector
 
 
 @compiled

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 from ruamel.yaml.error import YAMLError
 
-from impact_control.errors import InvalidInputError, ScenarioError
-from impact_control.types import Matrix, Vector
-from impact_control.yaml_text import parse_yaml
+from impact_control.util.errors import InvalidInputError, ScenarioError
+from impact_control.util.types import Matrix, Vector
+from impact_control.util.yaml_text import parse_yaml, regular_text
 
 DATA_DIRECTORY = Path(__file__).parent / "data"
 """The data files that come with the package."""
@@ -106,9 +106,9 @@ class Section:
 def read_data_file(path: Path) -> Section:
     """Return the content of the YAML file at `path`. Raises ScenarioError when that fails."""
     try:
-        content = parse_yaml(path.read_text(encoding="utf-8"))
+        content = parse_yaml(regular_text(path))
     except OSError as error:
-        raise ScenarioError(str(path), "(whole file)", error.strerror, "a readable file") from error
+        raise ScenarioError(str(path), "(whole file)", error.strerror or str(error), "a readable file") from error
     except (YAMLError, UnicodeDecodeError) as error:
         raise ScenarioError(str(path), "(whole file)", str(error), "valid YAML in UTF-8") from error
     return Section(str(path), "", content)

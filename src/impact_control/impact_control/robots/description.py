@@ -1,4 +1,4 @@
-"""What is known of an arm as a whole: its joints, its end-effector, and the model of both."""
+"""Description of an arm: its joints, its end-effector, and the model of both."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ from dataclasses import dataclass, field
 import numpy as np
 import pinocchio as pin
 
-from impact_control.checks import freeze, require_not_negative, require_positive
-from impact_control.errors import InvalidInputError
-from impact_control.robots.joints import JointFriction, JointLimits, SensorNoise, TorqueLoop, Transmission
-from impact_control.types import Matrix, Vector
+from impact_control.robots.joints import (
+    JointFriction,
+    JointLimits,
+    ModelDeviation,
+    SensorNoise,
+    TorqueLoop,
+    Transmission,
+)
+from impact_control.util.checks import freeze, require_not_negative, require_positive
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Matrix, Vector
 
 CONTACT_FRAME = "contact"
 """Name of the contact frame E in the Pinocchio model."""
@@ -85,7 +92,7 @@ class RobotDescription:
     Attributes:
         name: of the robot.
         joint_names: the n joints, in the order of every (n,) array.
-        limits, transmission, friction, torque_loop, noise, end_effector: see their classes.
+        limits, transmission, friction, torque_loop, noise, deviation, end_effector: see their classes.
         pinocchio_model: pinocchio.Model with the end-effector's inertia and the frame CONTACT_FRAME. Links
             only: no motor inertia. Shared by all who use the description, not to be changed.
         contact_frame_id: id of the contact frame E in the model.
@@ -99,6 +106,7 @@ class RobotDescription:
     friction: JointFriction
     torque_loop: TorqueLoop
     noise: SensorNoise
+    deviation: ModelDeviation
     end_effector: EndEffector
     pinocchio_model: pin.Model
     contact_frame_id: int

@@ -9,17 +9,18 @@ from impact_control.robots.coriolis_transposed import body_rows, coriolis_transp
 from impact_control.robots.description import RobotDescription
 from impact_control.robots.frame_motion import frame_motion
 from impact_control.robots.reflected_inertia import InertiaModel, reflected_motor_inertia
-from impact_control.types import Matrix, Vector
+from impact_control.util.memory import named_memory
+from impact_control.util.types import Matrix, Vector
 
 
 class Dynamics:
-    """Workspace: `update` overwrites the attributes in place; copy what has to outlive a tick.
+    """Workspace: `compute` overwrites the attributes in place; copy what has to outlive a tick.
 
     World frame A; E is the contact frame of the end-effector; twists and Jacobians in the mixed frame E[A]
     (origin of E, axes of A), linear part first. Not to be shared between threads, not to be written to.
 
     Attributes:
-        q, dq: configuration and velocity (n,) [rad, rad/s] of the last `update`.
+        q, dq: configuration and velocity (n,) [rad, rad/s] of the last `compute`.
         mass_matrix: M (n, n) [kg m^2], links only, symmetric; see `inertia` for the motors.
         nonlinear: h = C dq + g (n,) [Nm].
         gravity: g (n,) [Nm], the torque that holds the arm.
@@ -29,7 +30,8 @@ class Dynamics:
         position: origin of E (3,) [m].
         rotation: R (3, 3), axes of E as columns in A.
         twist: J dq (6,) [m/s, rad/s].
-        coriolis_transposed_velocity: C^T dq (n,) [Nm] of `update_momentum_terms`, for the momentum residual.
+        frame: named memory of q, dq, jacobian, twist and jacobian_rate_velocity, for kernels.
+        coriolis_transposed_velocity: C^T dq (n,) [Nm] of `compute_momentum_terms`, for the momentum residual.
     """
 
     def __init__(self, robot: RobotDescription) -> None:
@@ -40,8 +42,11 @@ class Dynamics:
         self._frame = robot.contact_frame_id
         size = self._model.nv
         self._zero = np.zeros(size)
-        self.q = np.zeros(size)
-        self.dq = np.zeros(size)
+        self.frame = named_memory(
+            q=(size,), dq=(size,), place=(3,), jacobian=(6, size), twist=(6,), jacobian_rate_velocity=(6,)
+        )
+        self.q: Vector = self.frame["q"]
+        self.dq: Vector = self.frame["dq"]
         self._motors = {model: reflected_motor_inertia(robot.transmission, model) for model in InertiaModel}
         # Views on memory that Pinocchio allocates once with `data` and overwrites in place.
         self.mass_matrix: Matrix = self._data.M
@@ -50,24 +55,24 @@ class Dynamics:
         frame = self._model.frames[self._frame]
         self._joint = int(frame.parentJoint)
         self._joint_rotation: Matrix = self._data.oMi[self._joint].rotation
-        self._place = np.array(frame.placement.translation)
+        self.frame["place"] = frame.placement.translation
         self._placement = self._data.oMf[self._frame]
         self.position: Vector = self._placement.translation
         self.rotation: Matrix = self._placement.rotation
         self.coriolis: Vector = np.zeros(size)
         self._columns: Matrix = self._data.J
-        self.jacobian: Matrix = np.zeros((6, size))
-        self.jacobian_rate_velocity: Vector = np.zeros(6)
-        self.twist: Vector = np.zeros(6)
+        self.jacobian: Matrix = self.frame["jacobian"]
+        self.jacobian_rate_velocity: Vector = self.frame["jacobian_rate_velocity"]
+        self.twist: Vector = self.frame["twist"]
         self.coriolis_transposed_velocity: Vector = np.zeros(size)
         self._joint_motions = joint_motions(self._model, self._data)
         self._twists = body_rows(self._data.v)
         self._accelerations = body_rows(self._data.a)
         self._momenta = body_rows(self._data.h)
-        self.update(self.q, self.dq)
-        self.update_momentum_terms()
+        self.compute(self.q, self.dq)
+        self.compute_momentum_terms()
 
-    def update(self, q: Vector, dq: Vector) -> None:
+    def compute(self, q: Vector, dq: Vector) -> None:
         """Compute everything but the momentum terms at q (n,) [rad], dq (n,) [rad/s]. Does not check them."""
         model, data, frame = self._model, self._data, self._frame
         self.q[:] = q
@@ -82,12 +87,16 @@ class Dynamics:
         pin.updateFramePlacement(model, data, frame)
         np.subtract(self.nonlinear, self.gravity, out=self.coriolis)
         frame_motion(
-            self._columns, self.position, self._joint_rotation, self._place, self._twists[self._joint],
-            self._accelerations[self._joint], self.dq, self.jacobian, self.twist, self.jacobian_rate_velocity,
-        )  # fmt: skip
+            self.frame,
+            self._columns,
+            self.position,
+            self._joint_rotation,
+            self._twists[self._joint],
+            self._accelerations[self._joint],
+        )
 
-    def update_momentum_terms(self) -> None:
-        """Compute C^T dq at the state of the last `update`, in O(n) without the matrix C; Flacco 2016, IV."""
+    def compute_momentum_terms(self) -> None:
+        """Compute C^T dq at the state of the last `compute`, in O(n) without the matrix C; Flacco 2016, IV."""
         pin.computeCentroidalMomentum(self._model, self._data)
         coriolis_transposed_velocity(
             self._joint_motions, self._twists, self._momenta, self.coriolis_transposed_velocity

@@ -7,12 +7,11 @@ import math
 import numpy as np
 import pinocchio as pin
 
-from impact_control.errors import ImpactControlError, InvalidInputError
 from impact_control.robots.description import RobotDescription
-from impact_control.types import Matrix, Vector
+from impact_control.util.errors import ImpactControlError, InvalidInputError
+from impact_control.util.types import Matrix, Vector
 
 _TOLERANCE = 1e-9
-_LARGEST_ITERATIONS = 200
 _LARGEST_DAMPING = 1e10
 
 
@@ -22,7 +21,7 @@ class UnreachablePoseError(ImpactControlError):
     Attributes:
         position_error: distance [m] that is left of the position.
         rotation_error: angle [rad] that is left of the orientation.
-        posture_error: what is left of joint 1 [rad]; 0 when joint 1 was not asked for.
+        posture_error: error of joint 1 [rad]; 0 when joint 1 was not prescribed.
         configuration: where the search ended (n,) [rad].
     """
 
@@ -40,15 +39,21 @@ class UnreachablePoseError(ImpactControlError):
 
 
 def solve(
-    robot: RobotDescription, position: Vector, rotation: Matrix, posture: float | None, initial_guess: Vector
+    robot: RobotDescription,
+    position: Vector,
+    rotation: Matrix,
+    posture: float | None,
+    initial_guess: Vector,
+    iterations: int = 200,
 ) -> Vector:
     """Return q (n,) [rad] with the contact frame E at a pose and joint 1 at `posture`, inside the limits.
 
     position (3,) [m] of the origin of E and rotation (3, 3), axes of E as columns, in the world frame A;
     posture [rad], None for an arm without redundancy; initial_guess (n,) [rad] selects the branch, and is
     moved into the limits first. Damped Gauss-Newton on the 7 (6) equations, to 1e-9 m and rad. An arm of fewer
-    joints finds the poses it can reach: the planar arm those with E in its plane. A search from one guess: that
-    it finds nothing does not prove that there is nothing. Raises InvalidInputError, UnreachablePoseError.
+    joints finds the poses it can reach: the planar arm those with E in its plane. A search from one guess that gives
+    up after so many iterations: that it finds nothing does not prove that there is nothing. Raises InvalidInputError,
+    UnreachablePoseError.
     """
     goal, start = _validated(robot, position, rotation, posture, initial_guess)
     model, frame = robot.pinocchio_model, robot.contact_frame_id
@@ -67,7 +72,7 @@ def solve(
     q = start
     residual = residual_at(q)
     damping = 1e-3
-    for _ in range(_LARGEST_ITERATIONS):
+    for _ in range(iterations):
         if np.max(np.abs(residual)) < _TOLERANCE:
             return q
         jacobian[:6] = pin.computeFrameJacobian(model, data, q, frame, pin.LOCAL_WORLD_ALIGNED)

@@ -1,16 +1,22 @@
-"""What is known of the joints of an arm: limits, transmission, friction, torque loop, sensor noise."""
+"""Data of the joints of an arm: limits, transmission, friction, torque loop, sensor noise."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from impact_control.checks import freeze, not_negative_fields, positive_fields, require_positive
-from impact_control.compiled import compiled
-from impact_control.errors import InvalidInputError
-from impact_control.types import Vector
+from impact_control.util.checks import (
+    freeze,
+    not_negative_fields,
+    positive_fields,
+    require_not_negative,
+    require_positive,
+)
+from impact_control.util.compiled import compiled
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,13 +79,15 @@ def _friction_torque(
 class JointFriction:
     """Sigmoidal friction of the joints, Gaz et al. 2019, each (n,).
 
-    amplitude phi_1 [Nm] at least 0, slope phi_2 [s/rad] above 0, offset phi_3 [rad/s].
+    amplitude phi_1 [Nm] at least 0, slope phi_2 [s/rad] above 0, offset phi_3 [rad/s]. on_motor: whether it acts on
+    the motors, before the transmission, and not on the links: a torque loop reduces it there, see `reduced`.
     Raises InvalidInputError.
     """
 
     amplitude: Vector
     slope: Vector
     offset: Vector
+    on_motor: bool = False
     _at_rest: Vector = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -88,6 +96,16 @@ class JointFriction:
         positive_fields(self, "slope", each="joint")
         object.__setattr__(self, "_at_rest", np.tanh(0.5 * self.slope * self.offset))
         self._at_rest.setflags(write=False)
+
+    def reduced(self, transmission: Transmission) -> JointFriction:
+        """Return the friction of the links that a torque-controlled arm with rigid joints has.
+
+        Friction on the motors is reduced as their inertia is, by B_theta / B_rho: van Steen 2024 (4), (7), (8).
+        """
+        if not self.on_motor:
+            return self
+        reduction = transmission.reduced_motor_inertia / transmission.motor_inertia
+        return replace(self, amplitude=self.amplitude * reduction, on_motor=False)
 
     def torque(self, velocity: Vector, out: Vector) -> Vector:
         """Write the friction torque at the joint velocity (n,) [rad/s] to out (n,) [Nm], and return it.
@@ -113,6 +131,21 @@ class TorqueLoop:
     def __post_init__(self) -> None:
         require_positive("rate", self.rate)
         require_positive("filter_cutoff", self.filter_cutoff)
+
+
+@dataclass(frozen=True)
+class ModelDeviation:
+    """Standard deviations of the inertias as parts of them: link_inertia of M, reduced_motor_inertia of B_theta.
+
+    Both at least 0. Raises InvalidInputError.
+    """
+
+    link_inertia: float
+    reduced_motor_inertia: float
+
+    def __post_init__(self) -> None:
+        require_not_negative("link_inertia", self.link_inertia)
+        require_not_negative("reduced_motor_inertia", self.reduced_motor_inertia)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,11 +13,11 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from impact_control.checks import freeze, positive_fields
-from impact_control.errors import InvalidInputError
 from impact_control.robots.data_file import DATA_DIRECTORY, read_data_file
 from impact_control.robots.description import RobotDescription
-from impact_control.types import Matrix, Vector
+from impact_control.util.checks import freeze, positive_fields
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Matrix, Vector
 
 _COLUMNS = 8
 """Of a capsule in a data file: link, start (3), end (3), radius."""
@@ -71,7 +71,7 @@ def load_link_shapes(robot: RobotDescription, path: str | Path | None = None) ->
 
 
 class LinkFrames:
-    """Where the links are and how they move with the joints: a workspace that `update` overwrites.
+    """Poses and Jacobians of the links: a workspace that `compute` overwrites.
 
     Link i, 1..n, is the body behind joint i; its frame is that of the joint. Mixed frames: origin of the link, axes of
     the world frame A, linear part first.
@@ -90,9 +90,9 @@ class LinkFrames:
         self.jacobian: NDArray[np.float64] = np.zeros((n, 6, n))
         self.position: Matrix = np.zeros((n, 3))
         self.rotation: NDArray[np.float64] = np.zeros((n, 3, 3))
-        self.update(np.zeros(n))
+        self.compute(np.zeros(n))
 
-    def update(self, q: Vector) -> None:
+    def compute(self, q: Vector) -> None:
         """Compute all attributes at q (n,) [rad]."""
         pin.computeJointJacobians(self._model, self._data, q)
         for i in range(len(self.position)):

@@ -11,10 +11,20 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from impact_control.errors import ScenarioError
 from impact_control.robots.data_file import DATA_DIRECTORY, Section, read_data_file
 from impact_control.robots.description import CONTACT_FRAME, Cover, EndEffector, RobotDescription
-from impact_control.robots.joints import JointFriction, JointLimits, SensorNoise, TorqueLoop, Transmission
+from impact_control.robots.joints import (
+    JointFriction,
+    JointLimits,
+    ModelDeviation,
+    SensorNoise,
+    TorqueLoop,
+    Transmission,
+)
+from impact_control.util.errors import ScenarioError
+
+SIDES = ("link", "motor")
+"""Of the transmission, on which friction acts."""
 
 
 def load_robot(
@@ -41,6 +51,7 @@ def load_robot(
     friction = _group(data, "joint_friction")
     loop = _group(data, "torque_loop")
     noise = _group(data, "sensor_noise")
+    deviation = _group(data, "deviation")
     description = RobotDescription(
         name=data.text("name"),
         joint_names=tuple(model.names[1:]),
@@ -58,6 +69,7 @@ def load_robot(
             amplitude=friction.vector("amplitude", size),
             slope=friction.vector("slope", size),
             offset=friction.vector("offset", size),
+            on_motor=_side(friction),
         ),
         torque_loop=loop.build(
             TorqueLoop,
@@ -72,15 +84,28 @@ def load_robot(
             motor_position=noise.vector("motor_position", size),
             motor_velocity=noise.vector("motor_velocity", size),
         ),
+        deviation=deviation.build(
+            ModelDeviation,
+            link_inertia=deviation.number("link_inertia"),
+            reduced_motor_inertia=deviation.number("reduced_motor_inertia"),
+        ),
         end_effector=tool,
         pinocchio_model=model,
         contact_frame_id=contact_frame_id,
         gravity=gravity.vector("acceleration", 3),
     )
     model.gravity.linear = description.gravity
-    for section in (gravity, limits, friction, loop, noise, data):
+    for section in (gravity, limits, friction, loop, noise, deviation, data):
         section.finish()
     return description
+
+
+def _side(friction: Section) -> bool:
+    """Return whether friction acts on the motors. Raises ScenarioError."""
+    side = friction.text("side")
+    if side not in SIDES:
+        raise friction.error("side", side, f"one of {', '.join(SIDES)}")
+    return side == SIDES[1]
 
 
 def known_names(directory: Path = DATA_DIRECTORY) -> list[str]:

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 
-from impact_control.checks import finite_array
-from impact_control.errors import InvalidInputError
 from impact_control.robots.description import RobotDescription
-from impact_control.types import Matrix, Vector
+from impact_control.util.checks import finite_array
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Matrix, Vector
 
 
 def mounted_at(robot: RobotDescription, position: Vector, rotation: Matrix | None = None) -> RobotDescription:
@@ -36,3 +36,15 @@ def stand_alike(robot: RobotDescription, other: RobotDescription) -> bool:
     """Return whether the first joints of two arms are at the same place of frame A, to 1e-9."""
     first, second = (one.pinocchio_model.jointPlacements[1] for one in (robot, other))
     return bool(first.isApprox(second, 1e-9))
+
+
+def rotation_from_roll_pitch_yaw(angles: Vector) -> Matrix:
+    """Return R_z(yaw) R_y(pitch) R_x(roll) (3, 3) of the angles (3,) [rad]."""
+    (cr, cp, cy), (sr, sp, sy) = np.cos(angles), np.sin(angles)
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )

@@ -6,13 +6,13 @@ from enum import IntEnum
 
 import numpy as np
 
-from impact_control.errors import InvalidInputError
 from impact_control.robots.joints import Transmission
-from impact_control.types import Matrix
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Matrix
 
 
 class InertiaModel(IntEnum):
-    """What is added to the mass matrix M of the links; constants of impact_msgs/srv/PredictPostImpact.
+    """Motor inertia that is added to the mass matrix M of the links; constants of impact_msgs/srv/PredictPostImpact.
 
     Which one an impact meets depends on the control mode. A stiffly velocity-controlled arm has none of them: it
     meets an impact as one rigid body, see impacts.CompositeRigidBody.

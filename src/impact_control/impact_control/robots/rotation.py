@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from impact_control.compiled import compiled
-from impact_control.types import Matrix, Vector
+from impact_control.util.compiled import compiled
+from impact_control.util.types import Matrix, Vector
 
 _SMALL = 1e-4
 """[rad] below which a Taylor series of second order is exact to rounding."""

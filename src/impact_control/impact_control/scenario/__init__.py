@@ -1,6 +1,12 @@
-"""Scenarios: one YAML file says robot, task, environments, control, detection, classification, reaction."""
+"""Scenarios: one YAML file with robot, task, environments, control, detection, classification and reaction."""
 
-from impact_control.scenario.classification import SIMULTANEOUS, Classification, Completion
+from impact_control.scenario.classification import (
+    SIMULTANEOUS,
+    Classification,
+    CompletionSettings,
+    ContactPathSettings,
+    HeldForceSettings,
+)
 from impact_control.scenario.control import (
     ANTE_REFERENCE,
     CONTACT_COMPLETION,
@@ -11,6 +17,7 @@ from impact_control.scenario.control import (
     TaskWeights,
 )
 from impact_control.scenario.detection import Detection, Residual, ResidualRate, TorqueError, VelocityJump
+from impact_control.scenario.document import parse_overrides
 from impact_control.scenario.documentation import describe_schema
 from impact_control.scenario.environment import (
     ActualEnvironment,
@@ -21,32 +28,34 @@ from impact_control.scenario.environment import (
     Touch,
 )
 from impact_control.scenario.loading import (
-    any_from_text,
     available_scenarios,
     available_scenes,
     config_directory,
-    load_any,
     load_scenario,
-    load_scene,
     parts_of,
     scenario_digest,
     scenario_from_text,
 )
-from impact_control.scenario.reaction import Admittance, PullBack, Reaction
-from impact_control.scenario.robot_side import JointBacklash, Simulation
-from impact_control.scenario.scene import SceneScenario
-from impact_control.scenario.scene_arm import ArmImpact, Base, SceneArm
-from impact_control.scenario.scene_arm_scenario import arm_scenario, flat_orientation, impact_point
-from impact_control.scenario.scene_environment import (
+from impact_control.scenario.object_scene import ObjectScene, flat_orientation
+from impact_control.scenario.objects import (
     ActualObject,
+    ArmImpact,
+    Base,
     ExpectedObject,
     SceneActualEnvironment,
+    SceneArm,
     SceneExpectedEnvironment,
+    ScenePost,
+    SceneTask,
     rotation_about_z,
 )
-from impact_control.scenario.scene_task import ScenePost, SceneTask
-from impact_control.scenario.schema import Robot, Scenario, robot_of
+from impact_control.scenario.reaction import Admittance, PullBack, Reaction, ReactionSettings, RetreatDirection
+from impact_control.scenario.robot import Robot, robot_of
+from impact_control.scenario.robot_side import JointBacklash, Simulation
+from impact_control.scenario.scene import Scene
+from impact_control.scenario.schema import Scenario
 from impact_control.scenario.task import Ante, Impact, Post, Task
+from impact_control.scenario.uncertainty import Uncertainty
 
 __all__ = [
     "ANTE_REFERENCE",
@@ -60,28 +69,33 @@ __all__ = [
     "ArmImpact",
     "Base",
     "Classification",
-    "Completion",
+    "CompletionSettings",
     "CompliantSurface",
     "Contact",
+    "ContactPathSettings",
     "Control",
     "Detection",
     "ExpectedEnvironment",
     "ExpectedObject",
+    "HeldForceSettings",
     "Impact",
     "Interim",
     "JointBacklash",
+    "ObjectScene",
     "Post",
     "PullBack",
     "Reaction",
+    "ReactionSettings",
     "Residual",
     "ResidualRate",
+    "RetreatDirection",
     "Robot",
     "Scenario",
+    "Scene",
     "SceneActualEnvironment",
     "SceneArm",
     "SceneExpectedEnvironment",
     "ScenePost",
-    "SceneScenario",
     "SceneTask",
     "Simulation",
     "Surface",
@@ -90,18 +104,15 @@ __all__ = [
     "TaskWeights",
     "TorqueError",
     "Touch",
+    "Uncertainty",
     "VelocityJump",
-    "any_from_text",
-    "arm_scenario",
     "available_scenarios",
     "available_scenes",
     "config_directory",
     "describe_schema",
     "flat_orientation",
-    "impact_point",
-    "load_any",
     "load_scenario",
-    "load_scene",
+    "parse_overrides",
     "parts_of",
     "robot_of",
     "rotation_about_z",

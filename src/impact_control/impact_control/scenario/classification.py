@@ -17,15 +17,17 @@ from impact_control.scenario.fields import (
     Refusal,
     Section,
 )
-from impact_control.types import Vector
+from impact_control.scenario.settings import Settings
+from impact_control.scenario.uncertainty import Uncertainty
+from impact_control.util.types import Vector
 
 SINGLE, SIMULTANEOUS = "single", "simultaneous"
 """Proper 2021, Algorithms 1 and 2."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Completion:
-    """When all contact points of the end-effector touch, Proper 2021 section 5.2."""
+class CompletionSettings(Settings):
+    """Full contact of all contact points of the end-effector, Proper 2021 section 5.2."""
 
     window: Annotated[int, Entry(Count(2, 10_000), "samples over which the means are taken, and have to hold")]
     largest_speed: Annotated[
@@ -35,14 +37,24 @@ class Completion:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class HeldForce:
-    """Whether what the arm presses on or carries pushes back as it should; told, and not reacted to."""
+class HeldForceSettings(Settings):
+    """Check of the force with which an object or a surface pushes back; published, without a reaction."""
 
     after: Annotated[float, Entry(Number("s", NOT_NEGATIVE), "time after the impact from which the mean is taken")]
     window: Annotated[float, Entry(Number("s", POSITIVE), "time over which the mean is taken")]
     limit: Annotated[
         float, Entry(Number("N", POSITIVE), "largest mean of external force and force that is to be exerted, added up")
     ]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ContactPathSettings(Settings):
+    """Times at which heights of the contact over the expected surface are compared."""
+
+    begin: Annotated[
+        float, Entry(Number("s", POSITIVE), "time after the impact, when the contact has closed", default="60 ms")
+    ]
+    window: Annotated[float, Entry(Number("s", POSITIVE), "time over which heights are averaged", default="100 ms")]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -55,7 +67,26 @@ class Classification:
     ]
     window_length: Annotated[int, Entry(Count(1), "m, samples of the moving window")]
     decay_rate: Annotated[float, Entry(Number("1/s", POSITIVE), "a, rate at which the envelope closes")]
-    envelope_margin: Annotated[Vector, Entry(Numbers(JOINTS, "rad/s", NOT_NEGATIVE, repeats=True), "e_eta")]
+    envelope_margin: Annotated[
+        Vector | None,
+        Entry(
+            Numbers(JOINTS, "rad/s", NOT_NEGATIVE, repeats=True),
+            "e_eta, fixed as by Proper 2021; when left out it follows from `classification.uncertainty`",
+            default=None,
+        ),
+    ]
+    uncertainty: Annotated[
+        Uncertainty,
+        Entry(Section(Uncertainty), "standard deviations, from which the margins follow", default={}),
+    ]
+    contact_path: Annotated[
+        ContactPathSettings | None,
+        Entry(
+            Section(ContactPathSettings, none_allowed=True),
+            "after an expected behaviour, judge whether the contact stays on the expected surface",
+            default="none",
+        ),
+    ]
     configuration_error: Annotated[
         float, Entry(Number("rad", POSITIVE), "epsilon, largest norm of q(t_1) - q_ref(T_nom)")
     ]
@@ -72,17 +103,17 @@ class Classification:
         ),
     ]
     completion: Annotated[
-        Completion | None,
+        CompletionSettings | None,
         Entry(
-            Section(Completion, none_allowed=True),
+            Section(CompletionSettings, none_allowed=True),
             "simultaneous: judge the behaviour from full contact on, and not after every impact",
             default="none",
         ),
     ]
     held_force: Annotated[
-        HeldForce | None,
+        HeldForceSettings | None,
         Entry(
-            Section(HeldForce, none_allowed=True),
+            Section(HeldForceSettings, none_allowed=True),
             "after an expected behaviour, judge the force with which the arm is pushed back",
             default="none",
         ),

@@ -19,7 +19,7 @@ from impact_control.scenario.fields import (
     Refusal,
     Section,
 )
-from impact_control.types import Vector
+from impact_control.util.types import Vector
 
 STRATEGIES = ("reference_spreading", "without_interim", "plain_tracking")
 TASK_SPACE, JOINT_SPACE = "task_space", "joint_space"
@@ -139,10 +139,24 @@ class Control:
         ),
     ]
     state_timeout: Annotated[
-        float, Entry(Number("s", POSITIVE), "age of the joint state above which no torque is computed")
+        float,
+        Entry(
+            Number("s", POSITIVE),
+            "gap of the joint states over which a task goes on; a Franka bridges 20 missing commands, then it stops",
+        ),
+    ]
+    longest_gap: Annotated[
+        float,
+        Entry(
+            Number("s", POSITIVE),
+            "gap of the joint states that stops the task in order; after a longer one the arm may be anywhere: a fault",
+            default="64 ms",
+        ),
     ]
 
     def check(self) -> None:
-        """Require that a state may be one period old."""
+        """Require that a state may be one period old, and a gap as long as that is bridged."""
         if self.state_timeout < self.period:
             raise Refusal("state_timeout", self.state_timeout, f"at least control.period = {self.period:g} s")
+        if self.longest_gap < self.state_timeout:
+            raise Refusal("longest_gap", self.longest_gap, f"at least control.state_timeout = {self.state_timeout:g} s")

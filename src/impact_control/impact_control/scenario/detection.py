@@ -15,10 +15,11 @@ from impact_control.scenario.fields import (
     Number,
     Numbers,
     Refusal,
+    Rows,
     Section,
     Text,
 )
-from impact_control.types import Vector
+from impact_control.util.types import Matrix, Vector
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,6 +52,29 @@ class TorqueError:
 
     threshold: Annotated[float, Entry(Number("Nm", POSITIVE), "bound of the sum")]
     joints: Annotated[tuple[int, ...], Entry(JointNumbers(), "joints whose errors are added, the first is 1")]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SlidingFriction:
+    """Friction that the residual shows in free motion, in the form of the robot's `joint_friction`."""
+
+    amplitude: Annotated[Vector, Entry(Numbers(JOINTS, "Nm"), "between the two directions")]
+    slope: Annotated[Vector, Entry(Numbers(JOINTS, "s/rad"), "how fast it turns about at a reversal")]
+    offset: Annotated[Vector, Entry(Numbers(JOINTS, "rad/s"), "from rest, of the reversal")]
+    viscous: Annotated[Vector, Entry(Numbers(JOINTS, "Nm*s/rad"), "in proportion to the speed")]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Whitened:
+    """All joints at once against noise and model errors of this arm; written by `impact-control calibrate detector`."""
+
+    threshold: Annotated[Vector, Entry(Numbers(5, "", POSITIVE), "bound of each band, 2.5 to 40 ms")]
+    friction: Annotated[SlidingFriction, Entry(Section(SlidingFriction), "taken out of the residual")]
+    known_speed: Annotated[
+        Vector, Entry(Numbers(JOINTS, "rad/s", POSITIVE), "largest of the recording; beyond it a joint counts less")
+    ]
+    deviations: Annotated[Matrix, Entry(Rows("Nm"), "of band and signal: constant, with speed, acceleration, at rest")]
+    correlations: Annotated[Matrix, Entry(Rows(), "of the joints' signals in each band")]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -114,6 +138,10 @@ class Detection:
         TorqueError | None,
         Entry(Section(TorqueError, none_allowed=True), "detector on the error of the torque control", default="none"),
     ]
+    whitened: Annotated[
+        Whitened | None,
+        Entry(Section(Whitened, none_allowed=True), "detector on all joints at once, for real arms", default="none"),
+    ]
     own: Annotated[
         Own | None,
         Entry(Section(Own, none_allowed=True), "detector on a score of another package", default="none"),
@@ -130,6 +158,6 @@ class Detection:
 
     def check(self) -> None:
         """Require a detector."""
-        if not (self.residual_rate or self.residual or self.velocity_jump or self.torque_error or self.own):
-            names = "residual_rate, residual, velocity_jump, torque_error, own"
-            raise Refusal("residual_rate", "none", f"at least one detector of {names}")
+        names = ("residual_rate", "residual", "velocity_jump", "torque_error", "whitened", "own")
+        if not any(getattr(self, name) for name in names):
+            raise Refusal("residual_rate", "none", f"at least one detector of {', '.join(names)}")

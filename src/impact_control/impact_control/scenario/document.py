@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,15 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.scalarbool import ScalarBoolean
 
-from impact_control.errors import ScenarioError
-from impact_control.yaml_text import parse_yaml, yaml_of
+from impact_control.util.errors import ScenarioError
+from impact_control.util.yaml_text import parse_yaml, regular_text, yaml_of
 
 EXTENDS = "extends"
-"""Key that names the file, relative to the one it stands in, that holds where this one says nothing."""
+"""Key of the file, relative to the one it stands in, whose entries hold where this one has none."""
+
+INCLUDE = "include"
+"""Key that lists files, relative to the one it stands in, whose sections are laid over the extended file, in their
+order, and under the entries of this one: the output of `impact-control calibrate` and `tune`."""
 
 NAME = "name"
 """Key of the scenario's name. It is not inherited; left out, it is the name of the file."""
@@ -25,6 +30,11 @@ ROBOT_FILES = ("model", "end_effector")
 
 LARGEST = 100_000
 """Values in a file, aliases written out: a few lines of them could otherwise stand for more than fit anywhere."""
+
+_OVERRIDE = "override"
+"""Origin of what is in no file."""
+
+_KEY_AND_VALUE = re.compile(r"\s*([\w.\[\]-]+?)\s*[=:]\s*(.*)", re.DOTALL)
 
 _YAML_HINT = "YAML 1.2 without duplicate keys; an array with a unit is written `1.0, 2.0, 3.0 m`, no brackets"
 
@@ -41,7 +51,7 @@ class Node:
 
     @property
     def is_mapping(self) -> bool:
-        """Whether this node is a section."""
+        """True for a section."""
         return isinstance(self.value, dict)
 
     def plain(self) -> Any:
@@ -52,9 +62,9 @@ class Node:
 
 
 def load_document(path: Path) -> Node:
-    """Read a scenario file and everything it extends.
+    """Read a scenario file and everything it extends and includes.
 
-    Raises ScenarioError when a file cannot be read, is no YAML mapping, or extends itself.
+    Raises ScenarioError when a file cannot be read, is no YAML mapping, extends itself, or is included and not plain.
     """
     try:
         whole = path.resolve()
@@ -80,23 +90,44 @@ def document_text(document: Node) -> str:
 
 def override_tree(overrides: Mapping[str, Any]) -> Node:
     """Turn {"simulation.seed": 3, ...} into a tree to lay over a document."""
-    tree = Node({}, "override")
+    tree = Node({}, _OVERRIDE)
     for key, value in overrides.items():
-        node = _from_plain(value)
-        for part in reversed(key.split(".")):
-            node = Node({part: node}, "override")
-        tree = overlay(tree, node)
+        tree = overlay(tree, _nested(key, _from_plain(value)))
     return tree
+
+
+def _nested(key: str, node: Node) -> Node:
+    """Return the sections around an entry with a dotted key."""
+    for part in reversed(key.split(".")):
+        node = Node({part: node}, node.origin)
+    return node
+
+
+def parse_overrides(lines: Iterable[str]) -> dict[str, Any]:
+    """Return overrides that are written as `key=value` or `key: value`, the values as they would stand in a file.
+
+    Raises ScenarioError.
+    """
+    overrides: dict[str, Any] = {}
+    for line in lines:
+        words = _KEY_AND_VALUE.fullmatch(line)
+        if words is None:
+            raise ScenarioError(_OVERRIDE, "(key)", line, "key=value, such as task.impact.speed='0.3 m/s'")
+        try:
+            overrides[words[1]] = _plain_scalar(parse_yaml(words[2]))
+        except YAMLError as error:
+            raise ScenarioError(_OVERRIDE, words[1], words[2], f"{_YAML_HINT}: {error}") from None
+    return overrides
 
 
 def _from_plain(value: Any) -> Node:
     if isinstance(value, Mapping):
-        return Node({str(key): _from_plain(item) for key, item in value.items()}, "override")
+        return Node({str(key): _from_plain(item) for key, item in value.items()}, _OVERRIDE)
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, list | tuple):
         value = [_from_plain(item) if isinstance(item, Mapping) else item for item in value]
-    return Node(value, "override")
+    return Node(value, _OVERRIDE)
 
 
 def _load(path: Path, extended_by: tuple[Path, ...]) -> Node:
@@ -105,16 +136,35 @@ def _load(path: Path, extended_by: tuple[Path, ...]) -> Node:
         raise ScenarioError(str(extended_by[-1]), EXTENDS, path.name, f"a file that does not lead back: {chain}")
     node = _with_robot_files(_read(path), path.parent)
     own = dict(node.value)
-    base = own.pop(EXTENDS, None)
+    base, included = own.pop(EXTENDS, None), own.pop(INCLUDE, Node([], node.origin))
     own.setdefault(NAME, Node(path.stem, node.origin))
     node = Node(own, node.origin)
+    names = [included.value] if isinstance(included.value, str) else included.value
+    if not isinstance(names, list):
+        raise ScenarioError(included.origin, INCLUDE, included.plain(), "the name of a file, or a list of them")
+    for name in reversed(names):
+        node = overlay(_sections(_neighbour(name, INCLUDE, included.origin, path)), node)
     if base is None:
         return node
-    target = path.parent / base.value if isinstance(base.value, str) else None
+    return overlay(_load(_neighbour(base.plain(), EXTENDS, base.origin, path), (*extended_by, path)), node)
+
+
+def _neighbour(name: Any, key: str, origin: str, path: Path) -> Path:
+    """Return the file that a value of `key` in the file `path` names."""
+    target = path.parent / name if isinstance(name, str) else None
     if target is None or not _is_file(target):
         neighbours = ", ".join(sorted(p.name for p in path.parent.glob("*.yaml") if p != path))
-        raise ScenarioError(base.origin, EXTENDS, base.plain(), f"a file relative to this one: {neighbours}")
-    return overlay(_load(target.resolve(), (*extended_by, path)), node)
+        raise ScenarioError(origin, key, name, f"a file relative to this one: {neighbours}")
+    return target.resolve()
+
+
+def _sections(path: Path) -> Node:
+    """Read a file that is included: sections of a scenario and nothing about files or names."""
+    node = _with_robot_files(_read(path), path.parent)
+    for key in (EXTENDS, INCLUDE, NAME):
+        if key in node.value:
+            raise ScenarioError(node.value[key].origin, key, node.value[key].plain(), "sections only: it is included")
+    return node
 
 
 def _is_file(path: Path) -> bool:
@@ -139,8 +189,10 @@ def _with_robot_files(document: Node, directory: Path) -> Node:
 
 
 def _read(path: Path) -> Node:
+    if path.suffix != ".yaml":
+        raise ScenarioError(str(path), "(file)", path.suffix, "the ending .yaml")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = regular_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise ScenarioError(str(path), "(file)", str(error), "a readable file in UTF-8") from None
     return parse_document(text, path)
@@ -161,10 +213,20 @@ def parse_document(text: str, path: Path) -> Node:
             raise ScenarioError(str(path), "(file)", tree, "a mapping of sections")
         if (size := _size(tree, {})) > LARGEST:
             raise ScenarioError(str(path), "(file)", f"{size} values", f"at most {LARGEST}, aliases written out")
-        return _convert(tree, path, 1, "")
+        return _with_dotted_keys(_convert(tree, path, 1, ""))
     except RecursionError:
         found = "an alias inside its own value, or hundreds of values in each other"
         raise ScenarioError(str(path), "(file)", found, "a tree of a few levels") from None
+
+
+def _with_dotted_keys(document: Node) -> Node:
+    """Lay entries with dotted keys, `task.impact.speed: 0.3 m/s`, over the sections that they are of."""
+    sections = {key: node for key, node in document.value.items() if "." not in key}
+    whole = Node(sections, document.origin)
+    for key, node in document.value.items():
+        if "." in key:
+            whole = overlay(whole, _nested(key, node))
+    return whole
 
 
 def _size(raw: Any, known: dict[int, int]) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from impact_control.scenario.fields import REQUIRED, NamedSections, Section, Sections
 from impact_control.scenario.schema import Scenario
-from impact_control.scenario.validation import entries
+from impact_control.scenario.settings import entries
 
 BAR = "\\|"
 """A vertical bar inside a cell."""

@@ -19,7 +19,7 @@ from impact_control.scenario.fields import (
     Sections,
     Text,
 )
-from impact_control.types import Vector
+from impact_control.util.types import Vector
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -52,7 +52,7 @@ class CompliantSurface(Surface):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ExpectedEnvironment:
-    """What the robot believes."""
+    """Environment as the robot expects it."""
 
     surface: Annotated[Surface, Entry(Section(Surface), "the surface that is expected")]
 
@@ -80,7 +80,7 @@ class Touch:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ActualEnvironment:
-    """What is really there; only a simulator reads it."""
+    """Actual environment; only a simulator reads it."""
 
     surface: Annotated[
         CompliantSurface | None,

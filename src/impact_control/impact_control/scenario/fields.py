@@ -1,4 +1,4 @@
-"""Kinds of scenario entries. Each says once what may stand there; loading and documentation read it."""
+"""Kinds of entries: type, unit and bounds of a setting, declared once for loading, checks and documentation."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Final
 
 import numpy as np
 
-from impact_control.errors import InvalidInputError
 from impact_control.scenario.units import parse_quantity, parse_unit, spellings
-from impact_control.types import Vector
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Matrix, Vector
 
 JOINTS = "joints"
 """Size of an array with one element per joint of the scenario's robot."""
@@ -55,7 +56,7 @@ class Range:
         return above and below
 
     def describe(self, unit: str) -> str:
-        """Say the interval in words; empty for the whole axis."""
+        """Return the interval in words; empty for the whole axis."""
         suffix = f" {unit}" if unit else ""
         parts = []
         if math.isfinite(self.lower):
@@ -72,18 +73,22 @@ FRACTION = Range(lower=0.0, upper=1.0)
 
 
 class Kind(ABC):
-    """What may stand at one key."""
+    """Type, unit and bounds of the value at one key."""
 
     @abstractmethod
     def parse(self, raw: Any, sizes: Sizes, siblings: Mapping[str, Any]) -> Any:
-        """Turn what the file says into the value; raises Refusal.
+        """Convert the value in the file; raises Refusal.
 
         siblings: the entries of the same section that were read before.
         """
 
     @abstractmethod
     def allowed(self) -> str:
-        """Say in words what may stand there."""
+        """Return the allowed values in words."""
+
+    def admits(self, value: Any) -> bool:
+        """Tell whether a value in SI, as `parse` returns it, is inside the bounds."""
+        return True
 
 
 @dataclass(frozen=True)
@@ -106,8 +111,12 @@ class Number(Kind):
         raise Refusal("", raw, _with_reason(_number_words("a finite number", unit, self.range), reason))
 
     def allowed(self) -> str:
-        """Say unit and range."""
+        """Return unit and range in words."""
         return _number_words("a finite number", self.unit, self.range)
+
+    def admits(self, value: Any) -> bool:
+        """Tell whether a number is finite and inside the range."""
+        return math.isfinite(value) and self.range.contains(value)
 
     def unit_beside(self, siblings: Mapping[str, Any]) -> str:
         """Return the SI unit, which may depend on the entries read before."""
@@ -122,7 +131,7 @@ class PowerLawCoefficient(Number):
     added: int = 0
 
     def allowed(self) -> str:
-        """Say the unit with the exponent's name."""
+        """Return the unit with the name of the exponent."""
         power = f"({self.exponent}+{self.added})" if self.added else self.exponent
         return f"a finite number in {self.unit}/m^{power}, {self.range.describe('')}"
 
@@ -157,12 +166,37 @@ class Numbers(Kind):
         raise Refusal("", raw, _with_reason(self._words(f"{size} finite numbers"), reason))
 
     def allowed(self) -> str:
-        """Say size, unit and range."""
+        """Return size, unit and range in words."""
         each = "one finite number per joint"
         return self._words(f"{self.size} finite numbers" if isinstance(self.size, int) else each)
 
+    def admits(self, value: Any) -> bool:
+        """Tell whether an array (n,) has finite numbers inside the range."""
+        fits = np.ndim(value) == 1 and (not isinstance(self.size, int) or np.size(value) == self.size)
+        return fits and all(math.isfinite(number) and self.range.contains(number) for number in value)
+
     def _words(self, what: str) -> str:
         return _number_words(f"one finite number or {what}" if self.repeats else what, self.unit, self.range)
+
+
+@dataclass(frozen=True)
+class Rows(Kind):
+    """A list of rows, each as `Numbers` with one number per joint."""
+
+    unit: str = ""
+
+    def parse(self, raw: Any, sizes: Sizes, siblings: Mapping[str, Any]) -> Matrix:
+        """Return the read-only matrix, a row for each of the list, in SI."""
+        if not isinstance(raw, list) or not raw:
+            raise Refusal("", raw, self.allowed())
+        row = Numbers(JOINTS, self.unit)
+        matrix = np.array([row.parse(item, sizes, siblings) for item in raw])
+        matrix.setflags(write=False)
+        return matrix
+
+    def allowed(self) -> str:
+        """Return what a row is, in words."""
+        return f"a list of rows, each {Numbers(JOINTS, self.unit).allowed()}"
 
 
 @dataclass(frozen=True)
@@ -183,7 +217,7 @@ class Direction(Kind):
         return direction
 
     def allowed(self) -> str:
-        """Say what a direction is."""
+        """Return the definition of a direction."""
         return f"3 finite numbers without a unit, a vector of length 1 within {UNIT_NORM_TOLERANCE:g}"
 
 
@@ -201,8 +235,12 @@ class Count(Kind):
         return raw
 
     def allowed(self) -> str:
-        """Say the smallest and the largest number."""
+        """Return the smallest and the largest number in words."""
         return f"a whole number from {self.lower} to {self.upper}"
+
+    def admits(self, value: Any) -> bool:
+        """Tell whether a whole number is inside the range."""
+        return isinstance(value, int) and self.lower <= value <= self.upper
 
 
 @dataclass(frozen=True)
@@ -218,7 +256,7 @@ class JointNumbers(Kind):
         return tuple(given)
 
     def allowed(self) -> str:
-        """Say what numbers are allowed."""
+        """Return the allowed numbers in words."""
         return "different numbers of joints, the first is 1, at least one"
 
 
@@ -233,7 +271,7 @@ class Flag(Kind):
         return raw
 
     def allowed(self) -> str:
-        """Say the two values."""
+        """Return the two values."""
         return "true or false"
 
 
@@ -248,8 +286,25 @@ class Text(Kind):
         return raw.strip()
 
     def allowed(self) -> str:
-        """Say what is text."""
+        """Return the condition on a text."""
         return "text that is not empty"
+
+
+@dataclass(frozen=True)
+class Texts(Kind):
+    """A list of different texts; one alone may stand without brackets."""
+
+    def parse(self, raw: Any, sizes: Sizes, siblings: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the texts without surrounding space."""
+        given = raw if isinstance(raw, list) else [raw]
+        texts = tuple(item.strip() for item in given if isinstance(item, str) and item.strip())
+        if not given or len(texts) < len(given) or len(set(texts)) < len(texts):
+            raise Refusal("", raw, self.allowed())
+        return texts
+
+    def allowed(self) -> str:
+        """Return the condition on the list."""
+        return "different texts that are not empty, at least one"
 
 
 @dataclass(frozen=True)
@@ -270,6 +325,27 @@ class Choice(Kind):
 
 
 @dataclass(frozen=True)
+class Option(Kind):
+    """One of the members of an enumeration of words."""
+
+    type: type[StrEnum]
+
+    def parse(self, raw: Any, sizes: Sizes, siblings: Mapping[str, Any]) -> StrEnum:
+        """Return the member."""
+        if raw not in list(self.type):
+            raise Refusal("", raw, self.allowed())
+        return self.type(raw)
+
+    def allowed(self) -> str:
+        """List the words."""
+        return "one of " + ", ".join(self.type)
+
+    def admits(self, value: Any) -> bool:
+        """Tell whether a value is a member."""
+        return isinstance(value, self.type)
+
+
+@dataclass(frozen=True)
 class Section(Kind):
     """A nested section, described by a dataclass whose fields are entries."""
 
@@ -283,7 +359,7 @@ class Section(Kind):
         raise Refusal("", raw, self.allowed())
 
     def allowed(self) -> str:
-        """Say that keys are expected."""
+        """Return the form of a section."""
         return "a section with keys of its own" + (", or none" if self.none_allowed else "")
 
 
@@ -298,7 +374,7 @@ class Sections(Kind):
         raise Refusal("", raw, self.allowed())
 
     def allowed(self) -> str:
-        """Say that a list is expected."""
+        """Return the form of the list."""
         return "a list of sections, each with keys of its own"
 
 
@@ -314,7 +390,7 @@ class NamedSections(Kind):
         raise Refusal("", raw, self.allowed())
 
     def allowed(self) -> str:
-        """Say that names are expected."""
+        """Return the form of the sections."""
         return "sections under names of one's own" + (", none for one that is not there" if self.none_allowed else "")
 
 
@@ -332,7 +408,7 @@ class Entry:
 
 
 class _Unreadable(Exception):  # noqa: N818 (it never leaves this module)
-    """What is wrong with one or several numbers."""
+    """The defect of one or several numbers."""
 
 
 def _numbers(raw: Any, unit: str, interval: Range) -> list[float]:
@@ -359,7 +435,7 @@ def _numbers(raw: Any, unit: str, interval: Range) -> list[float]:
 
 
 def _number_words(what: str, unit: str, interval: Range) -> str:
-    """Say in words what numbers are allowed."""
+    """Return the allowed numbers in words."""
     where = f"in {spellings(parse_unit(unit))}" if unit else "without a unit"
     limits = interval.describe(unit)
     return f"{what} {where}, {limits}" if limits else f"{what} {where}"

@@ -1,36 +1,51 @@
-"""What is done after a verdict, and how."""
+"""Reactions to a verdict, and their motions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Annotated
 
 from impact_control.scenario.fields import (
     JOINTS,
     POSITIVE,
-    Choice,
     Count,
     Entry,
     Number,
     Numbers,
+    Option,
     Range,
     Refusal,
     Section,
 )
-from impact_control.types import Vector
+from impact_control.scenario.settings import Settings
+from impact_control.util.types import Vector
 
-REACTIONS = ("stop", "continue", "pull_back", "admittance")
-"""What may be done after a verdict; `impact_control.reaction.Reaction`."""
+
+class Reaction(StrEnum):
+    """Reaction to an unexpected impact."""
+
+    STOP = "stop"
+    CONTINUE = "continue"
+    PULL_BACK = "pull_back"
+    ADMITTANCE = "admittance"
+
+
+class RetreatDirection(StrEnum):
+    """Direction of a pull-back: along the normal of the expected surface, or against the velocity of the approach."""
+
+    SURFACE_NORMAL = "surface_normal"
+    REVERSED_APPROACH = "reversed_approach"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PullBack:
+class PullBack(Settings):
     """The motion away from a contact, Wang 2022 section VI."""
 
     direction: Annotated[
-        str,
+        RetreatDirection,
         Entry(
-            Choice(("surface_normal", "reversed_approach")),
+            Option(RetreatDirection),
             "along the normal of the expected surface, or against the velocity of the approach",
             default="surface_normal",
         ),
@@ -43,7 +58,7 @@ class PullBack:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Admittance:
+class Admittance(Settings):
     """Yielding to external torques until nothing touches the arm, Flacco 2016 (15), and going on."""
 
     gain: Annotated[
@@ -107,10 +122,15 @@ class Admittance:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Reaction:
-    """What is done after a verdict."""
+class ReactionSettings(Settings):
+    """Reactions to a verdict."""
 
-    on_unexpected_impact: Annotated[str, Entry(Choice(REACTIONS), "wrong time or place")]
-    on_unexpected_post_impact: Annotated[str, Entry(Choice(REACTIONS), "wrong behaviour afterwards")]
+    on_unexpected_impact: Annotated[Reaction, Entry(Option(Reaction), "wrong time or place")]
+    on_unexpected_post_impact: Annotated[Reaction, Entry(Option(Reaction), "wrong behaviour afterwards")]
     pull_back: Annotated[PullBack, Entry(Section(PullBack), "the motion of `pull_back`", default={})]
     admittance: Annotated[Admittance, Entry(Section(Admittance), "the motion of `admittance`", default={})]
+
+    @property
+    def may_yield(self) -> bool:
+        """True where the arm yields to external torques after some verdict."""
+        return Reaction.ADMITTANCE in (self.on_unexpected_impact, self.on_unexpected_post_impact)

@@ -1,4 +1,4 @@
-"""What a scenario says of the simulated robot side."""
+"""Settings of the simulated robot side."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from impact_control.scenario.fields import (
     Range,
     Section,
 )
-from impact_control.types import Vector
+from impact_control.util.types import Vector
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

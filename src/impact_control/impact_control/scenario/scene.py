@@ -1,156 +1,169 @@
-"""The scene: several arms and the objects they hit, push or grab, van Steen 2024 section VI.
+"""The scene: arms, what they are to hit, and the settings that hold for every arm.
 
-What a one-arm scenario says of robot, control, detection, classification, reaction and simulator holds for every arm
-of a scene. World frame A is not the base of an arm: each arm says where it stands.
+`Scenario` is a scene with one arm, which hits a surface; `ObjectScene` one whose arms hit objects together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
 
-from impact_control.robots import InertiaModel
+from impact_control.robots import RobotDescription
 from impact_control.scenario.classification import Classification
-from impact_control.scenario.control import Control
+from impact_control.scenario.control import CONTACT_COMPLETION, Control
 from impact_control.scenario.detection import Detection
 from impact_control.scenario.document import Node, document_text, overlay, override_tree
-from impact_control.scenario.fields import Entry, NamedSections, Refusal, Section, Text
-from impact_control.scenario.reaction import Reaction
+from impact_control.scenario.environment import CompliantSurface, Surface, Touch
+from impact_control.scenario.fields import Entry, Refusal, Section, Text
+from impact_control.scenario.objects import ActualObject, ExpectedObject
+from impact_control.scenario.reaction import ReactionSettings
+from impact_control.scenario.robot import Robot, joint_sizes
 from impact_control.scenario.robot_side import Simulation
-from impact_control.scenario.scene_arm import SceneArm
-from impact_control.scenario.scene_environment import (
-    ExpectedObject,
-    SceneActualEnvironment,
-    SceneExpectedEnvironment,
-    face_normal,
-)
-from impact_control.scenario.scene_task import INERTIA_MODELS, SceneTask
-from impact_control.scenario.schema import (
-    Robot,
-    joint_sizes,
-    require_inside_limits,
-    require_known_links,
-    require_table,
-    robot_of,
-)
 from impact_control.scenario.validation import build
-from impact_control.types import Vector
+from impact_control.util.errors import ScenarioError
+from impact_control.util.types import Vector
 
-_BALANCED = 1e-6
-"""Length of the sum of the normals of the faces below which clamping forces cancel each other."""
+if TYPE_CHECKING:
+    from impact_control.scenario.object_scene import ObjectScene
+    from impact_control.scenario.schema import Scenario
+
+LONGEST_TASK = 100_000
+"""Samples of the longest task, 100 s at 1 kHz: to plan it takes 1.3 s and 0.2 GB."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SceneScenario:
-    """Everything about one experiment with arms and objects. Frozen; arrays are read-only; SI units; frame A."""
+class Scene(ABC):
+    """Everything about one experiment. Frozen; arrays are read-only; SI units; world frame A."""
+
+    FIRST: ClassVar = ("name", "description", "robot", "arms", "task", "expected_environment", "actual_environment")
+    """Entries that are read and documented before the settings of the arms."""
 
     name: Annotated[str, Entry(Text(), "name; the file's name when left out, never inherited")]
-    description: Annotated[str, Entry(Text(), "what the scene shows")]
-    robot: Annotated[Robot, Entry(Section(Robot), "the robot that every arm is")]
-    arms: Annotated[Mapping[str, SceneArm], Entry(NamedSections(SceneArm), "the arms, by name")]
-    task: Annotated[SceneTask, Entry(Section(SceneTask), "what they are to do together")]
-    expected_environment: Annotated[
-        SceneExpectedEnvironment, Entry(Section(SceneExpectedEnvironment), "what the robots believe")
-    ]
-    actual_environment: Annotated[
-        SceneActualEnvironment,
-        Entry(Section(SceneActualEnvironment), "what is really there; what is left out of an object is as expected"),
-    ]
+    description: Annotated[str, Entry(Text(), "purpose of the scenario, one sentence")]
+    robot: Annotated[Robot, Entry(Section(Robot), "robot model of every arm")]
     control: Annotated[Control, Entry(Section(Control), "controller of each arm")]
-    detection: Annotated[Detection, Entry(Section(Detection), "observer and detector of each arm")]
+    detection: Annotated[Detection, Entry(Section(Detection), "observer and detectors of each arm")]
     classification: Annotated[Classification, Entry(Section(Classification), "classifier of each arm")]
-    reaction: Annotated[Reaction, Entry(Section(Reaction), "reaction of each arm")]
+    reaction: Annotated[ReactionSettings, Entry(Section(ReactionSettings), "reaction of each arm")]
     simulation: Annotated[Simulation, Entry(Section(Simulation), "simulator")]
     document: Node = field(repr=False)
 
-    def check(self) -> None:
-        """Require that arms, objects and task fit together."""
-        if not self.arms:
-            raise Refusal("arms", {}, "at least one arm")
-        require_table(self.task.duration, self.control.period)
-        robot, objects = robot_of(self.robot), self.expected_environment.objects
-        for name, arm in self.arms.items():
-            require_inside_limits(f"arms.{name}", arm.home_configuration, arm.posture, robot)
-            if arm.impact.object not in objects:
-                key = f"arms.{name}.impact.object"
-                raise Refusal(key, arm.impact.object, f"one of expected_environment.objects: {', '.join(objects)}")
-            normal, velocity = self.normal(name), arm.impact.velocity
-            if not normal @ velocity < 0.0:
-                words = f"a velocity into the face, against its normal {np.round(normal, 6).tolist()}"
-                raise Refusal(f"arms.{name}.impact.velocity", velocity.tolist(), words)
-        for name in self.actual_environment.objects:
-            if name not in objects:
-                allowed = f"one of expected_environment.objects: {', '.join(objects)}"
-                raise Refusal("actual_environment.objects", name, allowed)
-        require_known_links(self.actual_environment.touches, robot)
-        for k, touch in enumerate(self.actual_environment.touches):
-            if touch.arm not in self.arms:
-                allowed = f"one of arms: {', '.join(self.arms)}"
-                raise Refusal(f"actual_environment.touches[{k}].arm", touch.arm, allowed)
-        self._require_balance()
-
-    def _require_balance(self) -> None:
-        """Refuse clamping forces that would drive an object instead of holding it."""
-        if self.task.post.force == 0.0:
-            return
-        for name in {arm.impact.object for arm in self.arms.values()}:
-            total = sum((self.normal(arm) for arm in self.arms_at(name)), np.zeros(3))
-            if np.linalg.norm(total) > _BALANCED:
-                words = "0 N, unless the faces that the arms press on oppose each other"
-                raise Refusal("task.post.force", self.task.post.force, words)
-
-    def arms_at(self, name: str) -> tuple[str, ...]:
-        """Return the names of the arms that hit an object."""
-        return tuple(arm for arm, section in self.arms.items() if section.impact.object == name)
-
-    def target(self, arm: str) -> ExpectedObject:
-        """Return what an arm hits, as expected."""
-        return self.expected_environment.objects[self.arms[arm].impact.object]
-
-    def normal(self, arm: str) -> Vector:
-        """Return the unit normal (3,) of the face that an arm hits, out of the object, frame A."""
-        return face_normal(self.arms[arm].impact.face, self.target(arm).yaw)
+    @classmethod
+    def read(cls, document: Node) -> Self:
+        """Check a document and build the scene it describes. Raises ScenarioError."""
+        return build(cls, document, joint_sizes(document), document=document)
 
     @property
-    def inertia_model(self) -> InertiaModel:
-        """Return the inertia of the arms in the impact map."""
-        return INERTIA_MODELS[self.task.impact_inertia]
+    @abstractmethod
+    def arm_names(self) -> tuple[str, ...]:
+        """Names of the arms; the arm of a `Scenario` has the name ""."""
 
-    def with_overrides(self, overrides: Mapping[str, Any]) -> SceneScenario:
-        """Return a changed scene, checked like a file; see `Scenario.with_overrides`. Raises ScenarioError."""
-        return scene_from_document(overlay(self.document, override_tree(overrides)))
+    @abstractmethod
+    def arm(self, name: str) -> Scenario:
+        """Return the task and the settings of one arm, in the world frame A. Raises ScenarioError."""
+
+    @abstractmethod
+    def robots(self) -> dict[str, RobotDescription]:
+        """Return the robot of each arm at its place in frame A. Raises ScenarioError."""
+
+    @property
+    @abstractmethod
+    def impact_time(self) -> float:
+        """Nominal impact time T_nom [s] of all arms after the start of the task."""
+
+    @property
+    @abstractmethod
+    def duration(self) -> float:
+        """Time [s] at which the task ends."""
+
+    @property
+    @abstractmethod
+    def expected_surface(self) -> Surface | None:
+        """Surface that an arm hits or that the objects stand on, as expected."""
+
+    @property
+    @abstractmethod
+    def actual_surface(self) -> CompliantSurface | None:
+        """Surface that is really there."""
+
+    @property
+    def expected_objects(self) -> Mapping[str, ExpectedObject]:
+        """Objects by name, as expected."""
+        return {}
+
+    @property
+    def actual_objects(self) -> Mapping[str, ActualObject]:
+        """Objects by name that are really there."""
+        return {}
+
+    @abstractmethod
+    def touches_of(self, arm: str) -> Sequence[Touch]:
+        """Return the touches of one arm, beside the impact."""
+
+    @property
+    def with_objects(self) -> ObjectScene | None:
+        """This scene if its arms hit objects together, None where an arm hits a surface."""
+        return None
+
+    @property
+    def single(self) -> Scenario:
+        """This scene if one arm hits a surface. Raises ScenarioError for arms that hit objects."""
+        allowed = "a scenario with one arm that hits a surface, without the section `arms`"
+        raise ScenarioError(self.document.origin, "arms", list(self.arm_names), allowed)
+
+    def with_overrides(self, overrides: Mapping[str, Any]) -> Self:
+        """Return a changed scene, checked like a file.
+
+        overrides: dotted keys to values as they would stand in a file, e.g. {"simulation.seed": 3,
+        "task.impact.speed": "0.3 m/s"}. Raises ScenarioError, with `override` in place of the file.
+        """
+        return self.read(overlay(self.document, override_tree(overrides)))
 
     def to_yaml(self) -> str:
         """Return the whole scene, inheritance and overrides resolved, as YAML that loads to the same."""
         return document_text(self.document)
 
+    def require_sampling(self) -> None:
+        """Refuse settings that do not fit the control period."""
+        period = self.control.period
+        longest = LONGEST_TASK * period
+        if self.duration > longest:
+            allowed = f"at most {LONGEST_TASK} times control.period, {longest:g} s"
+            raise Refusal("task.duration", self.duration, allowed)
+        rate = self.classification.decay_rate
+        if rate * period >= 1.0:
+            raise Refusal("classification.decay_rate", rate, f"below 1/control.period = {1.0 / period:g} 1/s")
+        interim = self.control.interim
+        if interim.until == CONTACT_COMPLETION and self.classification.completion is None:
+            words = f"{CONTACT_COMPLETION} only with classification.completion, which detects it"
+            raise Refusal("control.interim.until", interim.until, words)
+        if self.simulation.largest_step > period:
+            step = self.simulation.largest_step
+            raise Refusal("simulation.largest_step", step, f"at most control.period = {period:g} s")
+        delay = self.simulation.measurement_delay
+        if abs(delay / period - round(delay / period)) > 1e-6:
+            raise Refusal("simulation.measurement_delay", delay, f"a multiple of control.period = {period:g} s")
 
-def scene_from_document(document: Node) -> SceneScenario:
-    """Check a document and build the scene. Raises ScenarioError."""
-    return build(SceneScenario, _with_expected_objects(document), joint_sizes(document), document=document)
+
+def require_known_links(touches: Sequence[Touch], robot: RobotDescription) -> None:
+    """Refuse a touch on a link that the robot does not have."""
+    moving = [frame.name for frame in robot.pinocchio_model.frames if frame.parentJoint > 0]
+    for k, touch in enumerate(touches):
+        if touch.link not in moving:
+            allowed = f"one of {', '.join(moving)}"
+            raise Refusal(f"actual_environment.touches[{k}].link", touch.link, allowed)
 
 
-def _with_expected_objects(document: Node) -> Node:
-    """Let what an actual object leaves out be as expected."""
-    expected = _below(document, "expected_environment", "objects")
-    actual = _below(document, "actual_environment", "objects")
-    if expected is None or actual is None:
-        return document
-    objects = {
-        name: overlay(expected.value[name], node) if name in expected.value else node
-        for name, node in actual.value.items()
-    }
-    nested = Node({"actual_environment": Node({"objects": Node(objects, actual.origin)}, actual.origin)}, "override")
-    return overlay(document, nested)
-
-
-def _below(node: Node, *keys: str) -> Node | None:
-    """Return the section at the path, None when there is none."""
-    for key in keys:
-        if not node.is_mapping or key not in node.value:
-            return None
-        node = node.value[key]
-    return node if node.is_mapping else None
+def require_inside_limits(section: str, home: Vector, posture: float, robot: RobotDescription) -> None:
+    """Refuse a home configuration (n,) or a value of joint 1 [rad] beyond the limits of the joints."""
+    lower, upper = robot.limits.position_lower, robot.limits.position_upper
+    for key, values in (("home_configuration", home), ("joint_1", np.array([posture]))):
+        outside = (values < lower[: values.size]) | (values > upper[: values.size])
+        if np.any(outside):
+            joint = int(np.argmax(outside))
+            allowed = f"{robot.joint_names[joint]} from {lower[joint]:g} to {upper[joint]:g} rad"
+            raise Refusal(f"{section}.{key}", float(values[joint]), allowed)

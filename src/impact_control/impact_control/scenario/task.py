@@ -1,4 +1,4 @@
-"""What the arm is to do: the planned impact, and the references before and after it."""
+"""The task of an arm: the planned impact, and the references before and after it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from impact_control.scenario.fields import (
     Refusal,
     Section,
 )
-from impact_control.types import Vector
+from impact_control.util.types import Vector
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -89,7 +89,7 @@ class Post:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Task:
-    """What the arm is to do."""
+    """Task of an arm with one planned impact."""
 
     duration: Annotated[float, Entry(Number("s", POSITIVE), "end of the task, at most 100 000 times `control.period`")]
     home_configuration: Annotated[

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from impact_control.errors import InvalidInputError
+from impact_control.util.errors import InvalidInputError
 
 Dimension = tuple[float, float, float, float]
 """Powers of metre, kilogram, second and radian. The radian counts, so that an angle needs its unit."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from functools import cache
 from types import MappingProxyType
-from typing import Annotated, Any, Protocol, TypeVar, get_origin, get_type_hints, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from impact_control.errors import ScenarioError
 from impact_control.scenario.document import Node
 from impact_control.scenario.fields import REQUIRED, Entry, NamedSections, Refusal, Section, Sections, Sizes
+from impact_control.scenario.settings import entries
+from impact_control.util.errors import ScenarioError
 
 _T = TypeVar("_T")
 
@@ -20,13 +20,6 @@ class Checked(Protocol):
 
     def check(self) -> None:
         """Raise Refusal when they do not."""
-
-
-@cache
-def entries(section_type: type) -> dict[str, Entry]:
-    """Return the declared entries of a section in the order of declaration."""
-    hints = get_type_hints(section_type, include_extras=True)
-    return {name: hint.__metadata__[0] for name, hint in hints.items() if get_origin(hint) is Annotated}
 
 
 def build(section_type: type[_T], node: Node, sizes: Sizes, key: str = "", **extra: Any) -> _T:

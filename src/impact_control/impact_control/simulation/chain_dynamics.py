@@ -1,10 +1,10 @@
-"""Rigid-body terms of a serial chain, compiled: what `robots.Dynamics` gives, callable inside a compiled loop.
+"""Rigid-body terms of a serial chain, compiled: those of `robots.Dynamics`, callable inside a compiled loop.
 
 A plant that evaluates the rigid-body terms in every stage of its integration scheme spends most of its time on the
 way into Pinocchio and back; these kernels stay in machine code. All twists, momenta and inertias are taken at the
 origin of the world frame A in its axes, linear part first: then a Jacobian column is the twist of its joint at unit
 rate, and what a chain accumulates is a sum without transformations (Featherstone, Rigid Body Dynamics Algorithms,
-chapters 5 and 6). `robots.Dynamics` is the reference: tests/unit/test_simulation_rigid_chain.py.
+chapters 5 and 6). `robots.Dynamics` is the reference: tests/impact_control/simulation/test_simulation_rigid_chain.py.
 """
 
 from __future__ import annotations
@@ -14,9 +14,6 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from impact_control.compiled import compiled, compiled_in_place
-from impact_control.dense import take
-from impact_control.errors import InvalidInputError
 from impact_control.robots import RobotDescription
 from impact_control.simulation.spatial_algebra import (
     Triple,
@@ -26,49 +23,50 @@ from impact_control.simulation.spatial_algebra import (
     inertia_about_origin,
     inner,
     momentum,
-    nine_at,
+    nine,
     product,
     transform,
-    triple_at,
+    triple,
     turn,
 )
-from impact_control.types import Matrix, Vector
+from impact_control.util.compiled import compiled, compiled_in_place, record_type
+from impact_control.util.dense import take
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Matrix, Records, Vector
 
-ROTATION, TRANSLATION, SLIDING, TURNING, MASS, CENTRE, INERTIA = 0, 9, 12, 15, 18, 19, 22
-LINK_COLUMNS = 31
-"""Columns of `SerialChain.links`."""
+LINK = record_type(
+    ("rotation inertia", (float, 9)),
+    ("translation sliding turning centre", (float, 3)),
+    ("mass", float),
+)
+"""A link with the joint it hangs on, in axes of the joint.
 
-FRAME_ROTATION, FRAME_TRANSLATION, GRAVITY = 0, 9, 12
-END_COLUMNS = 15
-"""Columns of `SerialChain.ends`."""
+rotation and translation [m] of the joint's frame in the frame of the joint before, at q = 0; unit axis of a prismatic
+joint, sliding, and of a revolute joint, turning, the other zero; mass [kg], centre [m] and inertia about it [kg m^2].
+"""
 
-FIRST_MOMENT, ORIGIN_INERTIA, LINK_FORCE, LINK_TORQUE = 0, 3, 12, 15
-"""Columns of `ChainTerms.links`."""
+CHAIN_END = record_type(
+    ("rotation", (float, 9)),
+    ("translation gravity", (float, 3)),
+)
+"""rotation and translation [m] of the contact frame E in the frame of the last joint; gravity [m/s^2], frame A."""
 
 
 class SerialChain(NamedTuple):
-    """Constants of a chain of n revolute or prismatic joints, each link with the joint it hangs on.
+    """Constants of a chain of n revolute or prismatic joints: links (n,) of LINK, ends (1,) of CHAIN_END."""
 
-    links (n, 31), of each in columns: ROTATION (9) and TRANSLATION (3) [m] of the joint's frame in the frame of the
-    joint before, at q = 0; unit axis of a prismatic joint, SLIDING (3), and of a revolute joint, TURNING (3), the
-    other zero; MASS [kg], CENTRE (3) [m] and INERTIA (9) [kg m^2] about it. Axes of the joint.
-
-    ends (1, 15): FRAME_ROTATION (9) and FRAME_TRANSLATION (3) [m] of the contact frame E in the frame of the last
-    joint; GRAVITY (3) [m/s^2], world frame A.
-    """
-
-    links: Matrix
-    ends: Matrix
+    links: Records
+    ends: Records
 
 
 class ChainTerms(NamedTuple):
-    """What `update_chain` writes. Twists and forces at the origin of A, axes of A, linear part first.
+    """Results of `update_chain`. Twists and forces at the origin of A, axes of A, linear part first.
 
     twist_columns (n, 6): twist of the last link at unit rate of each joint, the columns of its Jacobian.
     velocity (6,): twist of the last link. acceleration (6,): its spatial acceleration at ddq = 0, without gravity.
     mass_matrix: M (n, n) [kg m^2]. nonlinear: h = C dq + g (n,) [Nm]. gravity: g (n,) [Nm].
     rotation (3, 3): axes of E as columns. position (3,): origin of E [m].
-    links (n, 18): FIRST_MOMENT (3), ORIGIN_INERTIA (9), LINK_FORCE (3), LINK_TORQUE (3) of each, scratch.
+    moments (n, 3), inertias (n, 9), forces, torques (n, 3): of each link about the origin of A, scratch.
     """
 
     twist_columns: Matrix
@@ -79,7 +77,10 @@ class ChainTerms(NamedTuple):
     gravity: Vector
     rotation: Matrix
     position: Vector
-    links: Matrix
+    moments: Matrix
+    inertias: Matrix
+    forces: Matrix
+    torques: Matrix
 
 
 def serial_chain(robot: RobotDescription) -> SerialChain:
@@ -95,23 +96,24 @@ def serial_chain(robot: RobotDescription) -> SerialChain:
     if list(model.parents)[1:] != list(range(n)) or int(frame.parentJoint) != n:
         raise InvalidInputError("robot", robot.name, "a serial chain with the contact frame on its last link")
     pin.forwardKinematics(model, data, pin.neutral(model))
-    links = []
-    for i in range(1, n + 1):
-        axis = np.asarray(data.joints[i].S).reshape(6)
-        if sorted(np.linalg.norm(axis.reshape(2, 3), axis=1).round(9)) != [0.0, 1.0]:
+    links, ends = np.zeros(n, LINK), np.zeros(1, CHAIN_END)
+    for i, link in enumerate(links, start=1):
+        axis = np.asarray(data.joints[i].S).reshape(2, 3)
+        if sorted(np.linalg.norm(axis, axis=1).round(9)) != [0.0, 1.0]:
             raise InvalidInputError("joint", model.names[i], "a revolute or a prismatic joint")
         placement, body = model.jointPlacements[i], model.inertias[i]
-        links.append(
-            [*placement.rotation.flat, *placement.translation, *axis, body.mass, *body.lever, *body.inertia.flat]
-        )
-    ends = [*frame.placement.rotation.flat, *frame.placement.translation, *model.gravity.linear]
-    return SerialChain(np.array(links), np.array([ends]))
+        link.rotation, link.translation = placement.rotation.ravel(), placement.translation
+        link.sliding, link.turning = axis
+        link.mass, link.centre, link.inertia = body.mass, body.lever, body.inertia.ravel()
+    ends[0].rotation, ends[0].translation = frame.placement.rotation.ravel(), frame.placement.translation
+    ends[0].gravity = model.gravity.linear
+    return SerialChain(links, ends)
 
 
 @compiled
 def terms_length(size: int) -> int:
     """Return how many numbers the workspace of a chain of `size` joints has."""
-    return size * (size + LINK_TORQUE + 11) + 24
+    return size * (size + 26) + 24
 
 
 @compiled
@@ -119,11 +121,25 @@ def terms_in(memory: Vector, size: int) -> ChainTerms:
     """Return the workspace of a chain of `size` joints as views of `memory` (terms_length(size),)."""
     twist_columns, rest = take(memory, size, 6)
     mass_matrix, rest = take(rest, size, size)
-    links, rest = take(rest, size, LINK_TORQUE + 3)
+    inertias, rest = take(rest, size, 9)
+    moments, rest = take(rest, size, 3)
+    forces, rest = take(rest, size, 3)
+    torques, rest = take(rest, size, 3)
     rotation, rest = take(rest, 3, 3)
     nonlinear, gravity, rest = rest[:size], rest[size : 2 * size], rest[2 * size :]
     return ChainTerms(
-        twist_columns, rest[:6], rest[6:12], mass_matrix, nonlinear, gravity, rotation, rest[12:15], links
+        twist_columns,
+        rest[:6],
+        rest[6:12],
+        mass_matrix,
+        nonlinear,
+        gravity,
+        rotation,
+        rest[12:15],
+        moments,
+        inertias,
+        forces,
+        torques,
     )
 
 
@@ -136,17 +152,18 @@ def chain_terms(size: int) -> ChainTerms:
 @compiled_in_place
 def _forward(chain: SerialChain, q: Vector, dq: Vector, terms: ChainTerms) -> None:
     """Place the links; write their twists at unit rate, inertias, and the forces that move them at ddq = 0."""
-    links, ends = chain.links, chain.ends
+    end = chain.ends[0]
     origin = spin = turning = linear = (0.0, 0.0, 0.0)
     turned = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
-    gravity = triple_at(ends, 0, GRAVITY)
+    gravity = triple(end.gravity)
     # A frame that accelerates against gravity feels it: the forces below then contain the weights.
     speeding = add((0.0, 0.0, 0.0), gravity, -1.0)
     for j in range(q.shape[0]):
-        origin = add(origin, transform(turned, triple_at(links, j, TRANSLATION)), 1.0)
-        turned = product(turned, nine_at(links, j, ROTATION))
-        axis = triple_at(links, j, TURNING)
-        along, about = transform(turned, triple_at(links, j, SLIDING)), transform(turned, axis)
+        link = chain.links[j]
+        origin = add(origin, transform(turned, triple(link.translation)), 1.0)
+        turned = product(turned, nine(link.rotation))
+        axis = triple(link.turning)
+        along, about = transform(turned, triple(link.sliding)), transform(turned, axis)
         origin = add(origin, along, q[j])
         turned = product(turned, turn(axis, q[j]))
         # Twist at unit rate, taken at the origin of A; then V x S dq, what turning the axis along adds.
@@ -154,10 +171,10 @@ def _forward(chain: SerialChain, q: Vector, dq: Vector, terms: ChainTerms) -> No
         speeding = add(add(speeding, cross(spin, along), dq[j]), cross(linear, about), dq[j])
         turning = add(turning, cross(spin, about), dq[j])
         linear, spin = add(linear, along, dq[j]), add(spin, about, dq[j])
-        mass = links[j, MASS]
-        centre = add(origin, transform(turned, triple_at(links, j, CENTRE)), 1.0)
+        mass = link.mass
+        centre = add(origin, transform(turned, triple(link.centre)), 1.0)
         moment = mass * centre[0], mass * centre[1], mass * centre[2]
-        inertia = inertia_about_origin(mass, centre, nine_at(links, j, INERTIA), turned)
+        inertia = inertia_about_origin(mass, centre, nine(link.inertia), turned)
         # Rate of change of the momentum: I A + V x* (I V).
         force, torque = momentum(mass, moment, inertia, speeding, turning)
         pushing, swinging = momentum(mass, moment, inertia, linear, spin)
@@ -165,12 +182,12 @@ def _forward(chain: SerialChain, q: Vector, dq: Vector, terms: ChainTerms) -> No
         torque = add(add(torque, cross(spin, swinging), 1.0), cross(linear, pushing), 1.0)
         for i in range(3):
             terms.twist_columns[j, i], terms.twist_columns[j, 3 + i] = along[i], about[i]
-            terms.links[j, FIRST_MOMENT + i] = moment[i]
-            terms.links[j, LINK_FORCE + i], terms.links[j, LINK_TORQUE + i] = force[i], torque[i]
+            terms.moments[j, i] = moment[i]
+            terms.forces[j, i], terms.torques[j, i] = force[i], torque[i]
         for i in range(9):
-            terms.links[j, ORIGIN_INERTIA + i] = inertia[i]
-    origin = add(origin, transform(turned, triple_at(ends, 0, FRAME_TRANSLATION)), 1.0)
-    turned = product(turned, nine_at(ends, 0, FRAME_ROTATION))
+            terms.inertias[j, i] = inertia[i]
+    origin = add(origin, transform(turned, triple(end.translation)), 1.0)
+    turned = product(turned, nine(end.rotation))
     for i in range(3):
         terms.velocity[i], terms.velocity[3 + i] = linear[i], spin[i]
         terms.acceleration[i], terms.acceleration[3 + i] = speeding[i] + gravity[i], turning[i]
@@ -185,20 +202,20 @@ def _backward(chain: SerialChain, terms: ChainTerms) -> None:
     mass, moment = 0.0, (0.0, 0.0, 0.0)
     inertia = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     force = torque = (0.0, 0.0, 0.0)
-    gravity = triple_at(chain.ends, 0, GRAVITY)
+    gravity = triple(chain.ends[0].gravity)
     columns = terms.twist_columns
     for j in range(columns.shape[0] - 1, -1, -1):
-        along, about = triple_at(columns, j, 0), triple_at(columns, j, 3)
-        mass += chain.links[j, MASS]
-        moment = add(moment, triple_at(terms.links, j, FIRST_MOMENT), 1.0)
-        inertia = add_nine(inertia, nine_at(terms.links, j, ORIGIN_INERTIA))
-        force = add(force, triple_at(terms.links, j, LINK_FORCE), 1.0)
-        torque = add(torque, triple_at(terms.links, j, LINK_TORQUE), 1.0)
+        along, about = triple(columns[j, :3]), triple(columns[j, 3:])
+        mass += chain.links[j].mass
+        moment = add(moment, triple(terms.moments[j]), 1.0)
+        inertia = add_nine(inertia, nine(terms.inertias[j]))
+        force = add(force, triple(terms.forces[j]), 1.0)
+        torque = add(torque, triple(terms.torques[j]), 1.0)
         terms.nonlinear[j] = inner(along, force) + inner(about, torque)
         terms.gravity[j] = -mass * inner(along, gravity) - inner(about, cross(moment, gravity))
         pushing, swinging = momentum(mass, moment, inertia, along, about)
         for k in range(j + 1):
-            entry = inner(triple_at(columns, k, 0), pushing) + inner(triple_at(columns, k, 3), swinging)
+            entry = inner(triple(columns[k, :3]), pushing) + inner(triple(columns[k, 3:]), swinging)
             terms.mass_matrix[j, k] = entry
             terms.mass_matrix[k, j] = entry
 
@@ -215,7 +232,7 @@ def point_jacobian(terms: ChainTerms, point: Triple, out: Matrix) -> None:
     """Write J (3, n), rad/s -> m/s: velocity of the point [m] of the last link that is at `point` in A now."""
     columns = terms.twist_columns
     for j in range(columns.shape[0]):
-        turning = cross(triple_at(columns, j, 3), point)
+        turning = cross(triple(columns[j, 3:]), point)
         for i in range(3):
             out[i, j] = columns[j, i] + turning[i]
 

@@ -1,7 +1,7 @@
-"""What stands between a commanded torque and the arm: checks, limits, and a damped stop when commands cease.
+"""Gate between a commanded torque and the arm: checks, limits, and a damped stop when commands cease.
 
-ros2_control writes the last effort again for ever. An arm must not be left with it: this gate is what the
-robot side has to do, and what the simulator does.
+ros2_control keeps writing the last effort. An arm must not be left with it: every robot side needs such a gate, and the
+simulator has this one.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from enum import IntEnum
 
 import numpy as np
 
-from impact_control.checks import require_positive
 from impact_control.robots import JointLimits
-from impact_control.types import Vector
+from impact_control.util.checks import require_positive
+from impact_control.util.types import Vector
 
 
 class CommandState(IntEnum):
-    """Where the torque of a period came from; constants of impact_msgs/GroundTruth."""
+    """Origin of the torque of a period; constants of impact_msgs/GroundTruth."""
 
     FRESH = 0
     HELD = 1
@@ -27,10 +27,9 @@ class CommandState(IntEnum):
 class CommandGate:
     """Selects the torque of each period.
 
-    `torque` (n,) [Nm] is what acts, without gravity; `state` says where it came from; `refused` counts
-    commands of the wrong size or not finite, which are dropped as ros2_control drops them; `seen_command`
-    tells whether any was taken since the reset; `timeout` [s] is the limit of their age; while `closed` is set, no
-    command is taken and the joints are damped.
+    `torque` (n,) [Nm] acts, without gravity; `state` is its origin; `refused` counts commands of the wrong size or not
+    finite, which are dropped as ros2_control drops them; `seen_command`: one was accepted since the reset; `timeout`
+    [s] is the limit of their age; while `closed` is set, no command is taken and the joints are damped.
     """
 
     def __init__(self, limits: JointLimits, timeout: float, damping: Vector) -> None:

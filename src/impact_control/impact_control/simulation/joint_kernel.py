@@ -1,100 +1,127 @@
-"""One flexible joint with its low-level torque loop: what drives the link and what the motor feels.
+"""One flexible joint with its low-level torque loop: torques on link and motor.
 
-Rey Arias 2024 (1)-(4); with backlash Flacco 2016 (5), (6) in the form corrected by the Errata.
+Rey Arias 2024 (1)-(4); with backlash Flacco 2016 (5), (6) in the form corrected by the Errata. `joint`: a record
+`scene_arrays.JOINT`.
 """
 
 from __future__ import annotations
 
 import math
 
-from impact_control.compiled import compiled
-from impact_control.types import Matrix
+import numpy as np
 
-(
-    STIFFNESS,
-    DAMPING,
-    MOTOR_INERTIA,
-    TORQUE_GAIN,
-    TORQUE_RATE_GAIN,
-    FRICTION_AMPLITUDE,
-    FRICTION_SLOPE,
-    FRICTION_OFFSET,
-    FRICTION_AT_REST,
-    FILTER_RATE,
-    BACKLASH,
-    BACKLASH_DAMPING,
-    BACKLASH_FRICTION,
-) = range(13)
-JOINT_ROWS = 13
-"""Rows of `joints` (a, 13, n), for each of a arms.
-
-K [Nm/rad], D [Nm s/rad], B_rho [kg m^2], K_T [-], K_S [s] of Rey Arias 2024 (1)-(4); phi_1, phi_2, phi_3 of the
-friction of Gaz et al. 2019 and its sigmoid at rest; rate of the torque filter [1/s], 0: none; half-width of the
-backlash alpha [rad], viscous [Nm s/rad] and dry [Nm] friction inside it, Flacco 2016 (6).
-"""
+from impact_control.robots import Transmission
+from impact_control.util.compiled import compiled_in_place
+from impact_control.util.types import Records, Vector
 
 BACKLASH_SLIP_SCALE = 1e-2
 """[rad/s] Relative speed at which the dry friction inside the backlash reaches 76 % of its size."""
 
 
-@compiled
-def transmission(joints: Matrix, arm: int, j: int, twist: float, twist_rate: float) -> tuple[float, float]:
-    """Return the spring torque tau [Nm] of joint j of an arm and the whole torque [Nm] from motor to link.
+def spring_torque(transmission: Transmission, backlash: Vector, deflection: Vector) -> Vector:
+    """Return tau (n,) [Nm] at the deflection theta - q (n,) [rad]: K times its excess over the backlash (n,) [rad].
 
-    twist theta - q [rad] and its rate [rad/s]. Without backlash K (theta - q), and D (dtheta - dq) with it. With
-    backlash the spring sees what lies beyond the gap, and inside it only friction connects motor and link.
+    Rey Arias 2024 (1), Flacco 2016 (5): what the torque sensors measure. A new array.
     """
-    gap = joints[arm, BACKLASH, j]
+    torque: Vector = transmission.stiffness * (deflection - np.clip(deflection, -backlash, backlash))
+    return torque
+
+
+def holding_deflection(transmission: Transmission, backlash: Vector, torque: Vector) -> Vector:
+    """Return the deflection theta - q (n,) [rad] at which the springs carry a torque (n,) [Nm]."""
+    deflection: Vector = torque / transmission.stiffness + np.sign(torque) * backlash
+    return deflection
+
+
+@compiled_in_place
+def transmission(joint: np.record, deflection: float, rate: float) -> tuple[float, float]:
+    """Return the spring torque tau [Nm] of a joint and the whole torque [Nm] from motor to link.
+
+    deflection theta - q [rad] and its rate [rad/s]. Without backlash K (theta - q), and D (dtheta - dq) with it. With
+    backlash the spring takes the excess over the gap, and inside it only friction connects motor and link.
+    """
+    gap = joint.backlash
     if gap > 0.0:
-        if abs(twist) < gap:
-            dry = joints[arm, BACKLASH_FRICTION, j] * math.tanh(twist_rate / BACKLASH_SLIP_SCALE)
-            return 0.0, joints[arm, BACKLASH_DAMPING, j] * twist_rate + dry
-        twist -= math.copysign(gap, twist)
-    spring = joints[arm, STIFFNESS, j] * twist
-    return spring, spring + joints[arm, DAMPING, j] * twist_rate
+        if abs(deflection) < gap:
+            dry = joint.backlash_friction * math.tanh(rate / BACKLASH_SLIP_SCALE)
+            return 0.0, joint.backlash_damping * rate + dry
+        deflection -= math.copysign(gap, deflection)
+    spring = joint.stiffness * deflection
+    return spring, spring + joint.damping * rate
 
 
-@compiled
-def joint_friction(joints: Matrix, arm: int, j: int, velocity: float) -> float:
-    """Return the friction torque [Nm] against the link velocity [rad/s] of joint j. Gaz et al. 2019."""
-    if joints[arm, FRICTION_AMPLITUDE, j] == 0.0:
+@compiled_in_place
+def steepest_damping(joint: np.record) -> tuple[float, float]:
+    """Return the largest slopes [Nm s/rad] of torque by velocity at a joint: of transmission and link friction.
+
+    Inside a backlash the transmission has the slope of its friction there, else D.
+    """
+    between = joint.damping
+    if joint.backlash > 0.0:
+        inside = joint.backlash_damping + joint.backlash_friction / BACKLASH_SLIP_SCALE
+        between = max(between, inside)
+    # The steepest slope of the sigmoid, in its middle, is a quarter.
+    return between, 0.25 * abs(joint.friction_amplitude * joint.friction_slope)
+
+
+@compiled_in_place
+def column_rates(joints: Records, j: int, inverse: Vector) -> tuple[float, float, float]:
+    """Return the contribution of joint j to the squared Frobenius norms of D, K and friction over the inertias.
+
+    joints: of the arm; inverse (n,) [1/(kg m^2)]: column j of M^-1. Springs and dampers act between link and motor,
+    where a torque meets M^-1 + B_rho^-1; friction acts on the link. The norm is at least the largest eigenvalue, and
+    nearly that where one joint stands out. Units [1/s^2], [1/s^4], [1/s^2].
+    """
+    damping = stiffness = friction = 0.0
+    here = steepest_damping(joints[j])
+    for k in range(inverse.size):
+        mobility = inverse[k]
+        there = steepest_damping(joints[k])
+        friction += here[1] * there[1] * mobility * mobility
+        if k == j:
+            mobility += 1.0 / joints[j].motor_inertia
+        damping += here[0] * there[0] * mobility * mobility
+        stiffness += joints[j].stiffness * joints[k].stiffness * mobility * mobility
+    return damping, stiffness, friction
+
+
+@compiled_in_place
+def joint_friction(joint: np.record, velocity: float) -> float:
+    """Return the friction torque [Nm] against the velocity [rad/s] of a joint. Gaz et al. 2019."""
+    if joint.friction_amplitude == 0.0:
         return 0.0
-    slope: float = joints[arm, FRICTION_SLOPE, j]
-    sigmoid = 1.0 / (1.0 + math.exp(-slope * (velocity + joints[arm, FRICTION_OFFSET, j])))
-    friction: float = joints[arm, FRICTION_AMPLITUDE, j] * (sigmoid - joints[arm, FRICTION_AT_REST, j])
+    sigmoid = 1.0 / (1.0 + math.exp(-joint.friction_slope * (velocity + joint.friction_offset)))
+    friction: float = joint.friction_amplitude * (sigmoid - joint.friction_at_rest)
     return friction
 
 
-@compiled
-def torque_loop(
-    joints: Matrix, arm: int, j: int, wanted: float, twist: float, twist_rate: float, filtered: float
-) -> float:
-    """Return the actuation torque [Nm] of joint j, held over one period of the loop. Rey Arias 2024 (4b).
+@compiled_in_place
+def torque_loop(joint: np.record, desired: float, deflection: float, rate: float, filtered: float) -> float:
+    """Return the actuation torque [Nm] of a joint, held over one period of the loop. Rey Arias 2024 (4b).
 
-    u + K_T (u - tau) - K_S dtau with u = wanted [Nm]; tau and dtau are those of the filter, of output filtered
-    [Nm], or without a filter the spring's own.
+    u + K_T (u - tau) - K_S dtau with u the desired torque [Nm]; tau and dtau are those of the filter, of output
+    filtered [Nm], or without a filter the spring's own.
     """
-    spring, _ = transmission(joints, arm, j, twist, twist_rate)
-    rate = joints[arm, FILTER_RATE, j]
-    if rate > 0.0:
+    spring, _ = transmission(joint, deflection, rate)
+    if joint.filter_rate > 0.0:
         torque = filtered
-        torque_rate = rate * (spring - filtered)
+        torque_rate = joint.filter_rate * (spring - filtered)
     else:
         torque = spring
-        torque_rate = joints[arm, STIFFNESS, j] * twist_rate if abs(twist) >= joints[arm, BACKLASH, j] else 0.0
-    feedback = joints[arm, TORQUE_GAIN, j] * (wanted - torque) - joints[arm, TORQUE_RATE_GAIN, j] * torque_rate
-    actuation: float = wanted + feedback
+        torque_rate = joint.stiffness * rate if abs(deflection) >= joint.backlash else 0.0
+    feedback = joint.torque_gain * (desired - torque) - joint.torque_rate_gain * torque_rate
+    actuation: float = desired + feedback
     return actuation
 
 
-@compiled
-def time_to_backlash_edge(joints: Matrix, arm: int, j: int, twist: float, twist_rate: float) -> float:
-    """Return the time [s] until joint j enters or leaves its backlash at this rate; infinity when it does not."""
-    gap = joints[arm, BACKLASH, j]
-    if gap == 0.0 or twist_rate == 0.0:
+@compiled_in_place
+def time_to_backlash_edge(joint: np.record, deflection: float, rate: float) -> float:
+    """Return the time [s] until a joint enters or leaves its backlash at this rate; infinity when it does not."""
+    gap = joint.backlash
+    if gap == 0.0 or rate == 0.0:
         return math.inf
     # The edge ahead: coming from outside the near one, from inside the far one.
-    ahead = math.copysign(1.0, twist_rate)
-    edge = -gap * ahead if twist * ahead < -gap else gap * ahead
-    time = (edge - twist) / twist_rate
+    ahead = math.copysign(1.0, rate)
+    edge = -gap * ahead if deflection * ahead < -gap else gap * ahead
+    time = (edge - deflection) / rate
     return time if time > 0.0 else math.inf

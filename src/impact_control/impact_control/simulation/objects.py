@@ -1,4 +1,4 @@
-"""What a scene is made of besides planes: arms where they stand, boxes that are free, effectors that are driven."""
+"""Objects of a scene besides planes: mounted arms, free boxes, driven effectors."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from itertools import product
 
 import numpy as np
 
-from impact_control.checks import checked_vector, freeze, require_not_negative, require_positive
-from impact_control.errors import InvalidInputError
 from impact_control.impacts import NormalForceLaw
 from impact_control.robots import RobotDescription
 from impact_control.simulation.surface import require_contact
 from impact_control.simulation.touch import Touch
-from impact_control.types import Matrix, Vector
+from impact_control.util.checks import checked_vector, freeze, require_not_negative, require_positive
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Matrix, Vector
 
 UPRIGHT = (0.0, 0.0, 0.0, 1.0)
 """Quaternion x, y, z, w of no rotation."""
@@ -27,7 +27,7 @@ def _zeros() -> Vector:
 class Arm:
     """An arm at rest at `configuration` (n,) [rad], holding itself against gravity. Raises InvalidInputError.
 
-    touches: on its links, by what is not in the scene.
+    touches: on its links, by something outside the scene.
     """
 
     robot: RobotDescription

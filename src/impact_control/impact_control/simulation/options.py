@@ -1,4 +1,4 @@
-"""What of a simulated arm can be switched off or refined."""
+"""Options of a simulated arm: switches of its effects, and the resolution of its integration."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from impact_control.checks import require_positive
-from impact_control.errors import InvalidInputError
-from impact_control.types import Vector
+from impact_control.util.checks import require_positive
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,28 +48,28 @@ class Backlash:
 
 @dataclass(frozen=True, eq=False)
 class PlantOptions:
-    """What can be switched off or refined. Raises InvalidInputError.
+    """Switches and resolution of a plant with compliant contact. Raises InvalidInputError.
 
     sample_period [s]: time advanced by one `step`, 1 ms on a Franka.
     refresh_ticks [-]: periods of the torque loop between two evaluations of the rigid-body terms; 2 instead
         of 1 changes the velocity after a 0.2 m/s impact by 0.03 % of the jump and saves 40 % of the time.
     largest_step [s]: largest integration step; 50 us is 1/125 of the period of the fastest joint
-        resonance (joint 7: about 160 Hz) and a fifth of the torque loop's period.
-    step_safety [-]: in contact the step is at most step_safety over the contacts' own rate; 1 is a
-        third of the stability limit 2.8 of the Runge-Kutta scheme. Halving both steps changes the
-        velocity after an impact by less than 1e-3 of the jump (tests/unit/test_simulation_plant.py), with a
-        sphere less than 1e-4.
+        resonance (joint 7: about 160 Hz) and a fifth of the torque loop's period. Steps are shorter where they would
+        not be stable, see `step_control`.
+    step_safety [-]: to follow a contact the step is at most step_safety over its own rate; 1 is less than half of
+        what is stable. Halving both steps changes the velocity after an impact by less than 1e-3 of the jump
+        (tests/impact_control/simulation/test_simulation_plant.py), with a sphere less than 1e-4.
     stiff_friction [-]: where friction alone would divide a step into more than so many, and nothing else asks for a
-        shorter one, it is gone through by the scheme of `stabilised_step`. Infinite: nowhere; impacts of steel, in
+        shorter one, the scheme of `stabilised_step` passes it. Infinite: nowhere; impacts of steel, in
         which friction changes with the force, need that to be within 1e-3 of the jump.
-    predict_velocity: whether the rigid-body terms of an interval are taken at the velocity expected at its middle,
-        or at that of its start. Without, the energy of a free arm drifts by 1e-3 of the kinetic energy in 1 s at
+    predict_velocity: take the rigid-body terms of an interval at the velocity expected at its middle, otherwise at
+        that of its start. Without, the energy of a free arm drifts by 1e-3 of the kinetic energy in 1 s at
         2 rad/s, with it by less than 1e-5.
-    joint_friction: whether the joints' friction acts.
-    torque_loop: whether the low-level torque loop, Rey Arias 2024 (4), acts; without it the motors get the
+    joint_friction: the friction of the joints acts.
+    torque_loop: the low-level torque loop, Rey Arias 2024 (4), acts; without it the motors get the
         commanded torque and keep their full inertia.
-    torque_filter: whether the torque that the loop feeds back is filtered.
-    gravity_compensation: whether the arm adds its gravity torque to the command, as a Franka does.
+    torque_filter: the torque that the loop feeds back is filtered.
+    gravity_compensation: the arm adds its gravity torque to the command, as a Franka does.
     backlash: of the joints.
     """
 
@@ -94,10 +94,10 @@ class PlantOptions:
 
 @dataclass(frozen=True, eq=False)
 class RigidContactOptions:
-    """What of a plant with rigid contact can be switched off or refined. Raises InvalidInputError.
+    """Switches and resolution of a plant with rigid contact. Raises InvalidInputError.
 
-    joints: sample period and what acts in the joints, as in plant A; of its steps nothing is used here.
-    largest_step [s]: of the integration; None: what the plant documents.
+    joints: sample period and effects in the joints, as in plant A; its step lengths are not used.
+    largest_step [s]: of the integration; None: the default of the plant.
     rest_speed [m/s]: a point that leaves the surface slower after an impact stays on it.
     """
 

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from impact_control.robots import RobotDescription
 from impact_control.simulation.objects import Arm
 from impact_control.simulation.options import PlantOptions
-from impact_control.simulation.scene import Scene
+from impact_control.simulation.scene import ScenePlant
 from impact_control.simulation.scene_bodies import SimulatedArm
 from impact_control.simulation.surface import Surface
 from impact_control.simulation.touch import Touch
-from impact_control.types import Vector
+from impact_control.util.types import Vector
 
 
 class FlexibleJointPlant(SimulatedArm):
@@ -43,7 +43,7 @@ class FlexibleJointPlant(SimulatedArm):
         surfaces = () if surface is None else (surface,)
         self.surface = surface
         arm = Arm(self.robot, configuration, self.touches)
-        self._scene = Scene([arm], surfaces=surfaces, options=self.options)
+        self._scene = ScenePlant([arm], surfaces=surfaces, options=self.options)
         super().__init__(self.robot, self._scene.arrays, 0)
 
     @property
@@ -57,5 +57,5 @@ class FlexibleJointPlant(SimulatedArm):
         return self._scene.integration_steps
 
     def step(self, torque: Vector) -> None:
-        """Advance one sample period under the commanded torque (n,) [Nm], held constant. See `Scene.step`."""
+        """Advance one sample period under the commanded torque (n,) [Nm], held constant. See `ScenePlant.step`."""
         self._scene.step((torque,))

@@ -1,178 +1,179 @@
 """The stiff part of a scene: flexible joints, torque loops, free boxes and contacts, in one integration scheme.
 
 Over one refresh interval (a multiple of the period of the torque loops) the rigid-body terms of the arms, mass
-matrix, nonlinear torques, gravity and Jacobian, are constants taken at the middle of the interval. What is stiff,
+matrix, nonlinear torques, gravity and Jacobian, are constants taken at the middle of the interval. The stiff parts,
 transmissions, torque filters and contacts, and the boxes, whose equations are short, are integrated here by the
-classical Runge-Kutta scheme with a step that shrinks with the contacts' own rate; where only friction is stiff, by the
-one of `stabilised_step`.
+classical Runge-Kutta scheme with a step that shrinks with the contacts' own rate; where only friction or the joints are
+stiff, by the one of `stabilised_step`. See `step_control`.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from impact_control.compiled import compiled
-from impact_control.simulation.body_motion import derivative, normalise_orientations, note_acceleration, place_bodies
+import numpy as np
+
+from impact_control.simulation.body_motion import derivative, normalise_orientations, place_bodies, store_accelerations
+from impact_control.simulation.chain_dynamics import SerialChain, chain_terms, point_jacobian, update_chain
 from impact_control.simulation.contact_kernel import find_mobility, resolve_contact
-from impact_control.simulation.frozen_terms import freeze_arm
 from impact_control.simulation.joint_kernel import torque_loop
-from impact_control.simulation.scene_arrays import (
-    ACTIVE,
-    ACTUATION,
-    BASE,
-    CLOSING,
-    COMMAND,
-    COMPENSATION,
-    CONTACT_FORCE,
-    FIRST_BODY,
-    FIRST_TOUCH,
-    GAP,
-    JOINT_COUNT,
-    NEAR,
-    NORMAL_FORCE,
-    SECOND_BODY,
-    TRUTH_FIRST,
-    TRUTH_FORCE,
-    TRUTH_GAP,
-    TRUTH_NORMAL,
-    TRUTH_PEAK,
-    Indices,
-)
-from impact_control.simulation.stabilised_step import LENGTH, MOST_STAGES, advance_stabilised, stages_for
-from impact_control.simulation.step_control import LANDING, contact_step, joint_step
-from impact_control.types import Matrix, Vector
-
-STABLE = 2.8
-"""Largest step over the time constant of a decay with which the classical Runge-Kutta scheme is stable."""
+from impact_control.simulation.scene_arrays import SceneArrays
+from impact_control.simulation.stabilised_step import advance_stabilised
+from impact_control.simulation.step_control import SHORTEST_STEP, Schedule, due_step, joint_rates
+from impact_control.util.compiled import compiled, compiled_in_place
+from impact_control.util.dense import factorise, solve_lower, solve_upper
+from impact_control.util.types import Matrix, Vector
 
 REACH = 0.005
 """[m] A pair farther apart than this, and than it closes in two intervals, is left out for one interval."""
 
 
-@compiled
-def _actuate(state: Vector, layout: Indices, joints: Matrix, terms: Matrix) -> None:
+@compiled_in_place
+def _actuate(scene: SceneArrays) -> None:
     """Compute the actuation torques (4b) with u = command + gravity; they are held for one period of the loop."""
-    for arm in range(joints.shape[0]):
-        base, n = layout[arm, BASE], layout[arm, JOINT_COUNT]
+    state = scene.state
+    for arm in range(scene.joints.shape[0]):
+        base, n = scene.bodies[arm].start, scene.bodies[arm].joint_count
         for j in range(n):
-            twist = state[base + 2 * n + j] - state[base + j]
-            twist_rate = state[base + 3 * n + j] - state[base + n + j]
-            wanted = terms[arm, COMMAND, j] + terms[arm, COMPENSATION, j]
-            filtered = state[base + 4 * n + j]
-            terms[arm, ACTUATION, j] = torque_loop(joints, arm, j, wanted, twist, twist_rate, filtered)
+            joint = scene.joints[arm, j]
+            deflection = state[base + 2 * n + j] - state[base + j]
+            rate = state[base + 3 * n + j] - state[base + n + j]
+            desired = joint.command + joint.compensation
+            joint.actuation = torque_loop(joint, desired, deflection, rate, state[base + 4 * n + j])
 
 
-@compiled
-def observe(
-    interval: float,
-    state: Vector,
-    layout: Indices,
-    terms: Matrix,
-    bodies: Matrix,
-    pairs: Indices,
-    contacts: Matrix,
-) -> None:
-    """Write what holds now to contacts and bodies, and which of them are near for one interval [s]."""
-    place_bodies(state, layout, terms, bodies, True)
-    for body in range(bodies.shape[0]):
-        bodies[body, NEAR] = 0.0
+@compiled_in_place
+def observe(scene: SceneArrays, interval: float) -> None:
+    """Write the present contacts and their sums on the bodies, and which of them are near for one interval [s]."""
+    bodies = scene.bodies
+    place_bodies(scene, scene.state, True)
+    for index in range(bodies.shape[0]):
+        body = bodies[index]
+        body.near = False
         for i in range(3):
-            bodies[body, TRUTH_FORCE + i] = 0.0
-        bodies[body, TRUTH_NORMAL] = 0.0
-        bodies[body, TRUTH_GAP] = math.inf
-        bodies[body, TRUTH_FIRST] = math.inf
-    for pair in range(pairs.shape[0]):
-        resolve_contact(bodies, pairs, contacts, pair)
-        near = contacts[pair, GAP] < REACH + 2.0 * interval * abs(contacts[pair, CLOSING])
-        contacts[pair, ACTIVE] = 1.0 if near else 0.0
+            body.total_force[i] = 0.0
+        body.normal_force = 0.0
+        body.gap = math.inf
+        body.first_touch = math.inf
+    for pair in range(scene.contacts.shape[0]):
+        contact = scene.contacts[pair]
+        resolve_contact(bodies, contact)
+        near = contact.gap < REACH + 2.0 * interval * abs(contact.closing)
+        contact.active = near
         if near:
-            find_mobility(layout, bodies, pairs, contacts, pair)
-        for side in (FIRST_BODY, SECOND_BODY):
-            body = pairs[pair, side]
-            if body >= 0:
-                if near:
-                    bodies[body, NEAR] = 1.0
-                sign = 1.0 if side == FIRST_BODY else -1.0
+            find_mobility(bodies, contact)
+        sign = 1.0
+        for index in (contact.first_body, contact.second_body):
+            if index >= 0:
+                body = bodies[index]
+                body.near = body.near or near
                 for i in range(3):
-                    bodies[body, TRUTH_FORCE + i] += sign * contacts[pair, CONTACT_FORCE + i]
-                bodies[body, TRUTH_NORMAL] += contacts[pair, NORMAL_FORCE]
-                bodies[body, TRUTH_GAP] = min(bodies[body, TRUTH_GAP], contacts[pair, GAP])
-                bodies[body, TRUTH_FIRST] = min(bodies[body, TRUTH_FIRST], contacts[pair, FIRST_TOUCH])
+                    body.total_force[i] += sign * contact.force[i]
+                body.normal_force += contact.normal_force
+                body.gap = min(body.gap, contact.gap)
+                body.first_touch = min(body.first_touch, contact.first_touch)
+            sign = -1.0
 
 
 @compiled
-def advance_sample(
-    intervals: int,
-    interval: float,
-    ticks: int,
-    tick_period: float,
-    largest_step: float,
-    step_safety: float,
-    stiff_friction: float,
-    predict_velocity: bool,
-    compensation: float,
-    start_time: float,
-    state: Vector,
-    work: Matrix,
-    layout: Indices,
-    joints: Matrix,
-    links: Matrix,
-    ends: Matrix,
-    terms: Matrix,
-    bodies: Matrix,
-    pairs: Indices,
-    contacts: Matrix,
-) -> tuple[int, float]:
-    """Advance the state in place by `intervals` intervals [s] of `ticks` periods [s] of the torque loops each.
+def freeze_arm(scene: SceneArrays, arm: int, interval: float, predict_velocity: bool, compensation: float) -> None:
+    """Write the terms of an arm for the next interval [s].
 
-    largest_step [s], step_safety, stiff_friction, predict_velocity: see `PlantOptions`; compensation: see `freeze_arm`;
-    the arrays: see `SceneArrays`. Returns the number of integration steps, and the time [s] at the end.
+    The middle makes the frozen terms and the linearised gaps second-order accurate. The velocity there is that of
+    now, or with predict_velocity (see `PlantOptions`) the one that the acceleration at the end of the last interval
+    leads to. compensation: 1 when the arm adds its gravity torque to the command, 0 when not.
     """
-    bodies[:, TRUTH_PEAK] = 0.0
-    steps, time = 0, start_time
-    for _ in range(intervals):
-        for arm in range(terms.shape[0]):
-            freeze_arm(arm, interval, predict_velocity, compensation, state, layout, links, ends, terms, bodies)
-        steps += _advance_interval(
-            ticks,
-            tick_period,
-            largest_step,
-            step_safety,
-            stiff_friction,
-            time,
-            state,
-            work,
-            layout,
-            joints,
-            terms,
-            bodies,
-            pairs,
-            contacts,
-        )
-        time += interval
-    return steps, time
+    body, joints, state = scene.bodies[arm], scene.joints[arm], scene.state
+    base, n = body.start, body.joint_count
+    middle, rate = np.empty(n), np.empty(n)
+    for j in range(n):
+        middle[j] = 0.5 * interval * state[base + n + j] + state[base + j]
+        rate[j] = state[base + n + j]
+        if predict_velocity:
+            rate[j] += 0.5 * interval * joints[j].acceleration
+        joints[j].middle = middle[j]
+    now = chain_terms(n)
+    update_chain(SerialChain(scene.links[arm, :n], scene.ends[arm : arm + 1]), middle, rate, now)
+    jacobian = np.empty((6, n))
+    point_jacobian(now, (now.position[0], now.position[1], now.position[2]), jacobian)
+    for j in range(n):
+        joint = joints[j]
+        external = joint.external
+        for i in range(6):
+            if i >= 3:
+                jacobian[i, j] = now.twist_columns[j, i]
+            external += jacobian[i, j] * body.load[i]
+            joint.twist[i] = jacobian[i, j]
+        joint.nonlinear = now.nonlinear[j] - external
+        joint.compensation = compensation * now.gravity[j]
+    for i in range(3):
+        body.middle_position[i] = now.position[i]
+        for j in range(3):
+            body.middle_rotation[i, j] = now.rotation[i, j]
+    inverse = scene.inverse_mass[arm, :n, :n]
+    _invert(now.mass_matrix, inverse)
+    _write_mobility(jacobian, inverse, body.mobility)
 
 
 @compiled
-def _advance_classically(
-    step: float,
-    state: Vector,
-    work: Matrix,
-    layout: Indices,
-    joints: Matrix,
-    terms: Matrix,
-    bodies: Matrix,
-    pairs: Indices,
-    contacts: Matrix,
-) -> None:
-    """Advance the state in place by a step [s] of the classical Runge-Kutta scheme; its derivative is in work[0]."""
+def _write_mobility(jacobian: Matrix, inverse: Matrix, mobility: Matrix) -> None:
+    """Write J M^-1 J^T (6, 6)."""
+    n = inverse.shape[0]
+    mobility[:] = 0.0
+    for h in range(6):
+        for j in range(n):
+            response = 0.0
+            for k in range(n):
+                response += jacobian[h, k] * inverse[k, j]
+            for i in range(6):
+                mobility[h, i] += response * jacobian[i, j]
+
+
+@compiled
+def _invert(matrix: Matrix, inverse: Matrix) -> None:
+    """Write the inverse of a symmetric positive definite matrix, which is overwritten by its factor."""
+    factorise(matrix)
+    for j in range(matrix.shape[0]):
+        column: Vector = inverse[j]
+        column[:] = 0.0
+        column[j] = 1.0
+        solve_lower(matrix, column)
+        solve_upper(matrix, column)
+
+
+@compiled
+def advance_sample(schedule: tuple[Any, ...], arrays: tuple[Any, ...], time: float) -> tuple[int, float, float]:
+    """Advance the state in place by one sample, which starts at a time [s].
+
+    schedule, arrays: fields of Schedule and SceneArrays; plain tuples pass into compiled code twice as fast as named
+    ones. Returns the number of integration steps, the time [s] at the end, and 0; or where it stalls, the step [s] of
+    `due_step` that it did not take, and the first row of the work is the rate of the state there.
+    """
+    plan, scene, steps = Schedule(*schedule), SceneArrays(*arrays), 0
+    for index in range(scene.bodies.shape[0]):
+        scene.bodies[index].peak_normal_force = 0.0
+    for _ in range(plan.intervals):
+        for arm in range(scene.joints.shape[0]):
+            freeze_arm(scene, arm, plan.interval, plan.predict_velocity, plan.compensation)
+        taken, reached, step = _advance_interval(plan, scene, time)
+        steps += taken
+        if step != 0.0:
+            return steps, reached, step
+        time += plan.interval
+    return steps, time, 0.0
+
+
+@compiled_in_place
+def advance_classically(scene: SceneArrays, state: Vector, step: float) -> None:
+    """Advance a state in place by a step [s] of the classical Runge-Kutta scheme; its derivative is in work[0]."""
     size = state.shape[0]
-    slope, total, trial, torque = work[0], work[1], work[2], work[3]
+    slope, total, trial = scene.work[0], scene.work[1], scene.work[2]
     for i in range(size):
         total[i] = slope[i]
         trial[i] = state[i] + 0.5 * step * slope[i]
     for stage in range(1, 4):
-        derivative(trial, slope, torque, layout, joints, terms, bodies, pairs, contacts)
+        derivative(scene, trial, slope)
         reach = step if stage == 2 else 0.5 * step
         weight = 1.0 if stage == 3 else 2.0
         for i in range(size):
@@ -182,50 +183,31 @@ def _advance_classically(
         state[i] += step / 6.0 * total[i]
 
 
-@compiled
-def _advance_interval(
-    ticks: int,
-    tick_period: float,
-    largest_step: float,
-    step_safety: float,
-    stiff_friction: float,
-    start_time: float,
-    state: Vector,
-    work: Matrix,
-    layout: Indices,
-    joints: Matrix,
-    terms: Matrix,
-    bodies: Matrix,
-    pairs: Indices,
-    contacts: Matrix,
-) -> int:
-    """Integrate one interval with the terms that `freeze_arm` wrote; return the number of steps."""
-    slope, torque = work[0], work[3]
-    observe(ticks * tick_period, state, layout, terms, bodies, pairs, contacts)
+@compiled_in_place
+def _advance_interval(schedule: Schedule, scene: SceneArrays, start_time: float) -> tuple[int, float, float]:
+    """Integrate one interval with the terms that `freeze_arm` wrote; returns as `advance_sample`."""
+    state, slope, length = scene.state, scene.work[0], schedule.ticks * schedule.tick_period
+    observe(scene, length)
+    rates = joint_rates(scene)
     time = start_time
     steps = 0
-    for _ in range(ticks):
-        _actuate(state, layout, joints, terms)
-        remaining = tick_period
+    for _ in range(schedule.ticks):
+        _actuate(scene)
+        remaining = schedule.tick_period
         while remaining > 1e-12:
-            derivative(state, slope, torque, layout, joints, terms, bodies, pairs, contacts)
-            step, friction = contact_step(largest_step, step_safety, time, bodies, pairs, contacts)
-            step = min(joint_step(step, LANDING * largest_step, state, layout, joints), remaining)
-            if step >= min(largest_step, remaining) and friction * step > stiff_friction * step_safety:
-                stages = stages_for(friction, step, STABLE / step_safety)
-                if stages > MOST_STAGES:
-                    stages = MOST_STAGES
-                    step = (stages * stages - 1.0) * LENGTH * step_safety / STABLE / friction
-                advance_stabilised(stages, step, state, work, layout, joints, terms, bodies, pairs, contacts)
+            derivative(scene, state, slope)
+            step, stages = due_step(schedule, scene, rates, time, remaining)
+            if not (step >= SHORTEST_STEP or step >= remaining):
+                return steps, time, step
+            if stages > 0:
+                advance_stabilised(scene, state, step, stages)
             else:
-                if friction > 0.0:
-                    step = min(step, step_safety / friction)
-                _advance_classically(step, state, work, layout, joints, terms, bodies, pairs, contacts)
-            normalise_orientations(state, layout)
+                advance_classically(scene, state, step)
+            normalise_orientations(scene)
             time += step
             remaining -= step
             steps += 1
-    note_acceleration(slope, layout, terms, bodies)
-    # What holds at the end of the interval, for the record.
-    observe(ticks * tick_period, state, layout, terms, bodies, pairs, contacts)
-    return steps
+    store_accelerations(scene, slope)
+    # The state at the end of the interval, for the record.
+    observe(scene, length)
+    return steps, time, 0.0

@@ -1,4 +1,4 @@
-"""What arms, pushers and boxes of a scene show of themselves: views on its arrays."""
+"""State and ground truth of the arms, pushers and boxes of a scene: views on its arrays."""
 
 from __future__ import annotations
 
@@ -7,30 +7,13 @@ import math
 import numpy as np
 
 from impact_control.robots import RobotDescription
-from impact_control.simulation.joint_kernel import BACKLASH
-from impact_control.simulation.scene_arrays import (
-    BASE,
-    CONTACT_FORCE,
-    EXTERNAL,
-    FIRST_BODY,
-    FIRST_TOUCH,
-    GAP,
-    LOAD,
-    NORMAL_FORCE,
-    TRUTH_FIRST,
-    TRUTH_FORCE,
-    TRUTH_GAP,
-    TRUTH_NORMAL,
-    TRUTH_PEAK,
-    WEIGHT,
-    SceneArrays,
-)
-from impact_control.simulation.springs import holding_twist, spring_torque
-from impact_control.types import Matrix, Vector
+from impact_control.simulation.joint_kernel import holding_deflection, spring_torque
+from impact_control.simulation.scene_arrays import SceneArrays
+from impact_control.util.types import Matrix, Vector
 
 
 class SceneBody:
-    """What the contacts do to one body at the end of the last period. World frame A; all arrays are views.
+    """Contacts of one body at the end of the last period. World frame A; all arrays are views.
 
     contact_force (3,) [N]: resultant of all contacts on the body. Of the k pairs in which its own contact points, or
     corners, may touch something, planes before boxes and for each of these point by point: contact_forces (k, 3) [N]
@@ -41,36 +24,37 @@ class SceneBody:
 
     def __init__(self, arrays: SceneArrays, index: int) -> None:
         """Look at body number `index`."""
-        first, last = np.searchsorted(arrays.pairs[:, FIRST_BODY], [index, index + 1])
-        rows = arrays.contacts[first:last]
-        self._row: Vector = arrays.bodies[index]
-        self.contact_force: Vector = self._row[TRUTH_FORCE : TRUTH_FORCE + 3]
-        self.contact_forces: Matrix = rows[:, CONTACT_FORCE : CONTACT_FORCE + 3]
-        self.normal_forces: Vector = rows[:, NORMAL_FORCE]
-        self.gaps: Vector = rows[:, GAP]
-        self.first_contact_times: Vector = rows[:, FIRST_TOUCH]
-        self.external_wrench: Vector = self._row[LOAD : LOAD + 6]
+        first, last = np.searchsorted(arrays.contacts["first_body"], [index, index + 1])
+        contacts = arrays.contacts[first:last]
+        self._body = arrays.bodies[index]
+        self._base = int(self._body.start)
+        self.contact_force: Vector = self._body.total_force
+        self.contact_forces: Matrix = contacts["force"]
+        self.normal_forces: Vector = contacts["normal_force"]
+        self.gaps: Vector = contacts["gap"]
+        self.first_contact_times: Vector = contacts["first_touch"]
+        self.external_wrench: Vector = self._body.load
 
     @property
     def normal_force(self) -> float:
         """Sum of the normal contact forces [N] at the end of the period."""
-        return float(self._row[TRUTH_NORMAL])
+        return float(self._body.normal_force)
 
     @property
     def peak_normal_force(self) -> float:
         """Largest sum of the normal contact forces [N] inside the last period."""
-        return float(self._row[TRUTH_PEAK])
+        return float(self._body.peak_normal_force)
 
     @property
     def first_contact_time(self) -> float:
         """Time of the first touch since the start [s]; NaN before it."""
-        time = float(self._row[TRUTH_FIRST])
+        time = float(self._body.first_touch)
         return time if math.isfinite(time) else math.nan
 
     @property
     def gap(self) -> float:
         """Smallest distance to what may be touched [m]; negative: penetration; infinity with nothing to touch."""
-        return float(self._row[TRUTH_GAP])
+        return float(self._body.gap)
 
 
 class SimulatedArm(SceneBody):
@@ -85,25 +69,26 @@ class SimulatedArm(SceneBody):
         """Look at arm number `index`."""
         super().__init__(arrays, index)
         self.robot = robot
-        n, base = len(robot.joint_names), int(arrays.layout[index, BASE])
+        n, base = len(robot.joint_names), self._base
         rows = arrays.state[base : base + 5 * n].reshape(5, n)
         self.link_position: Vector = rows[0]
         self.link_velocity: Vector = rows[1]
         self.motor_position: Vector = rows[2]
         self.motor_velocity: Vector = rows[3]
         self.filtered_torque: Vector = rows[4]
-        self.external_torque: Vector = arrays.terms[index, EXTERNAL, :n]
-        self._backlash = arrays.joints[index, BACKLASH, :n]
+        self.external_torque: Vector = arrays.joints["external"][index, :n]
+        self._backlash = arrays.joints["backlash"][index, :n]
 
     @property
     def joint_torque(self) -> Vector:
-        """tau = K (theta - q) (n,) [Nm], what the torque sensors see, less the backlash if there is one; new."""
+        """tau = K (theta - q) (n,) [Nm], less the backlash, as measured by the torque sensors; new."""
         return spring_torque(self.robot.transmission, self._backlash, self.motor_position - self.link_position)
 
     def hold(self, gravity: Vector) -> None:
         """Put the arm at rest where it is, its springs holding it against gravity (n,) [Nm]."""
         self.link_velocity[:] = 0.0
-        self.motor_position[:] = self.link_position + holding_twist(self.robot.transmission, self._backlash, gravity)
+        deflection = holding_deflection(self.robot.transmission, self._backlash, gravity)
+        self.motor_position[:] = self.link_position + deflection
         self.motor_velocity[:] = 0.0
         self.filtered_torque[:] = gravity
 
@@ -114,9 +99,9 @@ class SimulatedPusher(SceneBody):
     def __init__(self, arrays: SceneArrays, index: int) -> None:
         """Look at a pusher, body number `index`."""
         super().__init__(arrays, index)
-        base = int(arrays.layout[index, BASE])
+        base = self._base
         self.position: Vector = arrays.state[base : base + 3]
-        self.velocity: Vector = self._row[WEIGHT : WEIGHT + 3]
+        self.velocity: Vector = self._body.weight
 
 
 class SimulatedBox(SceneBody):
@@ -129,7 +114,7 @@ class SimulatedBox(SceneBody):
     def __init__(self, arrays: SceneArrays, index: int) -> None:
         """Look at a box, body number `index`."""
         super().__init__(arrays, index)
-        base = int(arrays.layout[index, BASE])
+        base = self._base
         self.position: Vector = arrays.state[base : base + 3]
         self.orientation: Vector = arrays.state[base + 3 : base + 7]
         self.velocity: Vector = arrays.state[base + 7 : base + 10]

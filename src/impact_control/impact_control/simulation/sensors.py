@@ -1,4 +1,4 @@
-"""What a Franka reports of its joints: noisy samples at 1 kHz."""
+"""Joint measurements as a Franka reports them: noisy samples at 1 kHz."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from impact_control.checks import checked_count, require_not_negative
 from impact_control.robots import SensorNoise
 from impact_control.simulation.scene_bodies import SimulatedArm
-from impact_control.types import Vector
+from impact_control.util.checks import checked_count, require_not_negative
+from impact_control.util.types import Vector
 
 
 @dataclass(frozen=True)

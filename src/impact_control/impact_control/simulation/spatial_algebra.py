@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TypeAlias
 
-from impact_control.compiled import compiled
-from impact_control.types import Matrix
+from impact_control.util.compiled import compiled, compiled_in_place
+from impact_control.util.types import Vector
 
 Triple: TypeAlias = tuple[float, float, float]
 """A vector in the axes of A, or of a body."""
@@ -15,20 +15,16 @@ Nine: TypeAlias = tuple[float, float, float, float, float, float, float, float, 
 """A matrix (3, 3), row by row."""
 
 
-@compiled
-def triple_at(array: Matrix, row: int, column: int) -> Triple:
-    """Return the three entries of a row from `column` on."""
-    return array[row, column], array[row, column + 1], array[row, column + 2]
+@compiled_in_place
+def triple(vector: Vector) -> Triple:
+    """Return the first three entries of a vector."""
+    return vector[0], vector[1], vector[2]
 
 
-@compiled
-def nine_at(array: Matrix, row: int, column: int) -> Nine:
-    """Return the matrix (3, 3) that stands in a row from `column` on."""
-    return (
-        array[row, column], array[row, column + 1], array[row, column + 2],
-        array[row, column + 3], array[row, column + 4], array[row, column + 5],
-        array[row, column + 6], array[row, column + 7], array[row, column + 8],
-    )  # fmt: skip
+@compiled_in_place
+def nine(row: Vector) -> Nine:
+    """Return the matrix (3, 3) that a vector (9,) holds row by row."""
+    return row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8]
 
 
 @compiled
@@ -40,11 +36,10 @@ def add(a: Triple, b: Triple, factor: float) -> Triple:
 @compiled
 def add_nine(A: Nine, B: Nine) -> Nine:
     """Return A + B."""
-    return (
-        A[0] + B[0], A[1] + B[1], A[2] + B[2],
-        A[3] + B[3], A[4] + B[4], A[5] + B[5],
-        A[6] + B[6], A[7] + B[7], A[8] + B[8],
-    )  # fmt: skip
+    first = A[0] + B[0], A[1] + B[1], A[2] + B[2]
+    second = A[3] + B[3], A[4] + B[4], A[5] + B[5]
+    third = A[6] + B[6], A[7] + B[7], A[8] + B[8]
+    return first + second + third
 
 
 @compiled
@@ -83,11 +78,10 @@ def turn(axis: Triple, angle: float) -> Nine:
     """Return the rotation about a unit axis by an angle [rad], by Rodrigues; about a zero axis there is none."""
     x, y, z = axis
     sine, rest = math.sin(angle), 1.0 - math.cos(angle)
-    return (
-        1.0 - rest * (y * y + z * z), rest * x * y - sine * z, rest * x * z + sine * y,
-        rest * x * y + sine * z, 1.0 - rest * (x * x + z * z), rest * y * z - sine * x,
-        rest * x * z - sine * y, rest * y * z + sine * x, 1.0 - rest * (x * x + y * y),
-    )  # fmt: skip
+    first = 1.0 - rest * (y * y + z * z), rest * x * y - sine * z, rest * x * z + sine * y
+    second = rest * x * y + sine * z, 1.0 - rest * (x * x + z * z), rest * y * z - sine * x
+    third = rest * x * z - sine * y, rest * y * z + sine * x, 1.0 - rest * (x * x + y * y)
+    return first + second + third
 
 
 @compiled
@@ -96,11 +90,10 @@ def inertia_about_origin(mass: float, centre: Triple, inertia: Nine, turned: Nin
     x, y, z = centre
     transposed = turned[0], turned[3], turned[6], turned[1], turned[4], turned[7], turned[2], turned[5], turned[8]
     own = product(product(turned, inertia), transposed)
-    return (
-        own[0] + mass * (y * y + z * z), own[1] - mass * x * y, own[2] - mass * x * z,
-        own[3] - mass * x * y, own[4] + mass * (x * x + z * z), own[5] - mass * y * z,
-        own[6] - mass * x * z, own[7] - mass * y * z, own[8] + mass * (x * x + y * y),
-    )  # fmt: skip
+    first = own[0] + mass * (y * y + z * z), own[1] - mass * x * y, own[2] - mass * x * z
+    second = own[3] - mass * x * y, own[4] + mass * (x * x + z * z), own[5] - mass * y * z
+    third = own[6] - mass * x * z, own[7] - mass * y * z, own[8] + mass * (x * x + y * y)
+    return first + second + third
 
 
 @compiled

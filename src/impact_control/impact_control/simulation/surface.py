@@ -1,4 +1,4 @@
-"""Planes that arms and boxes may touch."""
+"""Planes that arms and boxes may touch, and their placement."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from impact_control.checks import (
+from impact_control.impacts import LawKind, NormalForceLaw
+from impact_control.util.checks import (
     finite_array,
     freeze,
     require_finite,
@@ -15,15 +16,14 @@ from impact_control.checks import (
     require_positive,
     unit_vector,
 )
-from impact_control.errors import InvalidInputError
-from impact_control.impacts import LawKind, NormalForceLaw
-from impact_control.types import Vector
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Vector
 
 
 def require_contact(owner: str, law: NormalForceLaw, friction: float, slip_scale: float) -> None:
     """Raise InvalidInputError unless a scene can integrate a contact with these."""
     if law.kind == LawKind.MAXWELL:
-        raise InvalidInputError(f"{owner} law", law, "a law without memory; Maxwell's creeps")
+        raise InvalidInputError(f"{owner} law", law, "a law without memory, which Maxwell's is not")
     require_not_negative(f"{owner} friction", friction)
     require_positive(f"{owner} slip_scale", slip_scale)
 

@@ -1,4 +1,4 @@
-"""Touches: forces on links of an arm that come from neither its end-effector nor its task, as of a person.
+"""Touches: external forces on links of an arm, from neither its end-effector nor its task, as of a person.
 
 A touch is a force on one point of a link that rises from zero and falls back to it smoothly. As J^T F it acts on the
 links, where contact acts: the joint torque sensors see it only through the motion and the springs.
@@ -14,10 +14,10 @@ from enum import Enum
 import numpy as np
 import pinocchio as pin
 
-from impact_control.checks import freeze, require_not_negative, require_positive
-from impact_control.errors import InvalidInputError
 from impact_control.robots import RobotDescription, contact_point_jacobian
-from impact_control.types import Vector
+from impact_control.util.checks import freeze, require_not_negative, require_positive
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Vector
 
 DEPARTURE = 1e-3
 """[rad] A joint this far from where the arm stood has moved: holding still under sensor noise takes far less."""
@@ -76,16 +76,16 @@ class Touches:
 
     def __init__(self, robot: RobotDescription, touches: Sequence[Touch], configuration: Vector) -> None:
         """Wait for the arm to leave `configuration` (n,) [rad]. Raises InvalidInputError for unknown links."""
-        self._touches = tuple(touches)
+        self.touches = tuple(touches)
         self._model = robot.pinocchio_model
         self._data = self._model.createData()
         self._start = configuration.copy()
         self._departure = math.inf
-        for touch in self._touches:
+        for touch in self.touches:
             if not self._model.existFrame(touch.link):
                 names = ", ".join(frame.name for frame in self._model.frames)
                 raise InvalidInputError("touch link", touch.link, f"one of {names}")
-        self._frames = [self._model.getFrameId(touch.link) for touch in self._touches]
+        self._frames = [self._model.getFrameId(touch.link) for touch in self.touches]
 
     def torque(self, time: float, period: float, configuration: Vector) -> Vector:
         """Return the joint torques J^T F (n,) [Nm] of all touches over the next period [s], as in its middle.
@@ -96,7 +96,7 @@ class Touches:
             self._departure = time
         elapsed = time + 0.5 * period - self._departure
         torque = np.zeros_like(configuration)
-        for touch, frame in zip(self._touches, self._frames, strict=True):
+        for touch, frame in zip(self.touches, self._frames, strict=True):
             force = touch.force_at(elapsed)
             if force.any():
                 jacobian = pin.computeFrameJacobian(

@@ -1,4 +1,4 @@
-"""How an arm looks: its links and its end-effector, in the frames of the links."""
+"""Shapes of an arm: its links and its end-effector, in the frames of the links."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from impact_control.errors import ScenarioError
 from impact_control.robots import RobotDescription
 from impact_control.robots.link_shapes import load_link_shapes
-from impact_control.types import Vector
+from impact_control.util.errors import ScenarioError
+from impact_control.util.types import Vector
 from impact_control.view.shapes import Color, Mesh, box, capsule, coarse, cylinder, read_collada, with_edges
 
 _COVER: Color = (236, 238, 240)
@@ -19,13 +19,13 @@ _METAL: Color = (150, 156, 163)
 _STEEL: Color = (98, 106, 116)
 
 _MESHES = ("models", "panda_description", "meshes", "visual")
-"""Where pyroboplan keeps the visual meshes of franka_description, see docs/view.md."""
+"""Path of the visual meshes of franka_description in pyroboplan, see docs/view.md."""
 
 _LOOKS_LIKE_A_PANDA = ("panda", "fr3")
 """Robots that are drawn with these meshes: the links of both have the same frames and nearly the same covers."""
 
 _EDGE = 0.6
-"""[rad] between two triangles of a cover that are to be seen as an edge."""
+"""[rad] between two triangles of a cover that is drawn as an edge."""
 
 _DETAIL = 0.003
 """[m] of the covers that is kept: a third of the triangles are in what is smaller."""

@@ -1,4 +1,4 @@
-"""Draw frames in the browser, with viser: a web server of its own, on this machine unless told otherwise."""
+"""Drawing of frames in the browser, with viser: a web server on this machine by default."""
 
 from __future__ import annotations
 
@@ -12,16 +12,14 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from impact_control.errors import ImpactControlError, MissingDependencyError
-from impact_control.types import Matrix, Vector
+from impact_control.util.errors import ImpactControlError, MissingDependencyError
+from impact_control.util.types import Matrix, Vector
 from impact_control.view.bodies import link_meshes, tool_meshes
 from impact_control.view.frame import PLOT_SPAN, ArmFrame, Courses, Frame
-from impact_control.view.panel import arm_panel
-from impact_control.view.placement import ArmPlacer
-from impact_control.view.plots import ALL_JOINTS, Plot, empty_courses, joint_choices, plots_of
+from impact_control.view.panel import ALL_JOINTS, Plot, arm_panel, empty_courses, joint_choices, plots_of
 from impact_control.view.shapes import Color, Mesh, plane_axes
 from impact_control.view.signals import Signals
-from impact_control.view.stage import ShownSurface, Stage
+from impact_control.view.stage import ArmPlacer, ShownSurface, Stage
 
 DEFAULT_PORT = 8080
 
@@ -82,15 +80,15 @@ def require_viewable(port: int, host: str) -> None:
 
 
 def address(port: int, host: str) -> str:
-    """Return what to open in the browser."""
+    """Return the address for the browser."""
     return f"http://{'localhost' if host in ('127.0.0.1', '0.0.0.0', '') else host}:{port}"
 
 
 class Drawing:
-    """The page of a stage. Scene in the middle, panel at the left, plots at the right."""
+    """Page of a stage: scene in the middle, panel at the left, plots at the right."""
 
     def __init__(self, server: Any, stage: Stage) -> None:
-        """Put everything in its place, before the first frame."""
+        """Build the page, before the first frame."""
         self._server = server
         self._stage = stage
         self._placers = {name: ArmPlacer(arm) for name, arm in stage.arms.items()}
@@ -108,8 +106,8 @@ class Drawing:
         scene.set_up_direction("+z")
         scene.world_axes.visible = False
         scene.configure_environment_map("warehouse", environment_intensity=0.55)
-        scene.add_grid("/ground", width=6.0, height=6.0, cell_size=0.1, section_size=0.5, shadow_opacity=0.25,
-                       cell_color=(226, 228, 231), section_color=(206, 210, 214))  # fmt: skip
+        colors = {"cell_color": (226, 228, 231), "section_color": (206, 210, 214)}
+        scene.add_grid("/ground", width=6.0, height=6.0, cell_size=0.1, section_size=0.5, shadow_opacity=0.25, **colors)
         server.initial_camera.look_at = tuple(stage.focus)
         distance = 1.0 if len(stage.arms) == 1 else 1.5
         server.initial_camera.position = tuple(stage.focus + distance * _VIEWPOINT)
@@ -124,7 +122,7 @@ class Drawing:
 
     @property
     def watched(self) -> bool:
-        """Whether a browser shows the page."""
+        """True while a browser shows the page."""
         return bool(self._server.get_clients())
 
     # ------------------------------------------------------------------ at each frame
@@ -221,14 +219,12 @@ class Drawing:
         look: dict[str, Any] = {"color": _ACTUAL}
         if surface.expected:
             look, height = {"color": _EXPECTED, "opacity": 0.4, "cast_shadow": False}, 0.004
-        self._server.scene.add_box(
-            name, dimensions=(width, depth, height), wxyz=quaternion(rotation),
-            position=surface.point - 0.5 * height * surface.normal, **look,
-        )  # fmt: skip
+        size, middle = (width, depth, height), surface.point - 0.5 * height * surface.normal
+        self._server.scene.add_box(name, dimensions=size, wxyz=quaternion(rotation), position=middle, **look)
         corner = surface.point + rotation @ np.array([0.5 * width, -0.5 * depth, 0.0])
         text = "surface as expected" if surface.expected else "surface"
-        self._server.scene.add_label(f"{name}/label", text, font_screen_scale=0.8, anchor="top-left",
-                                     position=rotation.T @ (corner - surface.point))  # fmt: skip
+        place = rotation.T @ (corner - surface.point)
+        self._server.scene.add_label(f"{name}/label", text, font_screen_scale=0.8, anchor="top-left", position=place)
 
     def _add_box(self, name: str) -> None:
         shown = self._stage.boxes[name]
@@ -261,13 +257,13 @@ class Drawing:
         for handle in self._plots:
             handle.remove()
         with self._plot_tab:
+            common: dict[str, Any] = {"legend": {"show": False}, "axes": _AXES}
             self._plots = [
                 self._server.gui.add_uplot(
-                    plot.data, plot.lines, title=plot.title, scales=_scales(plot), height=height,
-                    legend={"show": False}, axes=_AXES,
+                    plot.data, plot.lines, title=plot.title, scales=_scales(plot), height=height, **common
                 )
                 for plot, height in zip(plots, (250, 190, 220), strict=True)
-            ]  # fmt: skip
+            ]
 
 
 _LED = ("ANTE", "INTERIM", "POST", "RESUME")

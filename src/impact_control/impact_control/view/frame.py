@@ -1,4 +1,4 @@
-"""What is to be seen at one moment, as plain numbers."""
+"""Frame: content of the view at one moment, as plain numbers; courses of the last seconds."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import numpy as np
 
 from impact_control.classification import Verdict
 from impact_control.control import RUNNING, Fault, Mode
-from impact_control.types import Matrix, Vector
-from impact_control.view.columns import POSE
-from impact_control.view.signals import Signal, Signals, peaks, sampled
+from impact_control.util.types import Matrix, Vector
+from impact_control.view.signals import POSE, Signal, Signals, peaks, sampled
 
 PEAK_TIME = 1.0
 """[s] for which a bar shows the largest rate of the residual."""
@@ -32,7 +31,7 @@ _PLOT_PATIENCE = 0.05
 
 @dataclass(frozen=True, eq=False)
 class ArmFrame:
-    """What is known of an arm at one moment; None or NaN for what nobody has told.
+    """State of an arm at one moment; None or NaN for unknown values.
 
     position, velocity (n,) [rad, rad/s]; residual (n,) [Nm], its rate (n,) [Nm/s] and the largest in `PEAK_TIME`
     before, rate_threshold (n,) [Nm/s]; target (3,) [m] of E, desired_force (3,) [N] on the environment, contact_force
@@ -89,7 +88,7 @@ class Courses:
 
 
 def frame_of(arms: Mapping[str, Signals], objects: Mapping[str, Signals], time: float, before: float) -> Frame:
-    """Return the frame at `time` [s]; before [s]: of the frame that was shown before, which says what is new."""
+    """Return the frame at `time` [s]; before [s]: of the previous frame."""
     poses = {name: signals[POSE].at(time) for name, signals in objects.items()}
     return Frame(
         time,

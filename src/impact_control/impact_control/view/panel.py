@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 import numpy as np
 
 from impact_control.classification import Verdict
 from impact_control.control import Fault, Mode
-from impact_control.view.frame import ArmFrame
-from impact_control.words import in_words
+from impact_control.util.types import Vector
+from impact_control.util.words import in_words
+from impact_control.view.frame import PLOT_SPAN, ArmFrame, Courses
 
 _GREEN, _RED, _BLUE, _ORANGE = "#2f9e44", "#e03131", "#1c7ed6", "#e8590c"
 _VIOLET, _TEAL, _GRAY, _PALE = "#7048e8", "#0c8599", "#868e96", "#adb5bd"
@@ -37,7 +41,7 @@ VERDICT_COLORS = {
 """Colour of each verdict."""
 
 JOINT_COLORS = ("#1c7ed6", "#e8590c", "#2f9e44", "#e03131", "#7048e8", "#846358", "#d6336c")
-"""Of the joints, in panel and plots."""
+"""Colours of the joints, in panel and plots."""
 
 _THRESHOLD_AT = 70.0
 """[%] of its width at which a bar stands when the rate is at the threshold."""
@@ -117,14 +121,14 @@ def _bar(rate: float, threshold: float) -> str:
 
 def _numbers(frame: ArmFrame) -> str:
     force = "-" if frame.contact_force is None else f"{np.linalg.norm(frame.contact_force):.0f} N"
-    wanted = 0.0 if frame.desired_force is None else float(np.linalg.norm(frame.desired_force))
+    desired = 0.0 if frame.desired_force is None else float(np.linalg.norm(frame.desired_force))
     peak = "" if math.isnan(frame.peak_force) else f", peak {frame.peak_force:.0f} N"
     impacts = str(frame.impacts) + (f", link {frame.isolated_link}" if frame.isolated_link > 0 else "")
     cells = [
         ("Task time", _text(frame.task_time, ".2f", " s")),
         ("Impacts", impacts),
         ("Contact force", f"{force}{peak}"),
-        ("Desired force", f"{wanted:.0f} N"),
+        ("Desired force", f"{desired:.0f} N"),
         ("Position error", _text(1e3 * frame.position_error, ".1f", " mm")),
         ("Missed samples", str(frame.missed_samples)),
     ]
@@ -137,3 +141,71 @@ def _row(name: str, value: str) -> str:
 
 def _text(value: float, form: str, unit: str = "") -> str:
     return f"{value:{form}}{unit}" if math.isfinite(value) else "-"
+
+
+FORCE_SHOWN = 100.0
+"""[N] at least on the scale of the forces; it ends at three times the desired force: a hard impact passes it by far."""
+
+ALL_JOINTS = "all joints"
+"""Choice of the joints that are plotted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plot:
+    """One plot: title, lines as uPlot describes them, the first is the time, and their points (k,) each."""
+
+    title: str
+    lines: tuple[dict[str, Any], ...]
+    data: tuple[Vector, ...]
+    scale: tuple[float, float] | None = None
+
+
+def plots_of(courses: Courses, chosen: str) -> tuple[Plot, Plot, Plot]:
+    """Return the plots of velocity, force and external torque.
+
+    chosen: one of `joint_choices`.
+    """
+    joints = range(courses.velocity.shape[1])
+    if chosen != ALL_JOINTS:
+        joints = range(int(chosen.split()[-1]) - 1, int(chosen.split()[-1]))
+    time = courses.time
+    velocity = [(f"{j + 1}", _color(j), False, courses.velocity[:, j]) for j in joints]
+    reference = [(f"{j + 1} ref", _color(j), True, courses.reference[:, j]) for j in joints]
+    force = [
+        ("contact", "#e03131", False, courses.contact_force[:, 0]),
+        ("desired", "#495057", True, courses.desired_force[:, 0]),
+    ]
+    torque = [(f"{j + 1}", _color(j), False, courses.residual[:, j]) for j in joints]
+    top = max(FORCE_SHOWN, 3.0 * float(courses.desired_force.max()))
+    return (
+        _plot("Joint velocity, dashed: reference [rad/s]", time, [*velocity, *reference]),
+        _plot("Contact force [N]", time, force, (0.0, top)),
+        _plot("External torque, residual [Nm]", time, torque),
+    )
+
+
+def joint_choices(joints: int) -> Sequence[str]:
+    """Return what can be chosen of an arm with this many joints."""
+    return (ALL_JOINTS, *(f"joint {joint}" for joint in range(1, joints + 1)))
+
+
+def _color(joint: int) -> str:
+    return JOINT_COLORS[joint % len(JOINT_COLORS)]
+
+
+def _plot(
+    title: str, time: Vector, lines: list[tuple[str, str, bool, Vector]], scale: tuple[float, float] | None = None
+) -> Plot:
+    described: list[dict[str, Any]] = [{"label": "t"}]
+    described += [
+        {"label": label, "stroke": color, "width": 1.2 if dashed else 1.6, **({"dash": (5, 4)} if dashed else {})}
+        for label, color, dashed, _ in lines
+    ]
+    return Plot(title, tuple(described), (time, *(points for *_, points in lines)), scale)
+
+
+def empty_courses(joints: int) -> Courses:
+    """Return courses of nothing, for a plot that waits for its data."""
+    time = np.linspace(-PLOT_SPAN, 0.0, 2)
+    of_joints, of_force = np.zeros((2, joints)), np.zeros((2, 1))
+    return Courses(time, of_joints, of_joints, of_force, of_force, of_joints)

@@ -1,15 +1,20 @@
-"""Play a recording in the browser: at real speed or slower, paused, from any time on."""
+"""Player of a recording in the browser: at real speed or slower, paused, from any time on."""
 
 from __future__ import annotations
 
 import math
+import select
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
-from impact_control.view.drawing import Drawing
+from impact_control.replay import ReplayedRun
+from impact_control.util.stopping import stoppable
+from impact_control.view.drawing import Drawing, address, close_server, open_server, require_viewable
 from impact_control.view.frame import courses_of, frame_of
-from impact_control.view.recorded import Record
+from impact_control.view.recorded import Record, record_of_bag, record_of_replay
 from impact_control.view.stage import Stage
 
 FRAME_PERIOD = 0.04
@@ -19,7 +24,7 @@ PANEL_EVERY, PLOTS_EVERY = 3, 5
 """Frames between two of the panel, and of the plots."""
 
 SPEEDS = {"real time": 1.0, "1/4": 0.25, "1/10": 0.1, "1/100": 0.01}
-"""How fast it can be played."""
+"""Selectable speeds of playing."""
 
 RUN_UP = 0.03
 """[s] before the impact from which it is shown when asked for."""
@@ -32,7 +37,7 @@ _SAMPLE = 1e-3
 
 
 class PlayClock:
-    """Where in a recording the playing is. Attributes: time [s], playing, speed (recorded to wall clock seconds)."""
+    """Position of the player in a recording. Attributes: time [s], playing, speed (recorded to wall clock seconds)."""
 
     def __init__(self, start: float, end: float) -> None:
         """Stand at the start, playing. start, end: of the recording [s]."""
@@ -126,3 +131,32 @@ def play(server: Any, stage: Stage, record: Record, stop_requested: Callable[[],
         player.step(now - last)
         last = now
         time.sleep(max(0.0, FRAME_PERIOD - (time.monotonic() - now)))
+
+
+def page(port: int, host: str) -> str:
+    """Return what to open in the browser. Raises ViewError, MissingDependencyError when there can be no page."""
+    require_viewable(port, host)
+    return address(port, host)
+
+
+def play_bag(bag: Path, port: int, host: str, tell: Callable[[str], None]) -> None:
+    """Play a bag of this stack until Enter, Ctrl-C or SIGTERM; see `record_of_bag`. tell: prints the address."""
+    _play(*record_of_bag(bag), port, host, tell)
+
+
+def play_replay(runs: Mapping[str, ReplayedRun], port: int, host: str, tell: Callable[[str], None]) -> None:
+    """Play what was replayed until Enter, Ctrl-C or SIGTERM; see `record_of_replay`. tell: prints the address."""
+    _play(*record_of_replay(runs), port, host, tell)
+
+
+def _play(stage: Stage, record: Record, port: int, host: str, tell: Callable[[str], None]) -> None:
+    server = open_server(port, host)
+    tell(f"To look at again: {address(port, host)} (reload the page); Enter or Ctrl-C ends.")
+    with stoppable() as stop:
+        play(server, stage, record, lambda: stop() or _enter_pressed())
+    close_server(server)
+
+
+def _enter_pressed() -> bool:
+    """Return whether a line waits on standard input, False without a terminal."""
+    return sys.stdin.isatty() and bool(select.select([sys.stdin], [], [], 0.0)[0])

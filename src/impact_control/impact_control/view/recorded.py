@@ -8,13 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from impact_control.errors import ImpactControlError, InvalidInputError, RecordingError
-from impact_control.evaluation import recorded_scenario
 from impact_control.recording.series import Recording, read_bag
 from impact_control.replay import ReplayedRun
-from impact_control.scenario import Scenario, SceneScenario
-from impact_control.view.columns import LAYOUTS, POSE, pose_signal, signals_of
-from impact_control.view.signals import RecordedSignals, Signal, Signals
+from impact_control.replay.evaluation import scenario_of_bag
+from impact_control.scenario import Scene
+from impact_control.util.errors import ImpactControlError, InvalidInputError, RecordingError
+from impact_control.view.signals import LAYOUTS, POSE, RecordedSignals, Signal, Signals, pose_signal, signals_of
 from impact_control.view.stage import Stage, stage_of
 
 _OBJECTS = "/simulation/objects/"
@@ -40,7 +39,7 @@ def record_of_bag(bag: Path) -> tuple[Stage, Record]:
     Raises InvalidInputError for another bag, ScenarioError.
     """
     recording = read_bag(bag)
-    scenario = recorded_scenario(recording)
+    scenario = scenario_of_bag(recording)
     stage = stage_of(scenario)
     arms = {name: recording.of_arm(name) if name else recording for name in stage.arms}
     signals = {name: signals_of_recording(own, stage.arms[name].robot.joint_names) for name, own in arms.items()}
@@ -124,13 +123,13 @@ def _bag_of(path: Path) -> Recording | None:
     """Return the bag of this stack that a path leads to; None for anything else."""
     try:
         recording = read_bag(path / "bag" if (path / "bag").is_dir() else path)
-        recorded_scenario(recording)
+        scenario_of_bag(recording)
     except (ImpactControlError, OSError):
         return None
     return recording
 
 
-def _scene_of(recording: Recording | None, run: ReplayedRun) -> Scenario | SceneScenario:
+def _scene_of(recording: Recording | None, run: ReplayedRun) -> Scene:
     if recording is None:
         raise RecordingError(str(run.file.path), "several arms, but not where they stand", "a bag of this stack")
-    return recorded_scenario(recording)
+    return scenario_of_bag(recording)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from impact_control.types import Matrix, Vector
+from impact_control.util.types import Matrix, Vector
 
 Color = tuple[int, int, int]
 """Red, green, blue, 0 to 255."""

@@ -1,15 +1,16 @@
-"""Courses of values over time, recorded or still growing, and what is read off them to be drawn."""
+"""Signals over time, recorded or still growing, and their extraction from messages."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.types import Matrix, Vector
+from impact_control.recording.series import Topics
+from impact_control.util.types import Matrix, Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +37,7 @@ class Signal:
 
 
 EMPTY = Signal(np.empty(0), np.empty((0, 1)))
-"""Of a quantity that nobody has told of."""
+"""Signal of an unknown quantity."""
 
 
 def sampled(signal: Signal, grid: Vector, patience: float) -> Matrix:
@@ -99,12 +100,12 @@ class GrowingSignal:
 
     @property
     def signal(self) -> Signal:
-        """What is kept; valid until the next `extend`."""
+        """The samples kept; valid until the next `extend`."""
         return Signal(self._time[self._start : self._end], self._value[self._start : self._end])
 
 
 class Signals(Protocol):
-    """What is known of an arm, by name of the quantity, see `columns.QUANTITIES`."""
+    """Signals of an arm, by name of the quantity, see `LAYOUTS`."""
 
     def __getitem__(self, name: str) -> Signal:
         """Return the course of a quantity, EMPTY for one that is not known."""
@@ -114,7 +115,7 @@ class RecordedSignals(dict[str, Signal]):
     """Signals that are complete."""
 
     def __missing__(self, name: str) -> Signal:
-        """Nothing is known of it."""
+        """Return EMPTY for an unknown quantity."""
         return EMPTY
 
 
@@ -141,3 +142,82 @@ class GrowingSignals:
     def clear(self) -> None:
         """Forget everything."""
         self._signals.clear()
+
+
+POSE = "pose"
+"""Quantity of an object: position (3,) [m] and quaternion x, y, z, w, frame A."""
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Fields of a topic by name of the quantity; names: field with the joints of those in `of_joints`."""
+
+    names: str = ""
+    of_joints: tuple[tuple[str, str], ...] = ()
+    others: tuple[tuple[str, str], ...] = ()
+
+
+LAYOUTS: Mapping[str, _Layout] = {
+    Topics.joint_states: _Layout("name", (("position", "position"), ("velocity", "velocity"))),
+    Topics.external_torque: _Layout(
+        "joint_names",
+        (
+            ("residual", "external_torque"),
+            ("residual_rate", "external_torque_rate"),
+            ("rate_threshold", "rate_threshold"),
+        ),
+    ),
+    Topics.reference: _Layout(
+        "joint_names",
+        (("ante_velocity", "ante_joint_velocity"), ("post_velocity", "post_joint_velocity")),
+        (("mode", "mode"), ("task_time", "task_time"), ("target", "position"), ("desired_force", "force")),
+    ),
+    Topics.status: _Layout(
+        others=(("fault", "fault"), ("position_error", "position_error"), ("missed_samples", "missed_samples"))
+    ),
+    Topics.truth: _Layout(
+        others=(
+            ("contact_force", "contact_force"),
+            ("peak_force", "peak_normal_force"),
+            ("point_forces", "contact_normal_forces"),
+        )
+    ),
+    Topics.events: _Layout(others=(("impact_index", "index"), ("isolated_link", "isolated_link"))),
+    Topics.classification: _Layout(
+        others=(("impact_verdict", "impact"), ("post_impact_verdict", "post_impact"), ("reason", "reason"))
+    ),
+}
+"""Quantities of each topic of an arm, by the end of its name, in the units of the messages."""
+
+
+def signals_of(topic: str, columns: Mapping[str, Any], time: Vector, joints: Sequence[str]) -> dict[str, Signal]:
+    """Return the signals in messages of one topic, by name of the quantity.
+
+    topic: a key of LAYOUTS. columns: of all messages, by dotted field name, see `decode`. time (k,) [s] of each.
+    joints: order of the returned values of joints; messages with other joints are ignored.
+    """
+    layout = LAYOUTS[topic]
+    found = {quantity: _column(columns.get(field), time) for quantity, field in layout.others}
+    names = columns.get(layout.names)
+    if names is not None and len(names) and set(joints) <= set(names[0]):
+        order = [names[0].index(joint) for joint in joints]
+        for quantity, field in layout.of_joints:
+            signal = _column(columns.get(field), time)
+            if signal is not None and signal.value.shape[1] == len(names[0]):
+                found[quantity] = Signal(signal.time, signal.value[:, order])
+    return {quantity: signal for quantity, signal in found.items() if signal is not None}
+
+
+def pose_signal(columns: Mapping[str, Any], time: Vector) -> Signal:
+    """Return the signal of the poses of an object, from geometry_msgs/PoseStamped; time (k,) [s] of each."""
+    return Signal(time, np.hstack([columns["pose.position"], columns["pose.orientation"]]))
+
+
+def _column(column: Any, time: Vector) -> Signal | None:
+    """Return a signal of numbers or texts; None where the messages have no such field, or one of changing length."""
+    if isinstance(column, list) and all(isinstance(entry, str) for entry in column):
+        return Signal(time, np.array(column, dtype=object).reshape(-1, 1))
+    if not isinstance(column, np.ndarray):
+        return None
+    values = column.astype(np.float64)
+    return Signal(time, values.reshape(len(time), -1))

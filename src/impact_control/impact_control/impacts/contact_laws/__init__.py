@@ -9,24 +9,28 @@ so that k delta^eta is the elastic force and the rest damps. Compiled code takes
 `law.parameters` and calls `normal_force`.
 """
 
-from impact_control.impacts.contact_laws.coulomb_friction import RegularisedCoulomb, regularised_coulomb_gain
-from impact_control.impacts.contact_laws.exponential_hunt_crossley import (
-    ExponentialHuntCrossley,
-    RestitutionHuntCrossley,
-)
-from impact_control.impacts.contact_laws.hunt_crossley import HuntCrossley, NonlinearViscoelastic
 from impact_control.impacts.contact_laws.kernel import (
+    EXPONENT,
     LawKind,
     contact_damping,
     contact_stiffness,
     exponential_hunt_crossley_force,
     normal_force,
+    regularised_coulomb_gain,
 )
-from impact_control.impacts.contact_laws.law import NormalForceLaw
-from impact_control.impacts.contact_laws.linear_spring import LinearSpring
-from impact_control.impacts.contact_laws.maxwell import Maxwell
+from impact_control.impacts.contact_laws.laws import (
+    ExponentialHuntCrossley,
+    HuntCrossley,
+    LinearSpring,
+    Maxwell,
+    NonlinearViscoelastic,
+    NormalForceLaw,
+    RegularisedCoulomb,
+    RestitutionHuntCrossley,
+)
 
 __all__ = [
+    "EXPONENT",
     "ExponentialHuntCrossley",
     "HuntCrossley",
     "LawKind",

@@ -1,16 +1,19 @@
-"""Normal forces without memory, and their derivatives, for compiled code: a law is its kind and its parameters."""
+"""Normal forces without memory with their derivatives, and smoothed friction, for compiled code.
+
+A law is its kind and its parameters.
+"""
 
 from __future__ import annotations
 
 import math
 from enum import IntEnum
 
-from impact_control.compiled import compiled
-from impact_control.types import Vector
+from impact_control.util.compiled import compiled
+from impact_control.util.types import Vector
 
 
 class LawKind(IntEnum):
-    """Which law: the number by which compiled code knows it. MAXWELL has a memory, the others have none."""
+    """Number of a law in compiled code. MAXWELL has a memory, the others have none."""
 
     LINEAR_SPRING = 0
     NONLINEAR_VISCOELASTIC = 1
@@ -19,6 +22,9 @@ class LawKind(IntEnum):
     RESTITUTION_HUNT_CROSSLEY = 4
     MAXWELL = 5
 
+
+STIFFNESS, DAMPING, EXPONENT, RELEASE = range(4)
+"""Places of the parameters of a law, see `normal_force`."""
 
 # Plain integers, so that a kernel takes an IntEnum and an int alike.
 _LINEAR_SPRING = int(LawKind.LINEAR_SPRING)
@@ -56,11 +62,11 @@ def _gain(kind: int, parameters: Vector, depth_rate: float) -> float:
     """Return g(ddelta) [-], force over elastic force; NaN for a kind with memory or unknown."""
     if kind == _LINEAR_SPRING:
         return 1.0
-    damping_ratio: float = parameters[1] / parameters[0]
+    damping_ratio: float = parameters[DAMPING] / parameters[STIFFNESS]
     if kind in (_NONLINEAR_VISCOELASTIC, _HUNT_CROSSLEY):
         return 1.0 + damping_ratio * depth_rate
     if kind in (_EXPONENTIAL_HUNT_CROSSLEY, _RESTITUTION_HUNT_CROSSLEY):
-        return _exponential_gain(damping_ratio * depth_rate, damping_ratio * parameters[3])
+        return _exponential_gain(damping_ratio * depth_rate, damping_ratio * parameters[RELEASE])
     return math.nan
 
 
@@ -69,11 +75,11 @@ def _gain_slope(kind: int, parameters: Vector, depth_rate: float) -> float:
     """Return dg/d(ddelta) [s/m]; NaN for a kind with memory or unknown."""
     if kind == _LINEAR_SPRING:
         return 0.0
-    damping_ratio: float = parameters[1] / parameters[0]
+    damping_ratio: float = parameters[DAMPING] / parameters[STIFFNESS]
     if kind in (_NONLINEAR_VISCOELASTIC, _HUNT_CROSSLEY):
         return damping_ratio
     if kind in (_EXPONENTIAL_HUNT_CROSSLEY, _RESTITUTION_HUNT_CROSSLEY):
-        return damping_ratio * _exponential_gain_slope(damping_ratio * depth_rate, damping_ratio * parameters[3])
+        return damping_ratio * _exponential_gain_slope(damping_ratio * depth_rate, damping_ratio * parameters[RELEASE])
     return math.nan
 
 
@@ -88,7 +94,7 @@ def normal_force(kind: int, parameters: Vector, depth: float, depth_rate: float)
     """
     if depth <= 0.0:
         return 0.0
-    force: float = parameters[0] * depth ** parameters[2] * _gain(kind, parameters, depth_rate)
+    force: float = parameters[STIFFNESS] * depth ** parameters[EXPONENT] * _gain(kind, parameters, depth_rate)
     return force
 
 
@@ -97,8 +103,8 @@ def contact_stiffness(kind: int, parameters: Vector, depth: float, depth_rate: f
     """Return the derivative of `normal_force` by the depth [N/m]; 0 outside the surface. Arguments as there."""
     if depth <= 0.0:
         return 0.0
-    exponent: float = parameters[2]
-    slope: float = parameters[0] * exponent * depth ** (exponent - 1.0) * _gain(kind, parameters, depth_rate)
+    exponent: float = parameters[EXPONENT]
+    slope: float = parameters[STIFFNESS] * exponent * depth ** (exponent - 1.0) * _gain(kind, parameters, depth_rate)
     return slope
 
 
@@ -107,7 +113,7 @@ def contact_damping(kind: int, parameters: Vector, depth: float, depth_rate: flo
     """Return the derivative of `normal_force` by the rate [N s/m]; 0 outside the surface. Arguments as there."""
     if depth <= 0.0:
         return 0.0
-    slope: float = parameters[0] * depth ** parameters[2] * _gain_slope(kind, parameters, depth_rate)
+    slope: float = parameters[STIFFNESS] * depth ** parameters[EXPONENT] * _gain_slope(kind, parameters, depth_rate)
     return slope
 
 
@@ -126,3 +132,17 @@ def exponential_hunt_crossley_force(
         return 0.0
     elastic: float = stiffness * depth**exponent
     return elastic * _exponential_gain(damping / stiffness * depth_rate, 0.0)
+
+
+@compiled
+def regularised_coulomb_gain(slip_speed: float, friction: float, velocity_scale: float) -> float:
+    """Friction force per normal force and slip velocity [s/m]: mu tanh(|v|/v_s) / |v|, and mu/v_s at rest.
+
+    slip_speed |v| [m/s], at least 0; friction mu [-]; velocity_scale v_s [m/s], above 0. The force is
+    -gain * normal force * slip velocity.
+    """
+    ratio = slip_speed / velocity_scale
+    # Below this the next term of the series, ratio^2 / 3, is lost in rounding.
+    if ratio < 1e-8:
+        return friction / velocity_scale
+    return friction * math.tanh(ratio) / slip_speed

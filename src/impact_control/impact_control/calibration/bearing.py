@@ -1,0 +1,41 @@
+"""Thresholds of a scenario that the free motion of an arm passes: what its recordings cannot bear."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from impact_control.calibration.motion import FreeMotion
+from impact_control.calibration.thresholds import UNITS
+from impact_control.recording.summary import Grid, Mark, Row, RunSummary, short_joint_names
+from impact_control.scenario import Scenario, robot_of
+from impact_control.util.types import Vector
+
+
+def bearing(scenario: Scenario, motions: Sequence[FreeMotion]) -> RunSummary:
+    """Return for each detector of the scenario how near recordings without contact come to each of its thresholds."""
+    joints = short_joint_names(robot_of(scenario.robot).joint_names)
+    rows = [row for motion in motions for row in motion.rows]
+    lines, passed = [], 0
+    for name in motions[0].scores:
+        values = np.vstack([motion.scores[name] for motion in motions])
+        if np.isnan(values).all():
+            rows.append(Row("Note", f"{name} has no input in the recordings"))
+            continue
+        threshold: Vector = np.resize(np.atleast_1d(getattr(scenario.detection, name).threshold), values.shape[1])
+        largest = np.nanmax(values, axis=0)
+        channels = joints if values.shape[1] == len(joints) else [f"channel {k + 1}" for k in range(values.shape[1])]
+        for channel, bound, most in zip(channels, threshold, largest, strict=True):
+            over = bool(most >= bound)
+            passed += over
+            said = "no" if over else "yes"
+            lines.append((f"{name} {channel}", f"{bound:.4g} {UNITS.get(name, '')}".strip(), f"{most:.4g}", said))
+    grid = Grid("Thresholds, and what free motion makes of them", ("", "threshold", "largest", "borne"), tuple(lines))
+    verdict = f"BORNE: all {len(lines)} thresholds are above what the recordings hold."
+    if passed:
+        verdict = (
+            f"NOT BORNE: free motion passes {passed} of {len(lines)} thresholds; `calibrate detector` makes others."
+        )
+        rows.append(Row("Objection", "impacts would be found where there are none", Mark.BAD))
+    return RunSummary(f"Thresholds of {scenario.name} in free motion", tuple(rows), (grid,), verdict, not passed)

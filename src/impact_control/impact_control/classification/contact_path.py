@@ -1,0 +1,95 @@
+"""Verdict on the path of a sliding contact: deviation from the expected surface."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from impact_control.scenario import ContactPathSettings, Uncertainty
+from impact_control.util.checks import require_positive, unit_vector
+from impact_control.util.compiled import compiled
+from impact_control.util.types import Vector
+
+
+@compiled
+def _follow(
+    height: float, position: Vector, normal: Vector, ring: Vector, count: int, state: Vector, deviation: float,
+    slope: float,
+) -> float:  # fmt: skip
+    """Take one sample; return the deviation of the mean height from the first one, in standard deviations."""
+    size = ring.shape[0]
+    slot = count % size
+    if count < size:
+        state[0] += height / size
+        for i in range(3):
+            state[2 + i] += position[i] / size
+    state[1] += (height - (ring[slot] if count >= size else 0.0)) / size
+    ring[slot] = height
+    if count < size:
+        return 0.0
+    way = 0.0
+    for i in range(3):
+        along = position[i] - state[2 + i] - (height - state[0]) * normal[i]
+        way += along * along
+    off: float = abs(state[1] - state[0])
+    return off / math.sqrt(deviation * deviation + slope * slope * way)
+
+
+class ContactPath:
+    """Compares the height of the end-effector over the expected surface with its height just after the impact.
+
+    A contact that stays on the expected surface keeps its height n^T p, whatever the friction does to its way along it;
+    a surface that is tilted by an angle does not, nor does a contact that is lost. With h the mean of n^T p over a
+    window, and s the way along the surface since the first window, which begins `begin` after the impact, it is
+    expected that
+
+        |h(t) - h_0| <= limit sqrt(height^2 + (slope s)^2).
+
+    Where the surface lies does not matter, so that an impact within the time error is judged the same.
+
+    Attribute: deviation, largest so far as a part of the limit, above 1 where it is not as expected.
+    """
+
+    def __init__(self, settings: ContactPathSettings, known: Uncertainty, normal: Vector, period: float) -> None:
+        """Judge contacts with the surface of normal n (3,), frame A, from samples with a period [s].
+
+        known: standard deviations of a mean height and of the slope of the surface, and the limit in such deviations.
+        """
+        self.settings = settings
+        self.known = known
+        self._normal = unit_vector("normal", normal)
+        self._ring = np.zeros(max(1, round(settings.window / require_positive("period", period))))
+        self._state = np.zeros(5)
+        self.reset()
+
+    def reset(self) -> None:
+        """Wait for the next impact."""
+        self.deviation = 0.0
+        self._count = 0
+        self._state[:] = 0.0
+        self._worst_time = self._worst_rise = 0.0
+
+    def follow(self, since_impact: float, position: Vector) -> None:
+        """Take the position (3,) [m] of the end-effector so long after the impact [s]; no allocation."""
+        if not since_impact >= self.settings.begin:
+            return
+        known, normal = self.known, self._normal
+        height = float(normal @ position)
+        ratio = _follow(height, position, normal, self._ring, self._count, self._state, known.height, known.normal)
+        self._count += 1
+        ratio /= known.limit
+        # Not a number is unexpected, too.
+        if not ratio <= self.deviation:
+            self.deviation = ratio if ratio == ratio else math.inf
+            self._worst_time, self._worst_rise = since_impact, self._state[1] - self._state[0]
+
+    @property
+    def reason(self) -> str:
+        """Reason of the verdict, in words with its numbers. Builds a string: not for every tick."""
+        rise = 1e3 * self._worst_rise
+        return (
+            f"behaviour after the impact unexpected: {self._worst_time:.3g} s after it the contact lies {rise:+.2f} mm "
+            f"off the expected surface, {self.known.limit * self.deviation:.3g} standard deviations (limit "
+            f"{self.known.limit:g})"
+        )

@@ -1,0 +1,1 @@
+"""The command `impact-control`; other packages add their commands through entry points."""

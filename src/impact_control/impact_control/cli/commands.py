@@ -1,0 +1,327 @@
+"""Commands of the library: recordings, scenarios, calibration.
+
+Annotations are not postponed here: Typer 0.9, which Ubuntu 24.04 has, does not evaluate them.
+"""
+
+import math
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from impact_control.cli.progress_line import ProgressLine
+from impact_control.util.errors import ImpactControlError, InvalidInputError, ScenarioError, words_of
+
+ScenarioArgument = Annotated[str, typer.Option("--scenario", "-s", help="Name of a scenario, or path of a file.")]
+NamespaceOption = Annotated[str, typer.Option(help="Namespace of the arm, or of one arm of a scene.")]
+PortOption = Annotated[int, typer.Option(min=1, max=65535, help="Port of the page in the browser.")]
+HostOption = Annotated[str, typer.Option(help="Address the page listens at; 0.0.0.0: for other machines, too.")]
+FilesArgument = Annotated[list[Path], typer.Argument(help="Bags (MCAP, sqlite3), trials in HDF5, logs in columns.")]
+TuningOption = Annotated[
+    Optional[str], typer.Option("--scenario", "-s", help="Scenario with the tuning; default: the recorded one.")
+]
+ColumnsOption = Annotated[
+    Optional[Path], typer.Option(help="YAML file that names the columns of a log; default: those of libfranka.")
+]
+TaskStartOption = Annotated[
+    Optional[float],
+    typer.Option(help="Seconds since the first sample at which the task began, where no reference is recorded."),
+]
+ResultOption = Annotated[Path, typer.Option("--output", "-o", help="File to write, for scenarios to include.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Write it in spite of objections.")]
+AlarmOption = Annotated[float, typer.Option(help="Alarms an hour, of all detectors together.")]
+OutputOption = Annotated[Path, typer.Option("--output", "-o", help="Directory of the runs.")]
+
+if TYPE_CHECKING:
+    from impact_control.calibration import Result
+    from impact_control.recording.log import LogColumns
+
+
+def add(app: typer.Typer) -> None:
+    """Add the commands of this module to an application of Typer."""
+    app.command("report")(report_again)
+    app.command()(replay)
+    app.command()(plan)
+    app.command()(scenarios)
+    app.command()(scenes)
+    calibrate = typer.Typer(help="Calibrate a scenario from recordings.", no_args_is_help=True)
+    calibrate.command("thresholds")(calibrate_thresholds)
+    calibrate.command("detector")(calibrate_whitened_detector)
+    calibrate.command("friction")(calibrate_joint_friction)
+    calibrate.command("backlash")(calibrate_joint_backlash)
+    app.add_typer(calibrate, name="calibrate")
+    app.command()(tune)
+
+
+def report_again(
+    bag: Annotated[Path, typer.Argument(help="Directory of a bag, or of a run that holds one.")],
+    output: Annotated[Optional[Path], typer.Option("--output", "-o", help="Directory of the report.")] = None,
+) -> None:
+    """Write the report of a recorded run again."""
+    from impact_control.recording.bag import recover
+    from impact_control.recording.page import summary_text
+    from impact_control.replay.evaluation import evaluate_arms, report
+
+    directory = bag / "bag" if (bag / "bag").is_dir() else bag
+    if not directory.is_dir():
+        raise ImpactControlError(f"{bag}: no such directory")
+    recovered = recover(directory)
+    if recovered:
+        typer.echo(f"the recording was cut off; {recovered} messages were recovered")
+    for arm, evaluation in evaluate_arms(directory).items():
+        target = (output or directory.parent) / arm
+        typer.echo(summary_text(report(evaluation, target), color=sys.stdout.isatty()))
+        typer.echo(f"Report: {target / 'report.html'}")
+    print_objects(directory)
+
+
+def replay(
+    file: Annotated[Path, typer.Argument(help="Bag (MCAP or sqlite3), trials in HDF5, or log in columns.")],
+    scenario: TuningOption = None,
+    columns: ColumnsOption = None,
+    trial: Annotated[int, typer.Option(min=0, help="Number of the trial in an HDF5 file.")] = 0,
+    task_start: TaskStartOption = None,
+    output: Annotated[
+        Optional[Path], typer.Option("--output", "-o", help="Also write a report with figures there.")
+    ] = None,
+    view: Annotated[bool, typer.Option("--view", help="Play it in the browser.")] = False,
+    port: PortOption = 8080,
+    host: HostOption = "127.0.0.1",
+    free_motion: Annotated[
+        bool, typer.Option("--free-motion", help="It has no contact: tell which thresholds it passes all the same.")
+    ] = False,
+) -> None:
+    """Repeat detection, classification and prediction over a recording, and compare with the recorded ones.
+
+    With --free-motion, exit code 1 says that it passes a threshold.
+    """
+    from impact_control.recording.page import summary_text
+    from impact_control.replay import replay_file, summarise_replay, write_replay_report
+
+    chosen = log_columns(columns)
+    if free_motion:
+        from impact_control.calibration import bearing, open_motions
+
+        found = bearing(*open_motions([file], scenario, chosen))
+        typer.echo(summary_text(found, color=sys.stdout.isatty()), nl=False)
+        if not found.good:
+            raise typer.Exit(1)
+        return
+    if view:
+        from impact_control.view.player import page, play_replay
+
+        page(port, host)
+    runs = replay_file(file, scenario=scenario, columns=chosen, trial=trial, task_start=task_start)
+    for arm, run in runs.items():
+        typer.echo(summary_text(summarise_replay(run), color=sys.stdout.isatty()), nl=False)
+        if output is not None:
+            write_replay_report(run, output / arm)
+            typer.echo(f"Report: {output / arm / 'replay.html'}")
+    if view:
+        play_replay(runs, port, host, typer.echo)
+
+
+def plan(
+    scenario: Annotated[str, typer.Argument(help="Name of a scenario or a scene, or path of a file.")],
+    changes: Annotated[
+        Optional[list[str]],
+        typer.Option("--set", metavar="KEY=VALUE", help="Another value, as it would stand in the file; repeatable."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON, in SI units.")] = False,
+) -> None:
+    """Plan a task and print its use of each limit and its predicted impact; nothing moves.
+
+    Exit code 0: feasible; 1: infeasible, with the violated limits; 2: the file or a value is wrong.
+    """
+    import json
+
+    from impact_control.planning import outlook_of
+    from impact_control.planning.summary import outlook_text, outlook_values
+    from impact_control.scenario import load_scenario, parse_overrides
+
+    try:
+        outlook = outlook_of(load_scenario(scenario).with_overrides(parse_overrides(changes or ())))
+    except (ScenarioError, InvalidInputError) as error:
+        sys.stderr.write(f"impact-control: {words_of(error)}\n")
+        raise typer.Exit(2) from None
+    if as_json:
+        typer.echo(json.dumps(outlook_values(outlook), indent=2))
+    else:
+        typer.echo(outlook_text(outlook, color=sys.stdout.isatty()), nl=False)
+    if not outlook.feasible:
+        raise typer.Exit(1)
+
+
+def scenarios(
+    schema: Annotated[bool, typer.Option(help="Describe every entry of a scenario file instead.")] = False,
+) -> None:
+    """List the scenarios that come with the package."""
+    from impact_control.scenario import available_scenarios, available_scenes, describe_schema, load_scenario
+
+    if schema:
+        typer.echo(describe_schema())
+        return
+    for name in (*available_scenarios(), *available_scenes()):
+        typer.echo(f"{name:20s} {load_scenario(name).description}")
+
+
+def scenes(
+    names: Annotated[
+        Optional[list[str]], typer.Argument(help="Scenes to run in lockstep; without, they are listed.")
+    ] = None,
+    check: Annotated[bool, typer.Option(help="Only check feasibility; nothing moves.")] = False,
+) -> None:
+    """Run scenes with several arms and objects: predicted and found velocity, way of the object, peaks, outcome."""
+    from impact_control.planning import plan_scenario
+    from impact_control.planning.feasibility import check_scene
+    from impact_control.scenario import available_scenes, load_scenario
+    from impact_control.simulation.scenario_run import run_scenario
+    from impact_control.simulation.scene_figures import HEADER, scene_figures
+
+    if not names:
+        for name in available_scenes():
+            typer.echo(f"{name:16s} {load_scenario(name).description}")
+        return
+    chosen = [load_scenario(name) for name in names]
+    if not check:
+        typer.echo(HEADER)
+    obstacles = 0
+    for scene in chosen:
+        findings = check_scene(scene)
+        obstacles += len(findings)
+        for finding in findings:
+            typer.echo(f"{scene.name:16s} {finding}")
+        if check and not findings:
+            typer.echo(f"{scene.name:16s} nothing stands against it")
+        if not check and not findings:
+            plan = plan_scenario(scene)
+            typer.echo(scene_figures(plan, run_scenario(scene, plan=plan)).line)
+    if obstacles:
+        raise typer.Exit(1)
+
+
+def log_columns(path: Optional[Path]) -> "Optional[LogColumns]":
+    """Return the columns of a log that a file names, None without a file."""
+    from impact_control.recording.log import load_log_columns
+
+    return None if path is None else load_log_columns(path)
+
+
+def print_objects(bag: Path) -> None:
+    """Print the motion of the objects of a scene."""
+    from impact_control.replay.evaluation import object_moves
+
+    for name, (way, turn) in object_moves(bag).items():
+        x, y, z = way
+        typer.echo(f"Object {name}: moved by {x:.3f}, {y:.3f}, {z:.3f} m, turned by {math.degrees(turn):.1f} deg")
+
+
+def calibrate_thresholds(
+    context: typer.Context,
+    files: FilesArgument,
+    scenario: TuningOption = None,
+    false_alarm_rate: AlarmOption = 1.0,
+    columns: ColumnsOption = None,
+    output: ResultOption = Path("thresholds.yaml"),
+    force: ForceOption = False,
+) -> None:
+    """Thresholds of the scenario's detectors from recordings of free motion."""
+    from impact_control.calibration import calibrate_detectors, open_motions
+
+    chosen, motions = open_motions(files, scenario, log_columns(columns))
+    _keep(context, calibrate_detectors(chosen, motions, false_alarm_rate), output, force)
+
+
+def calibrate_whitened_detector(
+    context: typer.Context,
+    files: FilesArgument,
+    scenario: TuningOption = None,
+    false_alarm_rate: AlarmOption = 1.0,
+    columns: ColumnsOption = None,
+    output: ResultOption = Path("detector.yaml"),
+    force: ForceOption = False,
+) -> None:
+    """Detector on all joints at once, in place of the others, from recordings of free motion of the arm."""
+    from impact_control.calibration import calibrate_detector, open_motions
+
+    chosen, motions = open_motions(files, scenario, log_columns(columns))
+    _keep(context, calibrate_detector(chosen, motions, false_alarm_rate), output, force)
+
+
+def calibrate_joint_friction(
+    context: typer.Context,
+    files: FilesArgument,
+    scenario: TuningOption = None,
+    columns: ColumnsOption = None,
+    output: ResultOption = Path("friction.yaml"),
+    force: ForceOption = False,
+) -> None:
+    """Friction of the joints from recordings of free motion."""
+    from impact_control.calibration import calibrate_friction, open_motions
+
+    chosen, motions = open_motions(files, scenario, log_columns(columns))
+    _keep(context, calibrate_friction(chosen, motions), output, force)
+
+
+def calibrate_joint_backlash(
+    context: typer.Context,
+    files: FilesArgument,
+    scenario: TuningOption = None,
+    columns: ColumnsOption = None,
+    output: ResultOption = Path("backlash.yaml"),
+    force: ForceOption = False,
+) -> None:
+    """Free play of the joints from recordings with the motors: links moved by hand, and a motion without contact."""
+    from impact_control.calibration import calibrate_backlash
+
+    _keep(context, calibrate_backlash(files, scenario, log_columns(columns)), output, force)
+
+
+def tune(
+    context: typer.Context,
+    files: FilesArgument,
+    scenario: TuningOption = None,
+    labels: Annotated[
+        Optional[Path], typer.Option(help="YAML file: expected or unexpected for each file, a list for its trials.")
+    ] = None,
+    columns: ColumnsOption = None,
+    task_start: TaskStartOption = None,
+    output: ResultOption = Path("tuning.yaml"),
+    force: ForceOption = False,
+) -> None:
+    """Tune the scenario's classifier on recorded trials that are labelled as expected or unexpected."""
+    from impact_control.calibration import tune_classifier
+
+    line = ProgressLine("tune")
+    try:
+        result = tune_classifier(files, scenario, labels, log_columns(columns), task_start, line.part)
+    finally:
+        line.end()
+    _keep(context, result, output, force)
+
+
+def _keep(context: typer.Context, result: "Result", output: Path, force: bool) -> None:
+    """Print the report of a calibration, and write its file without objections."""
+    from impact_control.recording.page import summary_text
+
+    typer.echo(summary_text(result.summary, color=sys.stdout.isatty()), nl=False)
+    if result.objections and not force:
+        raise ImpactControlError(f"{output} is not written without --force: {'; '.join(result.objections)}")
+    typer.echo(f"Report: {result.write(output, _command_line(context))}")
+    typer.echo(f"File:   {output}")
+
+
+def _command_line(context: typer.Context) -> str:
+    """Return the command that is being run, without what is at its default."""
+    words = ["impact-control", *context.command_path.split()[1:]]
+    for parameter in context.command.params:
+        value = context.params.get(parameter.name or "")
+        if value is None or value == parameter.default:
+            continue
+        if parameter.param_type_name == "option":
+            words.append(parameter.opts[0])
+        if value is not True:
+            words += map(str, value if isinstance(value, (list, tuple)) else [value])
+    return shlex.join(words)

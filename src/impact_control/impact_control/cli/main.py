@@ -1,0 +1,50 @@
+"""The command `impact-control`: the commands of the library, and those that other packages register.
+
+Annotations are not postponed here: Typer 0.9, which Ubuntu 24.04 has, does not evaluate them.
+"""
+
+import sys
+from importlib.metadata import entry_points
+
+import typer
+
+from impact_control.cli import commands
+from impact_control.util.errors import ImpactControlError, InterruptedByUserError, words_of
+
+app = typer.Typer(
+    help="Impact-aware control of Franka arms: run scenarios, read their recordings.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+)
+
+GROUP = "impact_control.commands"
+"""Entry points of this group are functions that add the commands of their package to an application of Typer."""
+
+
+def _assemble() -> None:
+    """Add all commands, those that run something first."""
+    others = sorted(entry_points(group=GROUP), key=lambda point: point.name != "ros")
+    for point in others:
+        point.load()(app)
+    commands.add(app)
+
+
+_assemble()
+
+
+def main() -> None:
+    """Entry point: our own errors and those of files become one line. Exit code 130 when the user ended it."""
+    try:
+        app()
+    except ImpactControlError as error:
+        sys.stderr.write(f"impact-control: {words_of(error)}\n")
+        sys.exit(130 if isinstance(error, InterruptedByUserError) else 1)
+    except OSError as error:  # as a full disk
+        place = error.filename or "a file cannot be read or written"
+        sys.stderr.write(f"impact-control: {place}: {error.strerror or error}\n")
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

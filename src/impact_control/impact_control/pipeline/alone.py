@@ -1,0 +1,126 @@
+"""Detector and judge without a controller beside them: in processes of their own, the judge over recordings, too."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from impact_control.control import RUNNING, Fault, ImpactStrategy, Mode
+from impact_control.observation import MomentumObserver
+from impact_control.pipeline.judge import ExpectedImpact, Judge
+from impact_control.pipeline.parts import impact_course, sample_gaps
+from impact_control.pipeline.rest import Rest
+from impact_control.pipeline.samples import SampleCheck
+from impact_control.pipeline.sensing import Sensing
+from impact_control.robots import Dynamics, RobotDescription
+from impact_control.scenario import Scenario
+from impact_control.util.types import Vector
+
+
+class DetectorAlone:
+    """Observer and detector of one arm.
+
+    After `tick`: `impact_now` (an impact was detected on this sample), and `observer` and `detector` with their own
+    attributes.
+    """
+
+    def __init__(self, scenario: Scenario, robot: RobotDescription) -> None:
+        self._sensing = sensing = Sensing(scenario, robot)
+        self.observer, self.detector = sensing.observer, sensing.detector
+        self._check = SampleCheck(robot, sample_gaps(scenario))
+        self.impact_now = False
+
+    def reset(self) -> None:
+        """Clear every buffer: for activation."""
+        self._sensing.reset()
+        self._check.reset()
+        self.impact_now = False
+
+    def tick(self, time: float, position: Vector, velocity: Vector, torque: Vector, commanded: Vector) -> None:
+        """Take one sample as `Pipeline.tick` does; one that cannot be used shows no impact.
+
+        commanded (n,) [Nm], without gravity: the torque that was commanded for it.
+        """
+        self.impact_now = False
+        if self._check.repeated(time, position, velocity, torque):
+            return
+        if self._check.fault(time, position, velocity, torque, in_task=False) is Fault.NONE:
+            self._sensing.observe(time, position, velocity, torque)
+            if self._check.sees(time):
+                self.impact_now = self._sensing.detect(time, commanded, self.observer.residual_rate)
+
+
+@dataclass(frozen=True, eq=False)
+class FollowedSample:
+    """Part of the controller in a judgement at one sample, as it is published and recorded.
+
+    mode; task_time [s]; impact, the planned one; ante_velocity, post_velocity (n,) [rad/s] of the references; force
+    (3,) [N] that is exerted, axes of A.
+    """
+
+    mode: Mode
+    task_time: float
+    impact: ExpectedImpact
+    ante_velocity: Vector
+    post_velocity: Vector
+    force: Vector
+
+
+class JudgeAlone:
+    """Judge of the tasks of a controller that is only followed, by its published references.
+
+    A task begins with the first sample in ante-impact mode, and is over when the arm rests after it or in a fault.
+    After an interruption that repeats the impact the judgement begins anew, as in `CollisionReaction`.
+
+    Attributes: judge; start, of the task [s] on the clock of the samples, NaN while none is judged.
+    """
+
+    def __init__(self, scenario: Scenario, robot: RobotDescription) -> None:
+        self.judge = Judge(scenario, robot)
+        self._plain = impact_course(scenario).strategy is ImpactStrategy.PLAIN_TRACKING
+        self._rest = Rest()
+        self.reset()
+
+    def reset(self) -> None:
+        """Wait for the next task."""
+        self._mode = Mode.IDLE
+        self.start = math.nan
+
+    def impact_detected(self, time: float, position: Vector) -> None:
+        """Judge an impact in a task: time [s] on the clock of the samples, position (n,) [rad]."""
+        if not math.isnan(self.start):
+            self.judge.impact_detected(time - self.start, position)
+
+    def follow(self, time: float, sample: FollowedSample, dynamics: Dynamics, observer: MomentumObserver) -> bool:
+        """Take a sample at `time` [s], with the dynamics and the residual there; return whether its judgement begins.
+
+        That is so at the begin of a task, and where the judgement begins anew.
+        """
+        before, self._mode = self._mode, sample.mode
+        begins = self._go_through(before, time, sample)
+        # The reaction to the verdict of a sample has left its mode by the time this is published.
+        if not math.isnan(self.start) and (sample.mode in RUNNING or before in RUNNING):
+            judge, seconds = self.judge, time - self.start
+            judge.contact_closes(seconds, dynamics, observer)
+            exerted = sample.force if sample.mode is Mode.POST else None
+            judge.judge(seconds, dynamics, observer, self._expected(sample), exerted)
+        if sample.mode is Mode.STOPPED and self._rest.reached(time, dynamics.dq):
+            self.start = math.nan
+        return begins
+
+    def _go_through(self, before: Mode, time: float, sample: FollowedSample) -> bool:
+        """Notice begin and end of a task, and where its judgement begins anew; return whether it begins here."""
+        begins = sample.mode is Mode.ANTE and before is not Mode.ANTE
+        if begins:
+            self.judge.await_impact_again(sample.impact)
+            self._rest.reset()
+        if begins or (before is Mode.RESUME and sample.mode in RUNNING):
+            self.start = time - sample.task_time
+        if sample.mode in (Mode.FAULT, Mode.IDLE):
+            self.start = math.nan
+        return begins
+
+    def _expected(self, sample: FollowedSample) -> Vector:
+        """Return how the joints move if the impact is as planned, as `ReferenceSpreadingController.expected`."""
+        awaited = sample.mode is Mode.ANTE or (sample.mode is Mode.POST and self._plain)
+        return sample.ante_velocity if awaited and self.judge.impacts == 0 else sample.post_velocity

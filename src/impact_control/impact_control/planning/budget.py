@@ -1,0 +1,217 @@
+"""Use of each limit by a plan, along the parts of its references that can be followed.
+
+- Ante-impact: from the start to its end below the surface, where an approach without impact leads, at the latest until
+  `control.missing_impact_timeout`.
+- Post-impact: from the earliest impact that counts as expected, `classification.time_error` before the nominal time, or
+  `task.post.lead` before it where that is later, to its end. What it does earlier is followed after unexpected impacts
+  only.
+
+With `plain_tracking` the controller changes at the nominal time whatever happens, and so do the references here.
+
+Position and acceleration are those of the references; the acceleration counts the motion alone. So is the velocity, or
+what it comes to within the horizon of the controller, which keeps the limit that far ahead, `control.limits`. The
+torque is what the control law feeds forward: (M + B_theta) ddq + C dq, the compensated part of the joint friction, and
+after the impact J^T f of the desired force. The motor carries gravity as well; the torque has to be inside its limit
+with gravity and without. The torque rate is its change along each reference. What the change from one reference to the
+other asks for at once is no part of it: it takes the longer, see `Budget.change` and `Budget.force`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from impact_control.control import ImpactStrategy
+from impact_control.control.limits import HORIZON
+from impact_control.pipeline.parts import impact_course
+from impact_control.planning.arm_plan import ArmPlan
+from impact_control.planning.driving_key import driving_key
+from impact_control.planning.limit_use import ANTE, POST, Quantity, Use
+from impact_control.references import ReferenceColumns, ReferenceTable
+from impact_control.robots import Dynamics, InertiaModel
+from impact_control.util.types import Matrix, Vector
+
+_SPACING = 0.005
+"""[s] between the samples of a reference whose torque is computed."""
+
+Rows = NDArray[np.intp]
+"""Numbers of samples of a reference (m,)."""
+
+
+@dataclass(frozen=True)
+class TorqueStep:
+    """A torque that is asked for at once: the joint that needs longest for it, the torque [Nm], the duration [s]."""
+
+    joint: str
+    torque: float
+    duration: float
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Use of the limits by a plan.
+
+    Attributes:
+        uses: the largest of each quantity along each reference.
+        change: of the torque from one reference to the other at the nominal impact, the force included.
+        force: J^T f of the desired force alone, at the nominal impact.
+    """
+
+    uses: tuple[Use, ...]
+    change: TorqueStep
+    force: TorqueStep
+
+    @property
+    def violations(self) -> tuple[Use, ...]:
+        """Return what is violated, in the order of `Quantity`, of each the worse first."""
+        order = list(Quantity)
+        broken = (use for use in self.uses if use.violated)
+        return tuple(sorted(broken, key=lambda use: (order.index(use.quantity), -use.share)))
+
+
+def budget_of(plan: ArmPlan) -> Budget:
+    """Return what a plan uses of each limit."""
+    ante, post = plan.reference.ante, plan.reference.post
+    before_end, after_begin = _followed(plan)
+    uses = (*_uses(plan, ANTE, ante, before_end), *_uses(plan, POST, post, after_begin))
+    at_impact = _rows(ante, plan.reference.nominal_impact_time, 0.0)
+    before, after = _torques(plan, ante, at_impact, False), _torques(plan, post, at_impact, True)
+    change = _step(plan, (after.command - before.command)[0])
+    return Budget(uses, change, _step(plan, after.pressing[0]))
+
+
+def largest_share(plan: ArmPlan, with_torque: bool) -> float:
+    """Return the largest use of a limit [-] along both references; torque and torque rate take most of the time."""
+    ante, post = plan.reference.ante, plan.reference.post
+    before, after = _followed(plan)
+    courses = [*_motion(plan, ante, before), *_motion(plan, post, after)]
+    if with_torque:
+        courses += [*_effort(plan, ante, before, False), *_effort(plan, post, after, True)]
+    return float(np.max([course.shares.max() for course in courses if course.rows.size]))
+
+
+def _followed(plan: ArmPlan) -> tuple[Rows, Rows]:
+    """Return the samples of the ante- and of the post-impact reference that can be followed."""
+    task, impact, course = plan.scenario.task, plan.reference.nominal_impact_time, impact_course(plan.scenario)
+    end = impact + min(task.ante.extension_duration, course.missing_impact_timeout)
+    begin = impact - min(task.post.lead, plan.scenario.classification.time_error)
+    if course.strategy is ImpactStrategy.PLAIN_TRACKING:
+        end = begin = impact
+    rest = impact + max(task.post.duration, task.post.settle_duration)
+    return _rows(plan.reference.ante, 0.0, end), _rows(plan.reference.post, begin, rest)
+
+
+def _rows(table: ReferenceTable, begin: float, end: float) -> Rows:
+    """Return the numbers of the samples from `begin` to `end` [s], at least one."""
+    first, last = (round(time / table.period) for time in (begin, end))
+    return np.arange(first, min(max(first, last), len(table.columns.data) - 1) + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Torques:
+    """Torques in m samples of a reference, (m, n) each [Nm]: the command, J^T f as a part of it, gravity beside it."""
+
+    command: Matrix
+    pressing: Matrix
+    gravity: Matrix
+
+
+def _torques(plan: ArmPlan, table: ReferenceTable, rows: Rows, forced: bool) -> _Torques:
+    """Return what the control law feeds forward in samples of a reference; forced: with the desired force."""
+    joints = table.columns.joints
+    dynamics, wanted = Dynamics(plan.robot), ReferenceColumns.one_sample(joints)
+    wrench, friction = np.zeros(6), np.zeros(joints)
+    command, pressing, gravity = (np.zeros((rows.size, joints)) for _ in range(3))
+    compensated = plan.scenario.control.friction_compensation
+    for i, row in enumerate(rows):
+        wanted.data[:] = table.columns.data[row]
+        dynamics.compute(wanted.joint_position, wanted.joint_velocity)
+        plan.robot.friction.reduced(plan.robot.transmission).torque(wanted.joint_velocity, friction)
+        command[i] = dynamics.inertia(InertiaModel.REDUCED_MOTORS) @ wanted.joint_acceleration
+        command[i] += dynamics.coriolis + compensated * friction
+        gravity[i] = dynamics.gravity
+        if forced:
+            plan.force.exert(1.0, wanted, dynamics.jacobian, wrench, pressing[i])
+    return _Torques(command + pressing, pressing, gravity)
+
+
+def _uses(plan: ArmPlan, reference: str, table: ReferenceTable, rows: Rows) -> tuple[Use, ...]:
+    """Return the largest use of each limit in samples of a reference."""
+    courses = [*_motion(plan, table, rows), *_effort(plan, table, rows, reference == POST)]
+    return tuple(_largest(plan, reference, table, course) for course in courses if course.rows.size)
+
+
+def _motion(plan: ArmPlan, table: ReferenceTable, rows: Rows) -> list[_Course]:
+    """Return position, velocity and acceleration in samples of a reference."""
+    limits, columns = plan.robot.limits, table.columns
+    velocity, acceleration = columns.joint_velocity[rows], columns.joint_acceleration[rows]
+    ahead = velocity + max(HORIZON, table.period) * acceleration
+    most = plan.scenario.control.max_joint_acceleration
+    return [
+        _Course(Quantity.POSITION, rows, columns.joint_position[rows], limits.position_lower, limits.position_upper),
+        _Course(Quantity.VELOCITY, rows, _larger(velocity, ahead), -limits.velocity, limits.velocity),
+        _Course(Quantity.ACCELERATION, rows, acceleration, -most, most),
+    ]
+
+
+def _effort(plan: ArmPlan, table: ReferenceTable, rows: Rows, forced: bool) -> list[_Course]:
+    """Return torque and torque rate in some of the samples of a reference; forced: with the desired force."""
+    limits = plan.robot.limits
+    seen = np.unique(np.append(rows[:: max(1, round(_SPACING / table.period))], rows[-1]))
+    torques = _torques(plan, table, seen, forced)
+    command, motor = torques.command, torques.command + torques.gravity
+    rate = np.diff(command, axis=0) / (table.period * np.diff(seen)[:, None])
+    return [
+        _Course(Quantity.TORQUE, seen, _larger(command, motor), -limits.torque, limits.torque),
+        _Course(Quantity.TORQUE_RATE, seen[1:], rate, -limits.torque_rate, limits.torque_rate),
+    ]
+
+
+def _larger(first: Matrix, second: Matrix) -> Matrix:
+    """Return of each pair the number that is larger in magnitude."""
+    return np.where(np.abs(first) > np.abs(second), first, second)
+
+
+@dataclass(frozen=True, eq=False)
+class _Course:
+    """A quantity in m samples of a reference: their numbers, values (m, n), bounds (n,)."""
+
+    quantity: Quantity
+    rows: Rows
+    values: Matrix
+    lower: Vector
+    upper: Vector
+
+    @property
+    def shares(self) -> Matrix:
+        """Return the uses of the limit (m, n) [-], see `Use.share`."""
+        middle, half = 0.5 * (self.upper + self.lower), 0.5 * (self.upper - self.lower)
+        shares: Matrix = np.abs(self.values - middle) / half
+        return shares
+
+
+def _largest(plan: ArmPlan, reference: str, table: ReferenceTable, course: _Course) -> Use:
+    """Return the largest use of one limit."""
+    shares = course.shares
+    where, joint = np.unravel_index(int(np.argmax(shares)), shares.shape)
+    row = int(course.rows[where])
+    return Use(
+        quantity=course.quantity,
+        reference=reference,
+        joint=plan.robot.joint_names[joint],
+        time=row * table.period,
+        value=float(course.values[where, joint]),
+        lower=float(course.lower[joint]),
+        upper=float(course.upper[joint]),
+        share=float(shares[where, joint]),
+        key=driving_key(plan, course.quantity, reference, row, int(joint)),
+    )
+
+
+def _step(plan: ArmPlan, torque: Vector) -> TorqueStep:
+    """Return which joint needs longest for a torque (n,) [Nm] at the limit of its rate."""
+    durations = np.abs(torque) / plan.robot.limits.torque_rate
+    joint = int(np.argmax(durations))
+    return TorqueStep(plan.robot.joint_names[joint], float(torque[joint]), float(durations[joint]))

@@ -1,0 +1,60 @@
+"""The entry of a scenario that determines the load of a joint in a sample of a reference."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from impact_control.planning.arm_plan import ArmPlan
+from impact_control.planning.limit_use import ANTE, Quantity
+from impact_control.references import ReferenceColumns, task_jacobian
+from impact_control.robots import Dynamics
+
+_IN_SCENES = {
+    "task.impact.speed": "arms.{}.impact.velocity",
+    "task.joint_1": "arms.{}.joint_1",
+    "task.post.slide": "task.post.displacement",
+}
+"""Entries that scenes have under another name."""
+
+
+def driving_key(plan: ArmPlan, quantity: Quantity, reference: str, row: int, joint: int) -> str:
+    """Return the dotted key; row: number of the sample, joint: of the joint, both from 0.
+
+    The way drives positions, the time that is given for it the other quantities, the force a torque of which it is the
+    larger part.
+    """
+    table = plan.reference.ante if reference == ANTE else plan.reference.post
+    early = row * table.period <= plan.reference.nominal_impact_time
+    wanted = ReferenceColumns(table.columns.data[row], table.columns.joints)
+    if reference == ANTE and quantity is Quantity.POSITION:
+        key = "task.ante.distance" if early else "task.ante.extension_depth"
+    elif reference == ANTE:
+        key = "task.impact.speed" if early else "task.ante.extension_duration"
+    elif quantity is Quantity.POSITION:
+        key = "task.joint_1" if early else "task.post.slide"
+    elif quantity is Quantity.TORQUE and _force_prevails(plan, wanted, joint):
+        key = "task.post.force"
+    elif early:
+        key = "task.post.lead"
+    else:
+        key = "task.post.settle_duration" if _turning_prevails(plan, wanted, joint) else "task.post.duration"
+    return _IN_SCENES.get(key, key).format(plan.name) if plan.name else key
+
+
+def _force_prevails(plan: ArmPlan, wanted: ReferenceColumns, joint: int) -> bool:
+    """Tell whether the desired force takes more torque of the joint than the motion does."""
+    dynamics, torque = Dynamics(plan.robot), np.zeros(wanted.joints)
+    dynamics.compute(wanted.joint_position, wanted.joint_velocity)
+    plan.force.exert(1.0, wanted, dynamics.jacobian, np.zeros(6), torque)
+    inertia = dynamics.mass_matrix[joint] @ wanted.joint_acceleration
+    motion = inertia + plan.robot.transmission.reduced_motor_inertia[joint] * wanted.joint_acceleration[joint]
+    return bool(abs(torque[joint]) > abs(motion))
+
+
+def _turning_prevails(plan: ArmPlan, wanted: ReferenceColumns, joint: int) -> bool:
+    """Tell whether orientation and joint 1 accelerate the joint more than the path of the end-effector does."""
+    dynamics = Dynamics(plan.robot)
+    dynamics.compute(wanted.joint_position, wanted.joint_velocity)
+    row = np.linalg.lstsq(task_jacobian(dynamics.jacobian).T, np.eye(wanted.joints)[joint], rcond=None)[0]
+    turning = row[3:6] @ wanted.angular_acceleration + row[6] * wanted.posture[2]
+    return bool(abs(turning) > abs(row[:3] @ wanted.acceleration))

@@ -1,0 +1,89 @@
+"""Arms that work at the same object: one pipeline each, coordinated.
+
+Each arm keeps its own observer, detector, classifier and controller. What they share is the plan, made for one impact
+at one nominal time, and three facts: an impact of any of them makes all leave the ante-impact mode, an arm that stops
+stops all, and so does a fault. A fact that one arm finds in a sample holds for the others from the next sample on, as
+it would between two processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from impact_control.control import RUNNING, Mode
+from impact_control.pipeline import Outcome, Pipeline
+from impact_control.planning import Plan
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Vector
+
+_WORST_FIRST = (
+    Outcome.FAULT,
+    Outcome.CANCELLED,
+    Outcome.IMPACT_UNEXPECTED,
+    Outcome.POST_IMPACT_UNEXPECTED,
+    Outcome.NO_IMPACT,
+    Outcome.UNDECIDED,
+)
+"""Outcome of a task of several arms: that of the arm that comes first here; it succeeded if all did."""
+
+
+class Team:
+    """The pipelines of arms that work at the same object, by name, in `pipelines`."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Make a pipeline for each arm. Raises InvalidInputError for reactions that are not possible at objects."""
+        for key in ("on_unexpected_impact", "on_unexpected_post_impact"):
+            if plan.scene.with_objects and getattr(plan.scene.reaction, key) == "admittance":
+                raise InvalidInputError(
+                    f"reaction.{key}", "admittance", "stop, continue or pull_back, with several arms"
+                )
+        self.plan = plan
+        self.pipelines = {name: Pipeline(arm.scenario, arm.robot) for name, arm in plan.arms.items()}
+        self._several = len(self.pipelines) > 1
+
+    def reset(self) -> None:
+        """Clear every buffer: for activation."""
+        for pipeline in self.pipelines.values():
+            pipeline.reset()
+
+    def start(self) -> None:
+        """Arm the task of every arm: it begins with the next sample."""
+        for name, pipeline in self.pipelines.items():
+            arm = self.plan.arms[name]
+            pipeline.start(arm.reference, arm.scenario, arm.force, hold=arm.hold)
+
+    def cancel(self) -> None:
+        """Stop the task of every arm."""
+        for pipeline in self.pipelines.values():
+            pipeline.cancel()
+
+    def tick(self, time: float, samples: Mapping[str, tuple[Vector, Vector, Vector]]) -> None:
+        """Handle one sample of each arm: position [rad], velocity [rad/s], joint torque [Nm], each (n,), by name."""
+        for name, pipeline in self.pipelines.items():
+            pipeline.tick(time, *samples[name])
+        if self._several:
+            self._inform_partners()
+
+    def _inform_partners(self) -> None:
+        """Share what was found in this sample."""
+        for name, pipeline in self.pipelines.items():
+            controller = pipeline.controller
+            stopped = controller.mode is not Mode.IDLE and controller.mode not in RUNNING
+            for other, partner in self.pipelines.items():
+                if other == name or not partner.exerts:
+                    continue
+                if pipeline.impact_now:
+                    partner.partner_touched(pipeline.detector.impact_time)
+                if stopped and (partner.armed or partner.follows):
+                    partner.stop_with_partner()
+
+    @property
+    def finished(self) -> bool:
+        """True once the task of every arm has ended."""
+        return all(pipeline.finished for pipeline in self.pipelines.values())
+
+    @property
+    def outcome(self) -> Outcome:
+        """Outcome of the task of the team; final once `finished`."""
+        outcomes = {pipeline.outcome for pipeline in self.pipelines.values()}
+        return next((worst for worst in _WORST_FIRST if worst in outcomes), Outcome.SUCCEEDED)

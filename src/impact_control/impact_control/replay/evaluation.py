@@ -1,0 +1,175 @@
+"""From a recorded run to its report: analysis, predictions against the observed velocity, envelope."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from impact_control.classification import envelope_history
+from impact_control.control import Mode
+from impact_control.pipeline.parts import classifier_parameters, envelope_margin
+from impact_control.recording.analysis import RunAnalysis, analyse
+from impact_control.recording.measures import CommandLimits, MeasuredJoints, measured_joints
+from impact_control.recording.motion_figures import Envelope
+from impact_control.recording.report import write_report
+from impact_control.recording.series import METADATA_NAME, Recording, Topics, read_bag
+from impact_control.recording.summary import PostImpactComparison, RunSummary
+from impact_control.references import PredictedImpact, rigid_impact_map
+from impact_control.robots import Dynamics, InertiaModel, RobotDescription, lowest_points
+from impact_control.scenario import Scenario, Scene, robot_of, scenario_from_text
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Matrix, Vector
+from impact_control.util.words import in_words
+
+INERTIA_NAMES = {InertiaModel.LINKS: "M", InertiaModel.REDUCED_MOTORS: "M + B_theta", InertiaModel.MOTORS: "M + B_rho"}
+"""Inertia models by the symbols of Rey Arias 2024, section III."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Evaluation of the recorded run of an arm; comparison: None without an impact to compare."""
+
+    recording: Recording
+    scenario: Scenario
+    analysis: RunAnalysis
+    comparison: PostImpactComparison | None = None
+
+
+def scenario_of_bag(recording: Recording) -> Scene:
+    """Return the scenario or scene that the recorder kept in the bag. Raises InvalidInputError when there is none."""
+    text = recording.metadata.get(METADATA_NAME, {}).get("scenario", "")
+    if not text:
+        raise InvalidInputError("bag", str(recording.directory), "a bag of this stack's recorder, with its scenario")
+    return scenario_from_text(text, str(recording.directory))
+
+
+def evaluate(bag: Path) -> Evaluation:
+    """Analyse a bag of one arm; see `evaluate_arms`. Raises InvalidInputError when there are several."""
+    evaluations = evaluate_arms(bag)
+    if len(evaluations) > 1:
+        raise InvalidInputError("bag", str(bag), f"a bag of one arm, this has {', '.join(evaluations)}")
+    return next(iter(evaluations.values()))
+
+
+def evaluate_arms(bag: Path) -> dict[str, Evaluation]:
+    """Analyse a bag of this stack's recorder: every arm of a scene by its name, the arm of a scenario as "".
+
+    The impact of an arm of a scene is not compared with predictions: it depends on the other arms.
+    """
+    recording = read_bag(bag)
+    scene = scenario_of_bag(recording)
+    if scene.with_objects:
+        return {arm: _evaluate_arm(recording.of_arm(arm), scene.arm(arm)) for arm in scene.arm_names}
+    alone, scenario = _evaluate_arm(recording, scene.single), scene.single
+    comparison = compare_predictions(recording, alone.analysis, scenario, robot_of(scenario.robot))
+    return {"": replace(alone, comparison=comparison)}
+
+
+def _evaluate_arm(recording: Recording, scenario: Scenario) -> Evaluation:
+    limits = robot_of(scenario.robot).limits
+    return Evaluation(recording, scenario, analyse(recording, limits=CommandLimits(limits.torque, limits.torque_rate)))
+
+
+def report(evaluation: Evaluation, output: Path) -> RunSummary:
+    """Write `report.html` and the figures into `output`."""
+    return write_report(
+        evaluation.recording,
+        output,
+        evaluation.analysis,
+        comparison=evaluation.comparison,
+        envelope=envelope_of(evaluation.recording, evaluation.scenario),
+    )
+
+
+def object_moves(bag: Path) -> dict[str, tuple[Vector, float]]:
+    """Return how far each recorded object of a scene was moved (3,) [m], frame A, and turned [rad], start to end."""
+    recording = read_bag(bag)
+    moves = {}
+    for topic in recording.topics:
+        if "/simulation/objects/" in topic and topic in recording:
+            poses = recording.series(topic)
+            place, turn = poses["pose.position"], poses["pose.orientation"]
+            cosine = min(1.0, abs(float(turn[0] @ turn[-1])))
+            moves[topic.rsplit("/", 1)[-1]] = (place[-1] - place[0], 2.0 * float(np.arccos(cosine)))
+    return moves
+
+
+def compare_predictions(
+    recording: Recording, analysis: RunAnalysis, scenario: Scenario, robot: RobotDescription
+) -> PostImpactComparison | None:
+    """Return predicted and observed post-impact velocities, Rey Arias 2024 (17); None without an impact.
+
+    Predicted under Coulomb's law at the measured state of the last sample before the impact, on the surface that is
+    really there where the recording is a simulation, with the inertia models M, M + B_theta and M + B_rho. An edge or a
+    plate comes to rest on it with all of its contact points, see `references.simultaneous_impact`.
+    """
+    impact = analysis.impact_time
+    if impact is None or analysis.gross_post_velocity is None or analysis.ante_velocity is None:
+        return None
+    predictions = predicted_impacts(measured_joints(recording), impact, scenario, robot)
+    return comparison_with(analysis.joint_names, analysis.ante_velocity, analysis.gross_post_velocity, predictions)
+
+
+def comparison_with(
+    joint_names: tuple[str, ...], ante: Vector, gross_post: Vector, predictions: Mapping[str, PredictedImpact]
+) -> PostImpactComparison:
+    """Return velocities before and after an impact (n,) [rad/s] beside predictions of it."""
+    velocities = {name: predicted.velocity for name, predicted in predictions.items()}
+    slips = {name: in_words(predicted.slip) for name, predicted in predictions.items()}
+    return PostImpactComparison.from_radians(joint_names, ante, gross_post, velocities, slips)
+
+
+def predicted_impacts(
+    joints: MeasuredJoints, impact: float, scenario: Scenario, robot: RobotDescription
+) -> dict[str, PredictedImpact]:
+    """Return the predictions of `compare_predictions` by name of the inertia model.
+
+    impact: its time [s], later than the first sample. Raises InvalidInputError where the end-effector does not move
+    into the surface.
+    """
+    surface = scenario.actual_environment.surface or scenario.expected_environment.surface
+    before = int(np.flatnonzero(joints.time < impact)[-1])
+    dynamics = Dynamics(robot)
+    dynamics.compute(joints.position[before], joints.velocity[before])
+    tool = robot.end_effector
+    offsets = lowest_points(tool.contact_points, tool.radius, dynamics.rotation, surface.normal)
+    return {
+        name: rigid_impact_map(robot, model)(
+            joints.position[before], joints.velocity[before], offsets, surface.normal, surface.friction
+        )
+        for model, name in INERTIA_NAMES.items()
+    }
+
+
+def envelope_of(recording: Recording, scenario: Scenario) -> Envelope | None:
+    """Return the envelope of the joint velocity error over the task, computed again with the scenario's tuning."""
+    if Topics.reference not in recording:
+        return None
+    joints = measured_joints(recording)
+    reference = recording.series(Topics.reference)
+    followed = _followed_velocity(reference["mode"], reference["ante_joint_velocity"], reference["post_joint_velocity"])
+    _, rows, picks = np.intersect1d(_keys(joints.time), _keys(reference["stamp"]), return_indices=True)
+    running = np.isin(reference["mode"][picks], (Mode.ANTE, Mode.INTERIM, Mode.POST))
+    rows, picks = rows[running], picks[running]
+    if rows.size < 2:
+        return None
+    parameters = classifier_parameters(scenario)
+    lower, upper = envelope_history(joints.time[rows], joints.velocity[rows], followed[picks], parameters)
+    margin = envelope_margin(scenario, robot_of(scenario.robot), reference["jump_deviation"][picks[0]])
+    after = reference["mode"][picks] != Mode.ANTE
+    impact = joints.time[rows][after][0] if after.any() else np.inf
+    held = [margin.row(since) for since in (joints.time[rows] - impact).tolist()]
+    return Envelope(joints.time[rows], lower, upper, margin.table[held])
+
+
+def _followed_velocity(mode: Vector, ante: Matrix, post: Matrix) -> Matrix:
+    followed: Matrix = np.where((mode == Mode.ANTE)[:, None], ante, post)
+    return followed
+
+
+def _keys(stamps: Vector) -> Vector:
+    """Stamps as whole microseconds, so that the same sample of two topics compares equal."""
+    return np.round(stamps * 1e6).astype(np.int64)

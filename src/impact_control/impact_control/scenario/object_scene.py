@@ -1,0 +1,266 @@
+"""The scene with objects: arms that hit, push or grab boxes together, van Steen 2024 section VI.
+
+Robot, control, detection, classification, reaction and simulation hold for every arm. World frame A is not the base of
+an arm: each arm has a base of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Self
+
+import numpy as np
+import pinocchio as pin
+
+from impact_control.robots import InertiaModel, RobotDescription, mounted_at, rotation_from_roll_pitch_yaw
+from impact_control.scenario.document import Node, overlay, override_tree
+from impact_control.scenario.environment import CompliantSurface, Surface, Touch
+from impact_control.scenario.fields import Entry, NamedSections, Refusal, Section
+from impact_control.scenario.objects import (
+    INERTIA_MODELS,
+    ActualObject,
+    ExpectedObject,
+    SceneActualEnvironment,
+    SceneArm,
+    SceneExpectedEnvironment,
+    SceneTask,
+    face_normal,
+)
+from impact_control.scenario.robot import joint_sizes, robot_of
+from impact_control.scenario.scene import Scene, require_inside_limits, require_known_links
+from impact_control.scenario.schema import Scenario
+from impact_control.scenario.validation import build
+from impact_control.util.types import Matrix, Vector
+
+_BALANCED = 1e-6
+"""Length of the sum of the normals of the faces below which clamping forces cancel each other."""
+
+_SHARED = ("robot", "control", "detection", "classification", "reaction", "simulation")
+"""Sections that hold for every arm as they stand."""
+
+_UP = np.array([0.0, 0.0, 1.0])
+
+_NO_DIRECTION = 1e-9
+"""[m/s] slip below which the velocity is along the normal."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ObjectScene(Scene):
+    """A scene whose arms hit objects, with one impact of all of them."""
+
+    arms: Annotated[Mapping[str, SceneArm], Entry(NamedSections(SceneArm), "the arms, by name")]
+    task: Annotated[SceneTask, Entry(Section(SceneTask), "joint task of the arms")]
+    expected_environment: Annotated[
+        SceneExpectedEnvironment, Entry(Section(SceneExpectedEnvironment), "what the robots believe")
+    ]
+    actual_environment: Annotated[
+        SceneActualEnvironment,
+        Entry(Section(SceneActualEnvironment), "what is really there; what is left out of an object is as expected"),
+    ]
+
+    @classmethod
+    def read(cls, document: Node) -> Self:
+        """Check a document and build the scene it describes; an actual object is as expected where it has no entry."""
+        return build(cls, _with_expected_objects(document), joint_sizes(document), document=document)
+
+    @property
+    def arm_names(self) -> tuple[str, ...]:
+        """Names of the arms."""
+        return tuple(self.arms)
+
+    def robots(self) -> dict[str, RobotDescription]:
+        """Return the robot of each arm at its place in frame A. Raises ScenarioError."""
+        robot = robot_of(self.robot)
+        return {
+            name: mounted_at(robot, arm.base.position, rotation_from_roll_pitch_yaw(arm.base.orientation))
+            for name, arm in self.arms.items()
+        }
+
+    @property
+    def impact_time(self) -> float:
+        """Nominal impact time T_nom [s] of all arms after the start of the task."""
+        return self.task.impact_time
+
+    @property
+    def duration(self) -> float:
+        """Time [s] at which the task ends."""
+        return self.task.duration
+
+    @property
+    def expected_surface(self) -> Surface | None:
+        """Table, as expected."""
+        return self.expected_environment.table
+
+    @property
+    def actual_surface(self) -> CompliantSurface | None:
+        """Table that is really there."""
+        return self.actual_environment.table
+
+    @property
+    def expected_objects(self) -> Mapping[str, ExpectedObject]:
+        """Objects by name, as expected."""
+        return self.expected_environment.objects
+
+    @property
+    def actual_objects(self) -> Mapping[str, ActualObject]:
+        """Objects by name that are really there."""
+        return {name: box for name, box in self.actual_environment.objects.items() if box is not None}
+
+    def touches_of(self, arm: str) -> Sequence[Touch]:
+        """Return the touches of one arm, beside the impact."""
+        return tuple(touch for touch in self.actual_environment.touches if touch.arm == arm)
+
+    @property
+    def with_objects(self) -> ObjectScene:
+        """This scene."""
+        return self
+
+    def check(self) -> None:
+        """Require that arms, objects and task fit together."""
+        if not self.arms:
+            raise Refusal("arms", {}, "at least one arm")
+        self.require_sampling()
+        robot, objects = robot_of(self.robot), self.expected_environment.objects
+        for name, arm in self.arms.items():
+            require_inside_limits(f"arms.{name}", arm.home_configuration, arm.posture, robot)
+            if arm.impact.object not in objects:
+                key = f"arms.{name}.impact.object"
+                raise Refusal(key, arm.impact.object, f"one of expected_environment.objects: {', '.join(objects)}")
+            normal, velocity = self.normal(name), arm.impact.velocity
+            if not normal @ velocity < 0.0:
+                words = f"a velocity into the face, against its normal {np.round(normal, 6).tolist()}"
+                raise Refusal(f"arms.{name}.impact.velocity", velocity.tolist(), words)
+        for name in self.actual_environment.objects:
+            if name not in objects:
+                allowed = f"one of expected_environment.objects: {', '.join(objects)}"
+                raise Refusal("actual_environment.objects", name, allowed)
+        require_known_links(self.actual_environment.touches, robot)
+        for k, touch in enumerate(self.actual_environment.touches):
+            if touch.arm not in self.arms:
+                allowed = f"one of arms: {', '.join(self.arms)}"
+                raise Refusal(f"actual_environment.touches[{k}].arm", touch.arm, allowed)
+        self._require_balance()
+
+    def _require_balance(self) -> None:
+        """Refuse clamping forces that would drive an object instead of holding it."""
+        if self.task.post.force == 0.0:
+            return
+        for name in {arm.impact.object for arm in self.arms.values()}:
+            total = sum((self.normal(arm) for arm in self.arms_at(name)), np.zeros(3))
+            if np.linalg.norm(total) > _BALANCED:
+                words = "0 N, unless the faces that the arms press on oppose each other"
+                raise Refusal("task.post.force", self.task.post.force, words)
+
+    def arms_at(self, name: str) -> tuple[str, ...]:
+        """Return the names of the arms that hit an object."""
+        return tuple(arm for arm, section in self.arms.items() if section.impact.object == name)
+
+    def target(self, arm: str) -> ExpectedObject:
+        """Return what an arm hits, as expected."""
+        return self.expected_environment.objects[self.arms[arm].impact.object]
+
+    def normal(self, arm: str) -> Vector:
+        """Return the unit normal (3,) of the face that an arm hits, out of the object, frame A."""
+        return face_normal(self.arms[arm].impact.face, self.target(arm).yaw)
+
+    @property
+    def inertia_model(self) -> InertiaModel:
+        """Return the inertia of the arms in the impact map."""
+        return INERTIA_MODELS[self.task.impact_inertia]
+
+    def impact_point(self, arm: str) -> Vector:
+        """Return the point (3,) [m] of the expected object that the middle of an arm's contact points hits, frame A."""
+        impact, normal = self.arms[arm].impact, self.normal(arm)
+        face = self.target(arm).middle_of_face(impact.face)
+        point: Vector = face + impact.offset[0] * np.cross(_UP, normal) + impact.offset[1] * _UP
+        return point
+
+    def arm(self, name: str) -> Scenario:
+        """Return the task and the settings of one arm as a scenario, in the world frame A of the scene.
+
+        The face that is hit is its expected surface; there is no actual one, because the scene has the objects. The
+        base of the arm is not part of it: its robot is `mounted_at` its place. Raises ScenarioError.
+        """
+        section, normal = self.arms[name], self.normal(name)
+        velocity, task = section.impact.velocity, self.task
+        speed = float(np.linalg.norm(velocity))
+        slip = velocity - (velocity @ normal) * normal
+        heading = slip / np.linalg.norm(slip) if np.linalg.norm(slip) > _NO_DIRECTION else _UP
+        orientation = pin.rpy.matrixToRpy(flat_orientation(normal, section.impact.turn))
+        point = self.impact_point(name)
+        own: dict[str, Any] = {
+            "name": f"{self.name}_{name}",
+            "description": self.description,
+            "task": {
+                "duration": _text([task.duration], "s"),
+                "home_configuration": _text(section.home_configuration, "rad"),
+                "joint_1": _text([section.posture], "rad"),
+                "impact": {
+                    "time": _text([task.impact_time], "s"),
+                    "position": _text(point, "m"),
+                    "speed": _text([speed], "m/s"),
+                    "approach_angle": _text([np.arcsin(min(1.0, -float(velocity @ normal) / speed))], "rad"),
+                    "heading": heading.tolist(),
+                    "orientation": _text(orientation, "rad"),
+                },
+                "ante": {
+                    "distance": _text([task.ante.distance], "m"),
+                    "extension_duration": _text([task.ante.extension_duration], "s"),
+                    "extension_depth": _text([task.ante.extension_depth], "m"),
+                },
+                "post": {
+                    "force": _text([task.post.force], "N"),
+                    "slide": "0 m",
+                    "duration": _text([task.post.duration], "s"),
+                    "settle_duration": _text([task.post.settle_duration], "s"),
+                    "lead": _text([task.post.lead], "s"),
+                },
+            },
+            "expected_environment": {
+                "surface": {
+                    "point": _text(point, "m"),
+                    "normal": normal.tolist(),
+                    "friction": self.target(name).friction,
+                }
+            },
+            "actual_environment": {"surface": "none"},
+        }
+        shared = Node({key: self.document.value[key] for key in _SHARED}, self.document.origin)
+        return Scenario.read(overlay(shared, override_tree(own)))
+
+
+def flat_orientation(normal: Vector, turn: float) -> Matrix:
+    """Return R_d (3, 3), axes of E as columns in A, with z of E against an upright face and y up, turned about z."""
+    into = -normal
+    upright = np.column_stack([np.cross(_UP, into), _UP, into])
+    rotation: Matrix = upright @ pin.exp3(np.array([0.0, 0.0, turn]))
+    return rotation
+
+
+def _text(values: Iterable[float], unit: str) -> str:
+    """Write a quantity so that it is read as the same numbers."""
+    return f"{', '.join(repr(float(value)) for value in values)} {unit}"
+
+
+def _with_expected_objects(document: Node) -> Node:
+    """Let what an actual object leaves out be as expected."""
+    expected = _below(document, "expected_environment", "objects")
+    actual = _below(document, "actual_environment", "objects")
+    if expected is None or actual is None:
+        return document
+    objects = {
+        name: overlay(expected.value[name], node) if name in expected.value else node
+        for name, node in actual.value.items()
+    }
+    nested = Node({"actual_environment": Node({"objects": Node(objects, actual.origin)}, actual.origin)}, "override")
+    return overlay(document, nested)
+
+
+def _below(node: Node, *keys: str) -> Node | None:
+    """Return the section at the path, None when there is none."""
+    for key in keys:
+        if not node.is_mapping or key not in node.value:
+            return None
+        node = node.value[key]
+    return node if node.is_mapping else None

@@ -1,0 +1,241 @@
+"""Sections of a scene with objects: boxes and a table, the arms, and their joint task."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from impact_control.robots import InertiaModel
+from impact_control.scenario.environment import CompliantSurface, Contact, Surface, Touch
+from impact_control.scenario.fields import (
+    JOINTS,
+    NOT_NEGATIVE,
+    POSITIVE,
+    Choice,
+    Entry,
+    Flag,
+    NamedSections,
+    Number,
+    Numbers,
+    Range,
+    Refusal,
+    Section,
+    Sections,
+    Text,
+)
+from impact_control.scenario.task import Ante
+from impact_control.util.types import Matrix, Vector
+
+INERTIA_MODELS = {
+    "links": InertiaModel.LINKS,
+    "reduced_motors": InertiaModel.REDUCED_MOTORS,
+    "motors": InertiaModel.MOTORS,
+}
+"""The inertia of an arm in the impact map: M, M + B_theta, M + B_rho."""
+
+_DIRECTIONS = {"+x": (1.0, 0.0), "-x": (-1.0, 0.0), "+y": (0.0, 1.0), "-y": (0.0, -1.0)}
+
+FACES = tuple(_DIRECTIONS)
+"""The upright faces of a box, by its own axes."""
+
+
+def rotation_about_z(angle: float) -> Matrix:
+    """Return R_z(angle [rad]) (3, 3)."""
+    cosine, sine = math.cos(angle), math.sin(angle)
+    return np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
+
+
+def face_normal(face: str, yaw: float) -> Vector:
+    """Return the unit normal (3,) of a face of a box turned by yaw [rad] about z, out of it, frame A."""
+    normal: Vector = rotation_about_z(yaw) @ np.array([*_DIRECTIONS[face], 0.0])
+    return normal
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ExpectedObject:
+    """A homogeneous box that stands upright."""
+
+    mass: Annotated[float, Entry(Number("kg", POSITIVE), "mass")]
+    size: Annotated[Vector, Entry(Numbers(3, "m", POSITIVE), "edges along its own x, y and z axes")]
+    position: Annotated[Vector, Entry(Numbers(3, "m"), "middle of its underside, frame A")]
+    yaw: Annotated[float, Entry(Number("rad"), "turn about the vertical", default="0 deg")]
+    friction: Annotated[float, Entry(Number("", NOT_NEGATIVE), "Coulomb coefficient mu against end-effectors")]
+
+    @property
+    def centre(self) -> Vector:
+        """Return its centre of mass (3,) [m], frame A."""
+        centre: Vector = self.position + np.array([0.0, 0.0, 0.5 * self.size[2]])
+        return centre
+
+    @property
+    def rotation(self) -> Matrix:
+        """Return its axes as columns (3, 3), frame A."""
+        return rotation_about_z(self.yaw)
+
+    def middle_of_face(self, face: str) -> Vector:
+        """Return the middle (3,) [m] of a face, frame A."""
+        outwards = np.array([*_DIRECTIONS[face], 0.0])
+        middle: Vector = self.centre + self.rotation @ (0.5 * self.size * outwards)
+        return middle
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ActualObject(ExpectedObject):
+    """A box that is really there."""
+
+    contact: Annotated[
+        Contact | None,
+        Entry(
+            Section(Contact, none_allowed=True),
+            "contact law against end-effectors; default: that of the cover of the end-effector",
+            default="none",
+        ),
+    ]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SceneTouch(Touch):
+    """Somebody touches a link of one of the arms for a while."""
+
+    arm: Annotated[str, Entry(Text(), "which of the arms is touched")]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SceneExpectedEnvironment:
+    """Environment as the robots expect it."""
+
+    table: Annotated[
+        Surface | None, Entry(Section(Surface, none_allowed=True), "what the objects stand on; its friction is theirs")
+    ]
+    objects: Annotated[Mapping[str, ExpectedObject], Entry(NamedSections(ExpectedObject), "the objects, by name")]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SceneActualEnvironment:
+    """Actual environment; only a simulator reads it."""
+
+    table: Annotated[CompliantSurface | None, Entry(Section(CompliantSurface, none_allowed=True), "the table")]
+    objects: Annotated[
+        Mapping[str, ActualObject | None],
+        Entry(NamedSections(ActualObject, none_allowed=True), "the objects, by name"),
+    ]
+    touches: Annotated[tuple[SceneTouch, ...], Entry(Sections(SceneTouch), "who else touches the arms, and when", [])]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Base:
+    """Pose of the base of an arm."""
+
+    position: Annotated[Vector, Entry(Numbers(3, "m"), "origin of the base, frame A")]
+    orientation: Annotated[
+        Vector,
+        Entry(Numbers(3, "rad"), "roll, pitch, yaw of the base: R_z(yaw) R_y(pitch) R_x(roll)", default="0, 0, 0 deg"),
+    ]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ArmImpact:
+    """The planned impact of one arm: flat, with all contact points at once."""
+
+    object: Annotated[str, Entry(Text(), "which of expected_environment.objects is hit")]
+    face: Annotated[str, Entry(Choice(FACES), "the face that is hit, axes of the object")]
+    offset: Annotated[
+        Vector,
+        Entry(
+            Numbers(2, "m"),
+            "from the middle of the face to the middle of the contact points: to the right of who looks at the face, "
+            "and up",
+            default="0, 0 m",
+        ),
+    ]
+    velocity: Annotated[Vector, Entry(Numbers(3, "m/s"), "velocity of the end-effector before the impact, frame A")]
+    turn: Annotated[
+        float,
+        Entry(Number("rad"), "turn of frame E about its z axis, into the face; at 0 its y axis is up", default="0 deg"),
+    ]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SceneArm:
+    """One arm of a scene."""
+
+    base: Annotated[Base, Entry(Section(Base), "where it stands")]
+    home_configuration: Annotated[
+        Vector,
+        Entry(Numbers(JOINTS, "rad"), "configuration near which the inverse kinematics searches: it selects the elbow"),
+    ]
+    joint_1: Annotated[
+        float | None,
+        Entry(
+            Number("rad"),
+            "value of joint 1 that resolves the redundancy; default: joint 1 at home",
+            default=None,
+        ),
+    ]
+    impact: Annotated[ArmImpact, Entry(Section(ArmImpact), "the impact as planned")]
+
+    @property
+    def posture(self) -> float:
+        """Return the value of joint 1 [rad] that is kept before the impact."""
+        return float(self.home_configuration[0]) if self.joint_1 is None else self.joint_1
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScenePost:
+    """The motion after the impact, van Steen 2024 (13), (14), (26): every arm moves as the object is to move."""
+
+    displacement: Annotated[Vector, Entry(Numbers(3, "m"), "way of the end-effectors from the impact to rest, frame A")]
+    force: Annotated[
+        float,
+        Entry(Number("N", NOT_NEGATIVE), "clamping force of each arm; what moves and carries the object comes on top"),
+    ]
+    velocity_scale: Annotated[
+        float,
+        Entry(
+            Number("", Range(0.5, 1.5)),
+            "factor on the predicted velocity with which the reference begins, van Steen 2024 section VI",
+            default=1.0,
+        ),
+    ]
+    hold: Annotated[
+        bool, Entry(Flag(), "whether the arms keep pressing at the end of the task, or stop", default=False)
+    ]
+    duration: Annotated[float, Entry(Number("s", POSITIVE), "time after T_nom in which the motion comes to rest")]
+    settle_duration: Annotated[
+        float, Entry(Number("s", POSITIVE), "time after T_nom in which joint 1 returns to its value")
+    ]
+    lead: Annotated[
+        float, Entry(Number("s", POSITIVE), "time before T_nom at which the extended reference starts to move")
+    ]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SceneTask:
+    """Joint task of the arms."""
+
+    duration: Annotated[float, Entry(Number("s", POSITIVE), "end of the task, at most 100 000 times `control.period`")]
+    impact_time: Annotated[
+        float, Entry(Number("s", POSITIVE), "nominal impact time T_nom of all arms after the start of the task")
+    ]
+    impact_inertia: Annotated[
+        str,
+        Entry(
+            Choice(tuple(INERTIA_MODELS)),
+            "inertia of the arms in the impact map: M, M + B_theta or M + B_rho, van Steen 2024 section VI",
+            default="reduced_motors",
+        ),
+    ]
+    ante: Annotated[Ante, Entry(Section(Ante), "the motion of each arm before the impact, extended past it")]
+    post: Annotated[ScenePost, Entry(Section(ScenePost), "the motion after the impact, extended before it")]
+
+    def check(self) -> None:
+        """Require that all motions start and end inside the task."""
+        if self.post.lead > self.impact_time:
+            raise Refusal("post.lead", self.post.lead, f"at most impact_time = {self.impact_time:g} s")
+        last = max(self.ante.extension_duration, self.post.duration, self.post.settle_duration)
+        if self.impact_time + last > self.duration * (1.0 + 1e-12):
+            raise Refusal("duration", self.duration, f"at least {self.impact_time + last:g} s, the end of the motions")

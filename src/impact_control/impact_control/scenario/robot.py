@@ -1,0 +1,112 @@
+"""The robot of a scenario: model, end-effector, and parameter set."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated
+
+from impact_control.robots import SIDES, JointFriction, RobotDescription, load_robot
+from impact_control.scenario.document import Node
+from impact_control.scenario.fields import (
+    JOINTS,
+    NOT_NEGATIVE,
+    POSITIVE,
+    Choice,
+    Entry,
+    Flag,
+    Numbers,
+    Refusal,
+    Section,
+    Text,
+)
+from impact_control.scenario.validation import build
+from impact_control.util.errors import ScenarioError
+from impact_control.util.types import Vector
+
+_ROBOT_ERRORS = {
+    "robot": "model",
+    "end_effector": "end_effector",
+    "transmission.reduced_motor_inertia.": "motor_inertia",
+}
+"""Keys in the errors of `load_robot`, and the scenario's entries they are about."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Friction:
+    """Friction of the joints, Gaz et al. 2019, see `robots.JointFriction`."""
+
+    amplitude: Annotated[Vector, Entry(Numbers(JOINTS, "Nm", NOT_NEGATIVE, repeats=True), "phi_1")]
+    slope: Annotated[Vector, Entry(Numbers(JOINTS, "s/rad", POSITIVE, repeats=True), "phi_2")]
+    offset: Annotated[Vector, Entry(Numbers(JOINTS, "rad/s", repeats=True), "phi_3")]
+    side: Annotated[
+        str,
+        Entry(
+            Choice(SIDES),
+            "of the transmission, on which it acts; on the motor the torque loop reduces it by B_theta / B_rho",
+            default=SIDES[0],
+        ),
+    ]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Robot:
+    """Which arm, tool and parameter set."""
+
+    model: Annotated[str, Entry(Text(), "robot model in `impact_control.robots`, or a .yaml file relative to this one")]
+    end_effector: Annotated[str, Entry(Text(), "end-effector of that model, or a .yaml file relative to this one")]
+    motor_inertia: Annotated[str, Entry(Text(), "named set of reduced motor inertias B_theta")]
+    gravity_compensated_by_robot: Annotated[
+        bool, Entry(Flag(), "the commanded torque is without gravity, as on a Franka")
+    ]
+    require_guard: Annotated[
+        bool, Entry(Flag(), "behind ros2_control, the effort controller has to be that of impact_guard", default=False)
+    ]
+    joint_friction: Annotated[
+        Friction | None,
+        Entry(
+            Section(Friction, none_allowed=True),
+            "friction of the joints instead of that of the model, for controller and simulator",
+            default="none",
+        ),
+    ]
+
+    def check(self) -> None:
+        """Require names that the robot's data files know, and a robot that carries its own weight."""
+        if not self.gravity_compensated_by_robot:
+            words = "true: a robot side that does not compensate gravity is not supported yet"
+            raise Refusal("gravity_compensated_by_robot", False, words)
+        try:
+            _robot(self.model, self.end_effector, self.motor_inertia)
+        except ScenarioError as error:
+            for part, key in _ROBOT_ERRORS.items():
+                if error.key.startswith(part):
+                    raise Refusal(key, getattr(self, key), error.allowed) from None
+            raise
+
+
+def joint_sizes(document: Node) -> dict[str, int]:
+    """Return the sizes that the robot of a document determines; none without a robot. Raises ScenarioError."""
+    if "robot" not in document.value:
+        return {}
+    section = document.value["robot"]
+    if section.is_mapping:  # its arrays are read once their size is known
+        section = Node({key: node for key, node in section.value.items() if key != "joint_friction"}, section.origin)
+    return {JOINTS: len(robot_of(build(Robot, section, {}, "robot")).joint_names)}
+
+
+def robot_of(robot: Robot) -> RobotDescription:
+    """Return the robot of this section, with its base at the origin of A. Raises ScenarioError."""
+    description = _robot(robot.model, robot.end_effector, robot.motor_inertia)
+    own = robot.joint_friction
+    if own is None:
+        return description
+    return dataclasses.replace(
+        description, friction=JointFriction(own.amplitude, own.slope, own.offset, own.side == SIDES[1])
+    )
+
+
+@lru_cache(maxsize=16)
+def _robot(model: str, end_effector: str, motor_inertia: str) -> RobotDescription:
+    return load_robot(model, end_effector, motor_inertia)

@@ -1,0 +1,66 @@
+"""Settings as the components take them: one declaration for the file, for Python, and for the documentation."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Annotated, Any, Self, get_origin, get_type_hints
+
+from impact_control.scenario.fields import REQUIRED, Entry, Numbers, PowerLawCoefficient, Section
+from impact_control.util.errors import InvalidInputError
+
+_NO_DEFAULT = object()
+
+
+@cache
+def entries(section_type: type) -> dict[str, Entry]:
+    """Return the declared entries of a section: those named in its `FIRST`, the others in the order of declaration."""
+    declared = _declared(section_type)
+    first = [name for name in getattr(section_type, "FIRST", ()) if name in declared]
+    return {name: declared[name] for name in dict.fromkeys((*first, *declared))}
+
+
+class Settings:
+    """A section of entries that a component takes.
+
+    The defaults of the entries are those of the dataclass, and their bounds hold for values from Python, in SI, as for
+    values from a file. Raises InvalidInputError outside the bounds.
+    """
+
+    def __init_subclass__(cls) -> None:
+        for name, entry in _declared(cls).items():
+            default = _default_of(entry)
+            if name in cls.__annotations__ and default is not _NO_DEFAULT:
+                setattr(cls, name, default)
+
+    @classmethod
+    def of(cls, **values: Any) -> Self:
+        """Return the section with these values in SI, and the defaults of the other entries."""
+        return cls(**values)
+
+    def __post_init__(self) -> None:
+        """Require that every value is inside its bounds."""
+        section: type = type(self)
+        for name, entry in entries(section).items():
+            value = getattr(self, name)
+            if value is None and entry.default in (None, "none"):
+                continue
+            if not entry.kind.admits(value):
+                raise InvalidInputError(name, value, entry.kind.allowed())
+
+
+def _declared(section_type: type) -> dict[str, Entry]:
+    hints = get_type_hints(section_type, include_extras=True)
+    return {name: hint.__metadata__[0] for name, hint in hints.items() if get_origin(hint) is Annotated}
+
+
+def _default_of(entry: Entry) -> Any:
+    """Return the default value; `_NO_DEFAULT` for arrays, and where it depends on the robot or on another entry."""
+    default, kind = entry.default, entry.kind
+    if default is None or default == "none":
+        return None
+    if default is REQUIRED or isinstance(kind, Numbers | PowerLawCoefficient):
+        return _NO_DEFAULT
+    if not isinstance(kind, Section):
+        return kind.parse(default, {}, {})
+    needed = [_default_of(inner) for inner in _declared(kind.type).values()]
+    return _NO_DEFAULT if _NO_DEFAULT in needed else kind.type()

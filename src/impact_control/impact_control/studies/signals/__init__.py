@@ -1,1 +1,0 @@
-"""What is measured around one impact: momentum observer, references, signal envelope; see `proper_signals`."""

@@ -1,0 +1,117 @@
+"""Exceptions of the package. Each names what was wrong, the value, and what is allowed."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+
+class ImpactControlError(Exception):
+    """Base of all exceptions raised on purpose by this package. They pass from one process to another unchanged."""
+
+    def __new__(cls, *given: Any) -> ImpactControlError:
+        """Remember what it is made of; what it says stands in `args`."""
+        error = super().__new__(cls, *given)
+        error._given = given
+        return error
+
+    def __reduce__(self) -> tuple[type, tuple[Any, ...], dict[str, Any]]:
+        """Make it anew from what it was made of, with its notes."""
+        return type(self), self._given, self.__dict__
+
+    _given: tuple[Any, ...]
+
+
+LONGEST_VALUE = 60
+"""Characters of a value that an error shows: it may be a whole file, which is nobody's business who sent its name."""
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
+
+
+class InterruptedByUserError(ImpactControlError):
+    """The user asked to stop."""
+
+
+class InvalidInputError(ImpactControlError, ValueError):
+    """A value given by the caller is outside what is allowed.
+
+    Attributes:
+        name: the quantity that was wrong.
+        value: the value that was given.
+        allowed: what is allowed, in words.
+    """
+
+    def __init__(self, name: str, value: object, allowed: str) -> None:
+        super().__init__(f"{name} = {value!r} is not allowed: {allowed}")
+        self.name = name
+        self.value = value
+        self.allowed = allowed
+
+
+class SimulationError(ImpactControlError):
+    """A simulation cannot go on.
+
+    Attributes:
+        part: to blame: command, external torque, external wrench, joint, contact or object.
+        found: what is wrong with it, in words.
+        time: when [s], in simulated time.
+        step: integration step that was due [s]; NaN where none could be found.
+    """
+
+    def __init__(self, part: str, found: str, time: float, step: float) -> None:
+        due = "" if math.isnan(step) else f", at a step of {step:.3g} s"
+        super().__init__(f"the simulation stalls at {time:.9g} s{due}: {part}: {found}")
+        self.part = part
+        self.found = found
+        self.time = time
+        self.step = step
+
+
+class ScenarioError(ImpactControlError, ValueError):
+    """A scenario or data file breaks the schema.
+
+    Attributes:
+        file: path of the file.
+        key: dotted path of the entry.
+        value: what stands there.
+        allowed: what may stand there, in words.
+    """
+
+    def __init__(self, file: str, key: str, value: object, allowed: str) -> None:
+        super().__init__(f"{file}: {key}: {_shown(value)} is not allowed: {allowed}")
+        self.file = file
+        self.key = key
+        self.value = value
+        self.allowed = allowed
+
+
+class RecordingError(ImpactControlError):
+    """A recording, or the file that says how to read it, cannot be used.
+
+    Attributes:
+        file: path of the file.
+        found: what is wrong with it, in words.
+        allowed: what is allowed, in words.
+    """
+
+    def __init__(self, file: str, found: str, allowed: str) -> None:
+        super().__init__(f"{file}: {found}; allowed: {allowed}")
+        self.file = file
+        self.found = found
+        self.allowed = allowed
+
+
+class MissingDependencyError(ImpactControlError, ImportError):
+    """An optional package is needed for what was asked. The message says how to install it."""
+
+
+class MissingExtraError(MissingDependencyError):
+    """It is one that a single study needs, and that no other target than `make extras` installs."""
+
+
+def words_of(error: BaseException) -> str:
+    """Return what an error says, with the notes that were added on its way."""
+    return "\n".join([str(error), *getattr(error, "__notes__", [])])

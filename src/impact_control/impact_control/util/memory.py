@@ -1,0 +1,23 @@
+"""Named memory of kernels: one structured array in place of a long list of positional arguments."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+Memory = Any
+"""Structured array without axes, float64. A kernel opens it by `m = memory[()]`; then each field is an attribute of m.
+Outside, memory["field"] is the same array. Unlike a NamedTuple of arrays it costs a call no more than one array."""
+
+
+@cache
+def _layout(fields: tuple[tuple[str, tuple[int, ...]], ...]) -> np.dtype[np.void]:
+    # One object for each layout: numba looks up the type of an argument at each call, and compares others by field.
+    return np.dtype((np.record, [(name, np.float64, shape) for name, shape in fields]))
+
+
+def named_memory(**shapes: tuple[int, ...]) -> Memory:
+    """Return zeros of these shapes under these names; shape () is a single number."""
+    return np.zeros((), _layout(tuple(shapes.items())))

@@ -1,0 +1,340 @@
+"""Outputs of the loop for each sample, as messages made once and filled in place: no allocation by the sample.
+
+Writers fill one message each; DetectionOutput and ControlOutput publish them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from impact_msgs.msg import ControllerReference, ControllerStatus, ExternalTorque, ImpactClassification, ImpactEvent
+from rclpy.serialization import serialize_message
+from std_msgs.msg import Float64MultiArray
+
+from impact_control.control import Fault, Mode, ReferenceSpreadingController
+from impact_control.detection import Detector
+from impact_control.observation import MomentumObserver
+from impact_control.pipeline.judge import Judge
+from impact_control.references import ImpactReference
+from impact_control.scenario import Scenario, robot_of
+from impact_control.util.types import Vector
+from impact_control_ros.bridge import qos, topics
+from impact_control_ros.bridge.joint_states import JointStateReader
+from impact_control_ros.bridge.lifecycle import Configuration
+from impact_control_ros.bridge.messages import set_xyz, to_stamp
+from impact_control_ros.bridge.rclpy_internals import float_field
+
+STATUS_PERIOD = 10
+"""Samples between two messages of the status, unless mode or fault change. Every message that leaves the loop
+costs a wake-up elsewhere."""
+
+
+class CommandWriter:
+    """Effort commands as bytes: a std_msgs/Float64MultiArray is serialised by putting its numbers behind a fixed head.
+
+    Only the numbers change from sample to sample.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._head: bytes = serialize_message(Float64MultiArray(data=[0.0] * size))[: -8 * size]
+
+    def write(self, values: Vector) -> bytes:
+        """Return the message with values (size,), for `Publisher.publish`, which takes bytes as they are."""
+        return self._head + values.tobytes()
+
+
+class CommandReader:
+    """Reads the effort commands of a `CommandWriter`, or others laid out like them."""
+
+    def __init__(self, size: int) -> None:
+        message: bytes = serialize_message(Float64MultiArray(data=[0.0] * size))
+        self._length = len(message)
+        self._numbers_at = self._length - 8 * size
+        # Without the padding before the numbers, whose bytes are anything.
+        self._head = message[: self._numbers_at - 4]
+
+    def read(self, data: bytes, values: Vector) -> bool:
+        """Copy the torques of a serialised message to `values` (size,); leave them where it is another message."""
+        if len(data) != self._length or not data.startswith(self._head):
+            return False
+        values[:] = np.frombuffer(data, "<f8", values.size, self._numbers_at)
+        return True
+
+
+class ExternalTorqueWriter:
+    """Fills ExternalTorque from an observer."""
+
+    def __init__(self, joint_names: Sequence[str], rate_threshold: Vector) -> None:
+        """rate_threshold (n,) [Nm/s]: stands in every message."""
+        n = len(joint_names)
+        self._message = ExternalTorque(joint_names=list(joint_names))
+        self._residual = float_field(self._message, "external_torque", n)
+        self._residual_rate = float_field(self._message, "external_torque_rate", n)
+        float_field(self._message, "rate_threshold", n)[:] = rate_threshold
+
+    def write(self, stamp: Time, observer: MomentumObserver) -> ExternalTorque:
+        """Return the message of the last sample."""
+        self._message.header.stamp = stamp
+        self._residual[:] = observer.residual
+        self._residual_rate[:] = observer.residual_rate
+        return self._message
+
+
+class ImpactEventWriter:
+    """Makes the ImpactEvent of each impact, and sends it again when the isolated link is settled.
+
+    Attributes: waiting, whether the link of the last event may still change.
+    """
+
+    def __init__(self, joint_names: Sequence[str]) -> None:
+        self._names = list(joint_names)
+        self._event = ImpactEvent()
+        self.waiting = False
+
+    def reset(self) -> None:
+        """Wait for nothing."""
+        self._event = ImpactEvent()
+        self.waiting = False
+
+    def impact(
+        self,
+        stamp: int,
+        impact_time: int,
+        detector: Detector,
+        observer: MomentumObserver,
+        position: Vector,
+        velocity: Vector,
+    ) -> list[ImpactEvent]:
+        """Return the event of the impact that was detected in this sample; times [ns] of the samples' clock.
+
+        Before it stands the last one, if that still waited: its link is as it was known before this impact.
+        """
+        before = [self._event] if self.waiting else []
+        self._event = ImpactEvent(
+            index=detector.index,
+            joint_names=self._names,
+            triggered=detector.triggered.tolist(),
+            external_torque=observer.residual.tolist(),
+            external_torque_rate=observer.residual_rate.tolist(),
+            joint_position=position.tolist(),
+            joint_velocity=velocity.tolist(),
+            isolated_link=detector.isolated_link,
+        )
+        to_stamp(stamp, self._event.header.stamp)
+        to_stamp(impact_time, self._event.impact_time)
+        self.waiting = not detector.link_settled
+        return [*before, self._event]
+
+    def settle(self, detector: Detector) -> list[ImpactEvent]:
+        """Return the last event with its link once that stays, else nothing. For every sample while `waiting`."""
+        self._event.isolated_link = detector.isolated_link
+        self.waiting = not detector.link_settled
+        return [] if self.waiting else [self._event]
+
+
+class ReferenceWriter:
+    """Fills ControllerReference from a controller; `start` names the task."""
+
+    def __init__(self, joint_names: Sequence[str]) -> None:
+        n = len(joint_names)
+        self._message = ControllerReference(joint_names=list(joint_names))
+        self._impact_configuration = float_field(self._message, "impact_configuration", n)
+        self._ante_velocity = float_field(self._message, "ante_joint_velocity", n)
+        self._post_velocity = float_field(self._message, "post_joint_velocity", n)
+        self._jump_deviation = float_field(self._message, "jump_deviation", n)
+
+    def start(self, scenario: Scenario, reference: ImpactReference) -> None:
+        """Write the constants of a task."""
+        self._message.scenario = scenario.name
+        self._message.nominal_impact_time = reference.nominal_impact_time
+        self._impact_configuration[:] = reference.impact_configuration
+        self._jump_deviation[:] = reference.jump_deviation
+
+    def write(self, stamp: Time, controller: ReferenceSpreadingController) -> ControllerReference:
+        """Return the message of the last sample."""
+        message, wanted = self._message, controller.desired
+        message.header.stamp = stamp
+        message.mode = int(controller.mode)
+        message.task_time = controller.task_time
+        set_xyz(message.position, wanted.position)
+        set_xyz(message.velocity, wanted.velocity)
+        set_xyz(message.force, controller.force)
+        self._ante_velocity[:] = controller.ante.joint_velocity
+        self._post_velocity[:] = controller.post.joint_velocity
+        return message
+
+
+class StatusWriter:
+    """Fills ControllerStatus from a controller.
+
+    Attributes: fault_reason, the fault in words, which stays until it is written anew.
+    """
+
+    def __init__(self, joints: int) -> None:
+        self._message = ControllerStatus()
+        self._commanded = float_field(self._message, "commanded_torque", joints)
+        self.fault_reason = ""
+
+    def write(
+        self, stamp: Time, controller: ReferenceSpreadingController, duration: float, samples: int, missed: int
+    ) -> ControllerStatus:
+        """Return the message of the last sample: `duration` [s] of its step; samples taken and missed so far."""
+        status = self._message
+        status.header.stamp = stamp
+        status.mode = int(controller.mode)
+        status.fault = int(controller.fault)
+        status.fault_reason = self.fault_reason
+        status.qp_status = int(controller.qp.status)
+        status.relaxed = int(controller.qp.relaxed)
+        status.task_time = controller.task_time
+        status.gamma = controller.gamma
+        set_xyz(status.position_error, controller.position_error)
+        set_xyz(status.velocity_error, controller.velocity_error)
+        set_xyz(status.orientation_error, controller.orientation_error)
+        self._commanded[:] = controller.torque
+        status.torque_limited = controller.qp.limited
+        status.peak_torque_rate = controller.peak_torque_rate
+        status.step_duration = duration
+        status.samples = samples
+        status.missed_samples = missed
+        return status
+
+
+class ClassificationWriter:
+    """Fills ImpactClassification from a judge; made for one scenario, whose tuning it publishes."""
+
+    def __init__(self, scenario: Scenario, n: int) -> None:
+        c = scenario.classification
+        robot = robot_of(scenario.robot)
+        self._message = ImpactClassification(
+            scenario=scenario.name,
+            joint_names=list(robot.joint_names[:n]),
+            time_error_limit=c.time_error,
+            configuration_error_limit=c.configuration_error,
+        )
+
+    def start(self, scenario: str) -> None:
+        """Name the scenario of the task that is judged from now on."""
+        self._message.scenario = scenario
+
+    def write(self, judge: Judge) -> ImpactClassification:
+        """Return the message with the numbers behind the present verdicts; the caller stamps it."""
+        message, classifier = self._message, judge.classifier
+        message.impact_index = judge.impacts
+        message.impact = int(judge.impact)
+        message.post_impact = int(judge.post_impact)
+        message.probability = judge.probability
+        message.answered = judge.answered
+        message.reason = judge.reason
+        message.impact_time = float(classifier.impact_time)
+        message.time_error = float(classifier.time_error)
+        message.configuration_error = float(classifier.configuration_error)
+        message.envelope_lower = classifier.lower.tolist()
+        message.envelope_upper = classifier.upper.tolist()
+        message.margin = classifier.margin.tolist()
+        message.envelope_margin = classifier.widening
+        message.decision_time = float(judge.decision_time)
+        return message
+
+
+class Detecting(Protocol):
+    """A `Pipeline`, or a `DetectorAlone`, after a sample."""
+
+    observer: MomentumObserver
+    detector: Detector
+    impact_now: bool
+
+
+class DetectionOutput:
+    """Publishes the external torque of every sample, and impacts."""
+
+    def __init__(self, configuration: Configuration, joint_names: Sequence[str], rate_threshold: Vector) -> None:
+        """rate_threshold (n,) [Nm/s]: of the detector, published with the torques."""
+        self._torque = configuration.publisher(ExternalTorque, topics.EXTERNAL_TORQUE, qos.STREAM)
+        self._event = configuration.publisher(ImpactEvent, topics.EVENTS, qos.EVENT)
+        self._torques = ExternalTorqueWriter(joint_names, rate_threshold)
+        self._events = ImpactEventWriter(joint_names)
+        self._heard = True
+
+    def reset(self) -> None:
+        """Wait for no link; until the next look, listeners are assumed."""
+        self._events.reset()
+        self._heard = True
+
+    def look_for_listeners(self) -> None:
+        """Notice new listeners: an unheard message still costs the loop its making."""
+        self._heard = self._torque.get_subscription_count() > 0
+
+    def publish(self, found: Detecting, sample: JointStateReader, base: int) -> None:
+        """Publish the results of a sample. base: time [ns] at which the clock of the samples is at zero."""
+        detector, observer = found.detector, found.observer
+        if self._heard:
+            self._torque.publish(self._torques.write(sample.time, observer))
+        if found.impact_now:
+            impact_time = base + round(detector.impact_time * 1e9)
+            events = self._events.impact(
+                sample.stamp, impact_time, detector, observer, sample.position, sample.velocity
+            )
+        elif self._events.waiting:
+            events = self._events.settle(detector)
+        else:
+            return
+        for event in events:
+            self._event.publish(event)
+
+
+class ControlOutput:
+    """Publishes the command of every sample, the reference, and at a lower rate the status.
+
+    Attributes: references, statuses: their writers.
+    """
+
+    def __init__(self, configuration: Configuration, joint_names: Sequence[str]) -> None:
+        self._node = configuration.node
+        self._command = configuration.publisher(Float64MultiArray, topics.COMMANDS, qos.COMMAND)
+        self._reference = configuration.publisher(ControllerReference, topics.REFERENCE, qos.STREAM)
+        self._status = configuration.publisher(ControllerStatus, topics.STATUS, qos.STREAM)
+        self._commands = CommandWriter(len(joint_names))
+        self.references = ReferenceWriter(joint_names)
+        self.statuses = StatusWriter(len(joint_names))
+        self._heard = self._status_heard = True
+        self._published = (Mode.IDLE, Fault.NONE)
+
+    def reset(self) -> None:
+        """Forget what was published; until the next look, listeners are assumed."""
+        self._heard = self._status_heard = True
+        self._published = (Mode.IDLE, Fault.NONE)
+        self.statuses.fault_reason = ""
+
+    def look_for_listeners(self) -> None:
+        """Notice new listeners: an unheard message still costs the loop its making."""
+        self._heard = self._reference.get_subscription_count() > 0
+        self._status_heard = self._status.get_subscription_count() > 0
+
+    def rivals(self) -> int:
+        """Return the number of other publishers of commands."""
+        return int(self._node.count_publishers(self._command.topic_name)) - 1
+
+    def command(self, torque: Vector) -> None:
+        """Send a torque (n,) [Nm] to the joints."""
+        self._command.publish(self._commands.write(torque))
+
+    def publish(
+        self,
+        controller: ReferenceSpreadingController,
+        sample: JointStateReader,
+        duration: float,
+        samples: int,
+        missed: int,
+    ) -> None:
+        """Publish reference and status of a sample. duration: of its step [s]; samples taken and missed so far."""
+        if self._heard:
+            self._reference.publish(self.references.write(sample.time, controller))
+        state = (controller.mode, controller.fault)
+        if samples % STATUS_PERIOD == 0 or state != self._published:
+            self._published = state
+            if self._status_heard:
+                self._status.publish(self.statuses.write(sample.time, controller, duration, samples, missed))

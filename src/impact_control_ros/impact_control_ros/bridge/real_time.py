@@ -1,0 +1,179 @@
+"""Real-time measures of a process, of the machine and of Python; each can be left out."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import os
+import resource
+import struct
+import sys
+from collections.abc import Callable
+from enum import Enum
+from pathlib import Path
+from threading import Thread
+
+from impact_control.util.errors import InvalidInputError
+
+VARIABLE = "IMPACT_CONTROL_REALTIME"
+"""Environment variable that selects the measures."""
+
+ALL, LEAVE_MACHINE = "1", "0"
+"""Its values for every measure, the default, and for those only that need nothing of the machine."""
+
+LOOP_CORES = slice(-1, None)
+ROBOT_CORES = slice(None, -1)
+"""Of the cores a process may run on: one for the loop, whose caches stay warm there, the others for the robot side."""
+
+_LOCK_EVERYTHING = 1 | 2 | 4
+"""MCL_CURRENT, MCL_FUTURE and MCL_ONFAULT of mlockall: unused pages take no memory."""
+
+LEAST_PRIORITY = 1
+"""Of SCHED_FIFO, for threads beside the loop in its process."""
+
+_IPC_LOCK = 14
+"""Number of the capability to lock any amount of memory."""
+
+
+class Measure(Enum):
+    """A measure, by its word in `VARIABLE`."""
+
+    FIFO = "fifo"
+    AWAKE = "awake"
+    CORES = "cores"
+    MEMORY = "memory"
+    HEAP = "heap"
+
+
+def chosen(text: str | None = None) -> frozenset[Measure]:
+    """Return the measures that the environment asks for: by `ALL`, `LEAVE_MACHINE`, or their words with commas between.
+
+    text: instead of that of the environment. Raises InvalidInputError for other words.
+    """
+    text = os.environ.get(VARIABLE, ALL) if text is None else text
+    if text == ALL:
+        return frozenset(Measure)
+    if text == LEAVE_MACHINE:
+        return frozenset({Measure.HEAP})
+    try:
+        return frozenset(map(Measure, text.split(",")))
+    except ValueError:
+        words = ", ".join(measure.value for measure in Measure)
+        allowed = f"{ALL}, {LEAVE_MACHINE}, or words of {words} with commas between"
+        raise InvalidInputError(VARIABLE, text, allowed) from None
+
+
+def ask_for(priority: int, cores: slice) -> None:
+    """Take the measures that are chosen, before rclpy makes its threads, which inherit them.
+
+    priority: of SCHED_FIFO. cores: which of those the process may run on it keeps to. Without the priority it keeps to
+    none, where it would wait for others, and keeps none awake. A refused measure is reported on standard error. Raises
+    what `chosen` raises.
+    """
+    measures = chosen()
+    if Measure.MEMORY in measures:
+        lock_memory()
+    if Measure.FIFO not in measures or not prefer_real_time(priority):
+        return
+    if Measure.AWAKE in measures:
+        keep_cores_awake()
+    if Measure.CORES in measures:
+        keep_to_cores(cores)
+
+
+def prefer_real_time(priority: int) -> bool:
+    """Ask for SCHED_FIFO; False where it is not permitted."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
+    except OSError as error:
+        return _refused("no real-time scheduling", error)
+    return True
+
+
+def prefer_ordinary(thread: int = 0) -> None:
+    """Give real-time priority back: of a thread by its id, 0: of this one. Raises OSError where the thread is gone."""
+    os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
+
+
+def run_beside(name: str, work: Callable[..., None], *arguments: object) -> None:
+    """Let work be done in a thread of this name, with the least real-time priority where the caller has any.
+
+    With ordinary priority it would hold the lock of the interpreter while it waits for a core behind everybody's
+    processes, and the loop would wait with it.
+    """
+    Thread(target=_run_with_least_priority, name=name, args=(work, *arguments), daemon=True).start()
+
+
+def _run_with_least_priority(work: Callable[..., None], *arguments: object) -> None:
+    if os.sched_getscheduler(0) == os.SCHED_FIFO:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(LEAST_PRIORITY))
+    work(*arguments)
+
+
+def keep_cores_awake() -> bool:
+    """Ask the kernel not to put idle cores to sleep as long as this process lives; False where it is not permitted.
+
+    A message wakes several threads on its way, and leaving a sleep state costs each of them time. The request is
+    the kernel's own (PM quality of service, `cpu_dma_latency`): a latency of 0 us, valid while the file is open.
+    """
+    try:
+        os.write(os.open("/dev/cpu_dma_latency", os.O_WRONLY | os.O_CLOEXEC), struct.pack("=i", 0))
+    except OSError as error:
+        return _refused("idle cores may sleep", error)
+    return True
+
+
+def keep_to_cores(cores: slice) -> bool:
+    """Stay on these of the cores that are allowed, if that leaves any; False where it is not permitted."""
+    kept = sorted(os.sched_getaffinity(0))[cores]
+    try:
+        if kept:
+            os.sched_setaffinity(0, kept)
+    except OSError as error:
+        return _refused("no cores of its own", error)
+    return True
+
+
+def lock_memory() -> bool:
+    """Keep every page in memory from its first use on; False where it is not permitted.
+
+    It takes a limit of locked memory that is infinite, or CAP_IPC_LOCK: with a finite one memory that is asked for
+    later would be refused.
+    """
+    _, most = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    if most == resource.RLIM_INFINITY:
+        with contextlib.suppress(OSError):
+            resource.setrlimit(resource.RLIMIT_MEMLOCK, (most, most))
+    elif not _may_lock_any():
+        return _refused("memory is not locked", f"at most {most // 1024} KiB are permitted")
+    if ctypes.CDLL(None, use_errno=True).mlockall(_LOCK_EVERYTHING) != 0:
+        return _refused("memory is not locked", os.strerror(ctypes.get_errno()))
+    return True
+
+
+def still_heap() -> None:
+    """Move everything made so far out of the garbage collector's sight and stop its pauses in the loop, if chosen.
+
+    What is made later and refers to itself stays in memory until the next call, or `gc.collect`.
+    """
+    gc.collect()
+    if Measure.HEAP in chosen():
+        gc.freeze()
+        gc.disable()
+
+
+def thaw_heap() -> None:
+    """Let the next `still_heap` collect what earlier ones kept: after a configuration was closed."""
+    gc.unfreeze()
+
+
+def _may_lock_any() -> bool:
+    status = Path("/proc/self/status").read_text()
+    (capabilities,) = (line.split()[1] for line in status.splitlines() if line.startswith("CapEff:"))
+    return bool(int(capabilities, 16) >> _IPC_LOCK & 1)
+
+
+def _refused(what: str, why: object) -> bool:
+    print(f"{what}: {why}; docs/real_time.md says how to permit it", file=sys.stderr)
+    return False

@@ -1,0 +1,63 @@
+"""Feedback and result of the action `execute_impact_task` as values without ROS."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from action_msgs.msg import GoalStatus
+
+from impact_control.control import Mode
+from impact_control.pipeline import Outcome
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Progress of a task; task_time and duration in s, position_error in m."""
+
+    mode: Mode
+    task_time: float
+    duration: float
+    position_error: float
+    impacts: int
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """Result of a task. classification: the last ImpactClassification message."""
+
+    outcome: Outcome
+    summary: str
+    classification: Any
+    impacts: int
+    duration: float
+    final_position_error: float
+    peak_torque_rate: float
+
+
+def progress_of(feedback: Any) -> Progress:
+    """Return the progress in a feedback of ExecuteImpactTask."""
+    return Progress(
+        mode=Mode(feedback.mode),
+        task_time=feedback.task_time,
+        duration=feedback.duration,
+        position_error=feedback.position_error,
+        impacts=feedback.impacts,
+    )
+
+
+def task_result(answer: Any) -> TaskResult:
+    """Return the result in an answer of ExecuteImpactTask."""
+    result = answer.result
+    outcome = Outcome(result.outcome)
+    if answer.status == GoalStatus.STATUS_UNKNOWN:
+        outcome = Outcome.FAULT
+    return TaskResult(
+        outcome=outcome,
+        summary=result.summary,
+        classification=result.classification,
+        impacts=result.impacts,
+        duration=result.duration,
+        final_position_error=result.final_position_error,
+        peak_torque_rate=result.peak_torque_rate,
+    )

@@ -1,0 +1,1 @@
+"""One executable each."""

@@ -1,0 +1,60 @@
+"""The 1 kHz loop as a node: observer, detector, classifier and controller in one process."""
+
+from __future__ import annotations
+
+import sys
+
+from rclpy.parameter import Parameter
+
+from impact_control_ros.bridge import real_time, runtime
+from impact_control_ros.bridge.control_loop import GAINS, ControlLoop
+from impact_control_ros.bridge.diagnostics import QueuedLog
+from impact_control_ros.bridge.lifecycle import ConfiguredNode, declare, names_in
+from impact_control_ros.bridge.loop import Loop
+from impact_control_ros.bridge.sample_loop import declare_loop
+
+LARGEST_GAIN = 2500.0
+"""[1/s^2] With it a task answers with 50 rad/s, a twentieth of the rate of the loop."""
+
+
+class LoopNode(ConfiguredNode[ControlLoop]):
+    """Runs a `Loop`. Attributes: log."""
+
+    FIXED = ("scenario", "arm", "partners")
+
+    def __init__(self, name: str = "impact_loop") -> None:
+        super().__init__(name)
+        declare_loop(self)
+        silence = "seconds of wall time without a joint state after which a running task ends in a fault; "
+        declare(self, "state_patience", 0.2, f"{silence}0: no limit, for lockstep", bounds=(0.0, 10.0))
+        lost = (
+            "seconds of wall time without a sign of life of the supervisor, or without one that watches, "
+            "after which a task ends in a fault; 0: there is none"
+        )
+        declare(self, "supervisor_patience", 0.0, lost, bounds=(0.0, 10.0))
+        others = "namespaces beside this one, separated by commas, of the other arms at the object"
+        declare(self, "partners", "", others)
+        tasks = ("position of the end-effector", "orientation of the end-effector", "posture of joint 1")
+        for gain, task in zip(GAINS, tasks, strict=True):
+            text = f"feedback gain k [1/s^2] of the {task}, also in a running task; 0: the scenario's"
+            declare(self, f"gains.{gain}", 0.0, text, bounds=(0.0, LARGEST_GAIN))
+        self.add_post_set_parameters_callback(self._on_parameters_set)
+        self.log = QueuedLog(self.get_logger())
+
+    def build(self) -> ControlLoop:
+        """Load the scenario, build the pipeline, open the topics."""
+        return Loop(self, self.log, names_in("partners", self.value("partners")))
+
+    def _on_parameters_set(self, parameters: list[Parameter]) -> None:
+        if self.configured is not None and self.configured.active:
+            self.configured.take_parameters()
+
+
+def main() -> int:
+    """Entry point of the process."""
+    spin, priority = runtime.spin_until_stopped, runtime.LOOP_PRIORITY
+    return runtime.run(LoopNode, spin, priority=priority, cores=real_time.LOOP_CORES)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,146 @@
+"""Recorder: writes the topics of the stack into an MCAP bag, as they arrive."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from geometry_msgs.msg import PoseStamped
+from rclpy.qos import QoSProfile
+
+from impact_control import __version__
+from impact_control.recording.bag import BagWriter, OfferedQos
+from impact_control.util.errors import ImpactControlError
+from impact_control_ros.bridge import qos, runtime, topics
+from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, declare, names_in
+from impact_control_ros.bridge.messages import type_name
+from impact_control_ros.bridge.rclpy_internals import Inbox, NodeExecutor
+from impact_control_ros.session.graph import RECORDED_AT_LEAST
+
+SHARED = (topics.DIAGNOSTICS,)
+"""Topics that the arms of a scene have in common."""
+
+CONNECTION_PATIENCE = 10.0
+"""[s] the publishers of the required topics may take to be found."""
+
+POLL_PERIOD = 0.01
+"""[s] between two rounds of taking what has arrived; the times come with the messages."""
+
+
+class Recording(Configuration):
+    """Subscriptions to all topics, and the bag that is written while the node is active."""
+
+    def __init__(self, node: RecorderNode) -> None:
+        super().__init__(node)
+        arms, objects = (names_in(parameter, node.value(parameter)) for parameter in ("arms", "objects"))
+        recorded = {
+            topic if topic in SHARED else topics.of_arm(arm, topic): offered
+            for arm in arms or [""]
+            for topic, offered in qos.OFFERED.items()
+        }
+        recorded |= {f"{topics.OBJECTS}/{name}": (PoseStamped, qos.STREAM) for name in objects}
+        inbox = Inbox(node)
+        self.when_closed(inbox.close)
+        self._bag: BagWriter | None = None
+        self._offered = {node.resolve_topic_name(topic): _offered(profile) for topic, (_, profile) in recorded.items()}
+        self._slots = [
+            (inbox.subscribe(kind, topic, qos.buffered(profile, qos.RECORD), raw=True), type_name(kind))
+            for topic, (kind, profile) in recorded.items()
+        ]
+
+    def prepare(self) -> float:
+        """Wait for the publishers of the required topics."""
+        return CONNECTION_PATIENCE
+
+    def missing(self) -> str:
+        """Return the required topics without a publisher."""
+        required = {self.node.resolve_topic_name(name) for name in self.node.value("required")}
+        return ", ".join(slot.topic for slot, _ in self._slots if slot.topic in required and not slot.publishers)
+
+    def activate(self) -> None:
+        """Open a bag."""
+        directory = self.node.value("directory")
+        if not directory:
+            raise ImpactControlError("cannot record: parameter 'directory' is empty: it must name the bag's directory")
+        if missing := self.missing():
+            raise ImpactControlError(f"cannot record: nobody publishes {missing} within {CONNECTION_PATIENCE:g} s")
+        self.poll()  # what waits from before
+        metadata = {"impact_control": {"version": __version__, "scenario": self.node.value("scenario_yaml")}}
+        try:
+            self._bag = BagWriter(directory, metadata=metadata, qos=self._offered)
+        except (ImpactControlError, OSError) as error:
+            raise ImpactControlError(f"cannot record: {error}") from error
+
+    def deactivate(self) -> None:
+        """Write what has arrived, complete the bag."""
+        self.poll()
+        self.complete()
+
+    def complete(self) -> None:
+        """Complete the bag, if one is open."""
+        bag, self._bag = self._bag, None
+        if bag is not None:
+            try:
+                bag.close()
+            except OSError as error:
+                self._give_up(bag, error)
+
+    def _give_up(self, bag: BagWriter, error: OSError) -> None:
+        self.node.get_logger().error(f"recording stopped: {error}")
+        self._bag = None
+        bag.abandon()
+
+    def poll(self) -> None:
+        """Take every message that has arrived, and write it if a bag is open."""
+        try:
+            for slot, kind in self._slots:
+                for data, received, sent in slot.drain():
+                    if self._bag is not None:
+                        self._bag.write(slot.topic, kind, data, received, sent)
+        except OSError as error:
+            if self._bag is not None:
+                self._give_up(self._bag, error)
+
+
+class RecorderNode(ConfiguredNode[Recording]):
+    """Each activation writes one bag into `directory`; deactivation completes it."""
+
+    def __init__(self) -> None:
+        super().__init__("recorder")
+        declare(self, "directory", "", "new or empty directory of the bag")
+        declare(self, "scenario_yaml", "", "text of the scenario, kept in the bag")
+        required = "topics that must have a publisher before a recording begins"
+        declare(self, "required", list(RECORDED_AT_LEAST), required)
+        declare(self, "arms", "", "arms of a scene, separated by commas; empty: one arm")
+        declare(self, "objects", "", "objects of a scene whose poses are recorded, by commas")
+
+    def build(self) -> Recording:
+        """Subscribe to everything; nothing is written yet."""
+        return Recording(self)
+
+
+def _offered(profile: QoSProfile) -> OfferedQos:
+    """Return the quality of service of a publisher as the bag keeps it, for replay."""
+    return OfferedQos(profile.reliability.name.lower(), profile.durability.name.lower(), profile.depth)
+
+
+def _spin(node: RecorderNode, executor: NodeExecutor, stop: runtime.StopRequest) -> None:
+    try:
+        while not stop.requested:
+            end = time.monotonic() + POLL_PERIOD
+            if node.configured is not None:
+                node.configured.poll()
+            while (left := end - time.monotonic()) > 0.0:
+                executor.spin_once(timeout_sec=left)
+    finally:
+        if node.configured is not None:
+            node.configured.deactivate()
+
+
+def main() -> int:
+    """Entry point of the process."""
+    return runtime.run(RecorderNode, _spin)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,329 @@
+"""Simulator node: takes the place of ros2_control, with the plant behind it."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.parameter import Parameter
+from std_srvs.srv import SetBool, Trigger
+
+from impact_control.scenario import load_scenario
+from impact_control.simulation import World, build_world, rehearse
+from impact_control.util.errors import ImpactControlError, SimulationError
+from impact_control_ros.bridge import real_time, runtime, topics
+from impact_control_ros.bridge.diagnostics import Diagnostics
+from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, declare
+from impact_control_ros.bridge.messages import answered
+from impact_control_ros.bridge.rclpy_internals import Inbox, NodeExecutor
+from impact_control_ros.robot_side.simulated_arm import ArmSide, ArmTopics, ObjectPose
+from impact_control_ros.session.graph import LARGEST_FACTOR
+
+PERIOD_NS = 1_000_000
+SERVICE_PERIOD = 10
+"""Periods between two looks at services and parameters."""
+
+OBJECT_PERIOD = 10
+"""Periods between two messages of the poses of objects."""
+
+LOCKSTEP_POLL = 1e-4
+"""[s] between two looks for the command of a sample."""
+
+LOCKSTEP_REPEAT = 0.5
+"""[s] after which a lockstep sample that got no command is sent again."""
+
+LOCKSTEP_PATIENCE = 5.0
+"""[s] a lockstep sample waits for its command before the arm goes on without."""
+
+
+@dataclass
+class Clock:
+    """Simulated time since the last reset, and how it keeps up with the wall clock; all but counts in [ns].
+
+    Attributes: epoch, stamp of the first sample; deadline, of the present period, on the steady clock; cycles, periods
+    so far; late, those that started late by their own length; lost, time lost by them, and reported, the part of it
+    that was logged; worst_lag, since the last diagnostics.
+    """
+
+    epoch: int
+    deadline: int = field(default_factory=time.monotonic_ns)
+    cycles: int = 0
+    late: int = 0
+    lost: int = 0
+    reported: int = 0
+    worst_lag: int = 0
+
+    @property
+    def stamp(self) -> int:
+        """Stamp of the present sample."""
+        return self.epoch + self.cycles * PERIOD_NS
+
+    def restart(self) -> None:
+        """Start the present period now."""
+        self.deadline = time.monotonic_ns()
+
+    def await_next(self, period: int) -> None:
+        """Sleep until the next period, and account for lateness.
+
+        A period that starts late by its own length sets the clock anew from there: the time is lost, because samples
+        sent in a burst to catch up would reach the loop as no robot sends them.
+        """
+        self.deadline += period
+        left = self.deadline - time.monotonic_ns()
+        if left > 0:
+            time.sleep(left * 1e-9)
+        lag = time.monotonic_ns() - self.deadline
+        self.worst_lag = max(self.worst_lag, lag)
+        if lag > period:
+            self.late += 1
+            self.lost += lag
+            self.deadline += lag
+
+
+class Simulation(Configuration):
+    """A world whose arms are on the topics of a robot side.
+
+    Attributes: sides, the arms by name; paused; unanswered, number of lockstep samples without a command in time.
+    """
+
+    def __init__(self, node: SimulatorNode) -> None:
+        """Build the world of the scenario, open the topics."""
+        super().__init__(node)
+        scenario = self._scenario()
+        rehearse(scenario)
+        self._world: World = build_world(scenario)
+        self._clock = Clock(self._now())
+        self.paused = False
+        self.unanswered = 0
+        inbox = node.open_inbox()
+        self.when_closed(inbox.close)
+        behind = node.value("ros2_control")
+        self.sides = {
+            name: self._side(ArmTopics.open(self, inbox, name, lockstep=node.lockstep, ros2_control=behind))
+            for name in self._world.arms
+        }
+        self._objects = {name: ObjectPose(self, name, box) for name, box in self._world.objects.items()}
+        self._diagnostics = Diagnostics(self, "clock")
+        self.service(Trigger, topics.RESET, self._on_reset)
+        self.service(SetBool, topics.PAUSE, self._on_pause)
+        self.service(SetBool, topics.ACCEPT, self._on_accept)
+        self.timer(1.0, self._diagnose)
+        # The first line a process logs takes it tens of milliseconds: not when the clock runs.
+        node.get_logger().info(f"ready, {len(self.sides)} arm(s)")
+
+    def activate(self) -> None:
+        """Start the clock."""
+        self.paused = bool(self.node.value("start_paused"))
+        real_time.still_heap()
+        self._clock.restart()
+
+    def close(self) -> None:
+        """Close the topics, and give the world back to the collector."""
+        super().close()
+        real_time.thaw_heap()
+
+    def _scenario(self) -> Any:
+        seed = self.node.value("seed")
+        return load_scenario(self.node.value("scenario")).with_overrides({"simulation.seed": seed} if seed >= 0 else {})
+
+    def _now(self) -> int:
+        return int(self.node.get_clock().now().nanoseconds)
+
+    def _side(self, arm_topics: ArmTopics, *, stopped: bool = False) -> ArmSide:
+        return ArmSide(arm_topics, self._world, PERIOD_NS * 1e-9, self.node.get_logger(), stopped=stopped)
+
+    # ------------------------------------------------------------------ services
+
+    def _reset(self) -> None:
+        """Put world and clock back to the start; raise ImpactControlError for a scenario with other arms or objects."""
+        scenario = self._scenario()
+        world = build_world(scenario)
+        if (list(self.sides), list(self._objects)) != (list(world.arms), list(world.objects)):
+            raise ImpactControlError(f"scenario {scenario.name} has other arms or objects than the one before it")
+        self._world = world
+        self._clock = Clock(self._now())
+        self.sides = {name: self._side(side.topics, stopped=side.stopped) for name, side in self.sides.items()}
+        for name, box in world.objects.items():
+            self._objects[name].box = box
+
+    def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        try:
+            self._reset()
+        except ImpactControlError as error:
+            return answered(response, False, str(error))
+        # Loading and building leave reference cycles behind, and the collector is off.
+        gc.collect()
+        self._clock.restart()
+        return answered(response, True, "the arm is back at its initial configuration")
+
+    def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        self.paused = bool(request.data)
+        self._clock.restart()
+        return answered(response, True, "paused" if self.paused else "running")
+
+    def _on_accept(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        for side in self.sides.values():
+            side.stopped = not request.data
+        message = "commands are taken" if request.data else "no command is taken, the joints are damped"
+        self.node.get_logger().warning(message)
+        return answered(response, True, message)
+
+    # ------------------------------------------------------------------ one period
+
+    @property
+    def running(self) -> bool:
+        """True while the clock runs."""
+        return self.active and not self.paused
+
+    def cycle(self, executor: NodeExecutor, stop: runtime.StopRequest) -> None:
+        """Publish a sample, wait for the next period or, in lockstep, for the command, and step the world."""
+        lockstep = self.node.lockstep
+        if lockstep:
+            for side in self.sides.values():
+                side.forget_commands()
+        self._publish()
+        if lockstep and all(side.commanded for side in self.sides.values()):
+            self._await_answers(executor, stop)
+            self._step()
+            self._clock.restart()
+            return
+        if self._clock.cycles % SERVICE_PERIOD == 0:
+            executor.spin_once(timeout_sec=0.0)
+        self._clock.await_next(self.node.wall_period)
+        self._step()
+
+    def _await_answers(self, executor: NodeExecutor, stop: runtime.StopRequest) -> None:
+        """Wait until the samples just sent have their commands, and were seen by the detectors if there are any."""
+        now = time.monotonic()
+        end, again = now + LOCKSTEP_PATIENCE, now + LOCKSTEP_REPEAT
+        for side in self.sides.values():
+            side.expect_answer()
+        while waiting := [side for side in self.sides.values() if not side.answered()]:
+            executor.spin_once(timeout_sec=LOCKSTEP_POLL)
+            if stop.requested or not self.running or not self.node.lockstep:
+                return
+            now = time.monotonic()
+            if now > again:
+                for side in waiting:
+                    side.send_state()  # lost on the way, as a best-effort message may be
+                again = now + LOCKSTEP_REPEAT
+            if now > end:
+                self.unanswered += 1
+                sample = f"sample {self._clock.cycles}"
+                self.node.get_logger().warning(
+                    f"lockstep: {sample} was not answered within {LOCKSTEP_PATIENCE:g} s; going on"
+                )
+                return
+
+    def _step(self) -> None:
+        self._world.step([side.torque() for side in self.sides.values()])
+        self._clock.cycles += 1
+
+    def _publish(self) -> None:
+        clock = self._clock
+        # All samples first: they are waited for.
+        for side in self.sides.values():
+            side.measure(clock.stamp)
+        for side in self.sides.values():
+            side.send_truth(clock.stamp, self._world.time, clock.late, clock.cycles)
+        if clock.cycles % OBJECT_PERIOD == 0:
+            for box in self._objects.values():
+                box.send(clock.stamp)
+
+    def _diagnose(self) -> None:
+        clock = self._clock
+        lost = clock.lost - clock.reported
+        if lost > 0.05e9:
+            self.node.get_logger().warning(
+                f"the simulation fell {lost * 1e-6:.0f} ms behind the wall clock since the last warning"
+            )
+            clock.reported = clock.lost
+        late = clock.late / max(1, clock.cycles)
+        self._diagnostics.publish(
+            DiagnosticStatus.OK if late <= 0.01 else DiagnosticStatus.WARN,
+            "in lockstep" if self.node.lockstep else f"{late:.2%} of the periods late",
+            {
+                "periods": str(clock.cycles),
+                "late periods": str(clock.late),
+                "worst lag [ms]": f"{clock.worst_lag * 1e-6:.3f}",
+                "time lost [ms]": f"{clock.lost * 1e-6:.1f}",
+                "periods without a new command": self._of_arms(lambda side: str(side.held)),
+                "command": self._of_arms(lambda side: side.gate.state.name.lower()),
+                "unanswered lockstep samples": str(self.unanswered),
+            },
+        )
+        clock.worst_lag = 0
+
+    def _of_arms(self, value: Callable[[ArmSide], str]) -> str:
+        """Return a value of each arm, in one text."""
+        return ", ".join(f"{name}: {value(side)}" if name else value(side) for name, side in self.sides.items())
+
+
+class SimulatorNode(ConfiguredNode[Simulation]):
+    """Publishes joint_states at 1 kHz and applies effort_controller/commands, of each arm in its own namespace.
+
+    Real time by default, or `real_time_factor` of it: simulated seconds to a second of the wall clock; stamps are
+    simulated time. With `lockstep` each sample waits for the command computed from it. Without a fresh command for
+    longer than the scenario's limit the joints are damped, gravity stays compensated, and a warning is logged. Both
+    parameters hold at once when they are set, so that time can go on after the sender of the commands has died.
+
+    Attributes: lockstep; wall_period, of a sample on the wall clock [ns].
+    """
+
+    def __init__(self) -> None:
+        super().__init__("simulator")
+        declare(self, "scenario", "tabletop", "name or path of the scenario file")
+        declare(self, "seed", -1, "seed of the sensor noise; -1: the scenario's own")
+        declare(self, "lockstep", False, "wait for the command of each sample")
+        factor = "simulated seconds to a second of the wall clock, without lockstep"
+        declare(self, "real_time_factor", 1.0, factor, bounds=(0.01, LARGEST_FACTOR))
+        declare(self, "start_paused", False, "send no sample before simulation/pause is called")
+        behind = "take commands as topic_based_ros2_control sends them: the effort of a JointState"
+        declare(self, "ros2_control", False, behind)
+        self.lockstep = False
+        self.wall_period = PERIOD_NS
+        self._set_clock([])
+        self.add_post_set_parameters_callback(self._set_clock)
+
+    def build(self) -> Simulation:
+        """Build the plant of the scenario."""
+        return Simulation(self)
+
+    def open_inbox(self) -> Inbox:
+        """Return the inbox that commands come into."""
+        return Inbox(self)
+
+    def _set_clock(self, changed: list[Parameter]) -> None:
+        """Set the clock by the parameters."""
+        self.lockstep = self.value("lockstep")
+        self.wall_period = round(PERIOD_NS / self.value("real_time_factor"))
+
+    def spin(self, executor: NodeExecutor, stop: runtime.StopRequest) -> None:
+        """Run the clock of the plant until a stop is requested. Raises SimulationError."""
+        while not stop.requested:
+            if self.configured is not None and self.configured.running:
+                self.configured.cycle(executor, stop)
+            else:
+                executor.spin_once(timeout_sec=0.02)
+
+
+def main(node: type[SimulatorNode] = SimulatorNode) -> int:
+    """Entry point of the process."""
+
+    def spin(node: SimulatorNode, executor: NodeExecutor, stop: runtime.StopRequest) -> None:
+        try:
+            node.spin(executor, stop)
+        except SimulationError as error:
+            node.get_logger().error(f"{error}; ends here")
+            raise SystemExit(1) from error
+
+    return runtime.run(node, spin, priority=runtime.ROBOT_PRIORITY, cores=real_time.ROBOT_CORES)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,151 @@
+"""Switches that keep commands from an arm: of the simulator, or of the controller manager."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from rclpy.task import Future
+from std_srvs.srv import SetBool
+
+from impact_control.util.errors import MissingDependencyError
+from impact_control_ros.bridge import topics
+from impact_control_ros.robot_side.files import CONTROLLER_MANAGER, EFFORT_CONTROLLER
+
+if TYPE_CHECKING:  # launch files import this module, and need no lifecycle node
+    from impact_control_ros.bridge.lifecycle import Configuration
+
+SWITCH = f"{CONTROLLER_MANAGER}/switch_controller"
+STATES = f"{CONTROLLER_MANAGER}/list_controllers"
+"""Services of ros2_control, in the namespace of the arm."""
+
+AWAITED = 100
+"""Limit of pending answers: a service that hangs may be asked for days."""
+
+
+class SwitchKind(Enum):
+    """Receiver of the commands; values of the parameter `robot_side`."""
+
+    SIMULATOR = "simulator"
+    ROS2_CONTROL = "ros2_control"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One service of a switch. request(allow) makes a request; accepted(answer, allow) is True for success."""
+
+    client: Any
+    request: Callable[[bool], Any]
+    accepted: Callable[[Any, bool], bool]
+
+
+@dataclass
+class Order:
+    """A request to a switch, in steps, each sent when the one before has succeeded; done: all have succeeded.
+
+    Requests and answers may get lost or be late: it may be sent again, and an answer to any of its requests counts.
+    """
+
+    steps: Sequence[Step]
+    allow: bool
+    done: bool = field(default=False, init=False)
+    _awaited: deque[tuple[Any, Future]] = field(default_factory=deque, init=False)
+
+    def send(self, number: int = 0) -> None:
+        """Send the requests from a step on."""
+        step = self.steps[number]
+        if not step.client.service_is_ready():
+            return
+        answer = step.client.call_async(step.request(self.allow))
+        self._awaited.append((step.client, answer))
+        if len(self._awaited) > AWAITED:
+            self._forget_oldest()
+        answer.add_done_callback(partial(self._take, number))
+
+    def _take(self, number: int, answer: Future) -> None:
+        if self.done or not self.steps[number].accepted(answer.result(), self.allow):
+            return
+        if number + 1 < len(self.steps):
+            self.send(number + 1)
+        else:
+            self.done = True
+
+    def _forget_oldest(self) -> None:
+        client, answer = self._awaited.popleft()
+        client.remove_pending_request(answer)
+
+    def drop(self) -> None:
+        """Forget all pending answers."""
+        while self._awaited:
+            self._forget_oldest()
+
+
+@dataclass
+class RobotSwitch:
+    """Switch that keeps commands from an arm, or lets them through, by the services of its steps."""
+
+    steps: Sequence[Step]
+    _order: Order | None = field(default=None, init=False)
+
+    def ask(self, allow: bool) -> None:
+        """Ask for it, once more where it is not done yet. An answer to the opposite does not count from now on."""
+        if self._order is None or self._order.allow is not allow:
+            if self._order is not None:
+                self._order.drop()
+            self._order = Order(self.steps, allow)
+        if not self._order.done:
+            self._order.send()
+
+    @property
+    def done(self) -> bool:
+        """True when the robot side has done what it was asked for last."""
+        return self._order is not None and self._order.done
+
+
+def switches_of(kind: SwitchKind, arms: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the services that are asked for the switches of all arms, in the namespace of the graph."""
+    if kind is SwitchKind.SIMULATOR:
+        return (topics.ACCEPT,)
+    return tuple(topics.of_arm(arm, name) for arm in arms for name in (SWITCH, STATES))
+
+
+def robot_switches(configuration: Configuration, kind: SwitchKind, arms: Sequence[str]) -> list[RobotSwitch]:
+    """Return the switches of all arms, in the namespace of the node.
+
+    Raises MissingDependencyError where ros2_control is not installed.
+    """
+    if kind is SwitchKind.SIMULATOR:
+        client = configuration.client(SetBool, topics.ACCEPT)
+        accept = Step(client, lambda allow: SetBool.Request(data=allow), lambda answer, allow: bool(answer.success))
+        return [RobotSwitch([accept])]
+    try:
+        from controller_manager_msgs.srv import ListControllers, SwitchController
+    except ImportError as error:
+        raise MissingDependencyError(f"controller_manager_msgs is missing, install ros2_control: {error}") from error
+
+    def request(allow: bool) -> Any:
+        which = "activate_controllers" if allow else "deactivate_controllers"
+        # STRICT refuses a state that is reached already: a repeated request, after a lost answer, would never succeed.
+        strictness = SwitchController.Request.BEST_EFFORT
+        return SwitchController.Request(**{which: [EFFORT_CONTROLLER]}, strictness=strictness)
+
+    def is_so(answer: Any, allow: bool) -> bool:
+        states = {controller.name: controller.state for controller in answer.controller}
+        return EFFORT_CONTROLLER in states and (states[EFFORT_CONTROLLER] == "active") is allow
+
+    def switch(arm: str) -> RobotSwitch:
+        switcher = configuration.client(SwitchController, topics.of_arm(arm, SWITCH))
+        lister = configuration.client(ListControllers, topics.of_arm(arm, STATES))
+        # BEST_EFFORT is content with a controller that cannot be switched, too: only the states show its effect.
+        return RobotSwitch(
+            [
+                Step(switcher, request, lambda answer, allow: bool(answer.ok)),
+                Step(lister, lambda allow: ListControllers.Request(), is_so),
+            ]
+        )
+
+    return [switch(arm) for arm in arms]

@@ -1,0 +1,1 @@
+"""A running graph: its nodes, their start, clients, security, and their end."""

@@ -1,0 +1,292 @@
+"""A running graph from a few lines of Python: run a scenario, wait for a verdict, ask the predictor."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import rclpy
+from impact_msgs.action import ExecuteImpactTask
+from impact_msgs.msg import ImpactClassification
+from impact_msgs.srv import PredictPostImpact
+from rclpy.action import ActionClient
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
+from std_srvs.srv import Trigger
+
+from impact_control.classification import Verdict
+from impact_control.impacts import SlipOutcome
+from impact_control.pipeline import Outcome
+from impact_control.robots import InertiaModel
+from impact_control.util.checks import finite_array
+from impact_control.util.types import Vector
+from impact_control.util.words import in_words
+from impact_control_ros.bridge import qos, topics
+from impact_control_ros.bridge.calls import CALL_PATIENCE, Caller
+from impact_control_ros.bridge.messages import set_xyz, xyz
+from impact_control_ros.bridge.task_messages import Progress, TaskResult, progress_of, task_result
+from impact_control_ros.session.processes import GraphError
+
+RUN_PATIENCE = 120.0
+"""[s] of the wall clock a task may take."""
+
+QUIET_TIME = 0.1
+"""[s] without a further message after which the last verdict is the newest: late joiners get those before it first."""
+
+
+LISTEN_INTERVAL = 0.1
+"""[s] between two checks for a stop request."""
+
+
+@dataclass(frozen=True)
+class ImpactVerdict:
+    """Last verdict of the classifier on an impact, see impact_msgs/ImpactClassification.
+
+    scenario: that was judged. impact: on time and place; post_impact: on the behaviour after it; reason in words.
+    impact_time [s] of the task and its error time_error [s], configuration_error [rad]; NaN before an impact.
+    """
+
+    scenario: str
+    impact: Verdict
+    post_impact: Verdict
+    reason: str
+    impact_time: float
+    time_error: float
+    configuration_error: float
+
+    @property
+    def decided(self) -> bool:
+        """True when both verdicts are final."""
+        return self.post_impact in (Verdict.EXPECTED, Verdict.UNEXPECTED)
+
+    def __str__(self) -> str:
+        """Return one line."""
+        impact, post = map(in_words, (self.impact, self.post_impact))
+        return f"{self.scenario}: impact {impact}, behaviour after it {post}: {self.reason}"
+
+
+@dataclass(frozen=True, eq=False)
+class PredictedImpact:
+    """Answer of the predictor.
+
+    joint_velocity (n,) [rad/s] after the impact, in the order of joint_names; normal_impulse [Ns]; impulse on the robot
+    (3,) [Ns], contact velocities before and after it (3,) [m/s], world axes; slip, jammed and kinetic_energy_change
+    [J]: see `impacts.ContactImpact`; friction and inertia_scale, the factor on B_theta: with which it was predicted.
+    """
+
+    joint_names: tuple[str, ...]
+    joint_velocity: Vector
+    normal_impulse: float
+    impulse: Vector
+    contact_velocity_before: Vector
+    contact_velocity_after: Vector
+    slip: SlipOutcome
+    jammed: bool
+    kinetic_energy_change: float
+    friction: float
+    inertia_scale: float
+
+
+class ImpactClient:
+    """A client of one arm. Use as a context manager: leaving it leaves the graph as it is.
+
+    The graph has to run in the same ROS domain. Every method waits, and raises GraphError, or NoAnswerError when
+    nobody answers in time.
+    """
+
+    def __init__(self, namespace: str = "", *, patience: float = CALL_PATIENCE) -> None:
+        """Join the graph. namespace: of the arm. patience: seconds that nodes may take to be found and to answer."""
+        self._patience = patience
+        self._context = rclpy.Context()
+        rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
+        self._node = rclpy.create_node(
+            f"impact_client_{os.getpid()}_{id(self) % 100_000}",
+            context=self._context,
+            namespace=namespace,
+            start_parameter_services=False,
+        )
+        # The events executor wants a standard error with a file number, which a notebook has not.
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._caller = Caller(self._node, self._spin)
+        self._action = ActionClient(self._node, ExecuteImpactTask, topics.EXECUTE)
+        self._verdict: ImpactVerdict | None = None
+        self._heard = -math.inf
+        # As many as a late joiner gets at once.
+        self._unread: deque[ImpactVerdict] = deque(maxlen=qos.EVENT.depth)
+        self._node.create_subscription(ImpactClassification, topics.CLASSIFICATION, self._on_verdict, qos.EVENT)
+
+    def __enter__(self) -> ImpactClient:
+        """Return the client."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave the graph."""
+        self.close()
+
+    def close(self) -> None:
+        """Leave the graph. Idempotent."""
+        if self._context.ok():
+            self._executor.remove_node(self._node)
+            self._node.destroy_node()
+            self._executor.shutdown()
+            self._context.try_shutdown()
+
+    # ------------------------------------------------------------------ tasks, verdicts, predictions
+
+    def run(
+        self,
+        scenario: str = "",
+        *,
+        timeout: float = RUN_PATIENCE,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> TaskResult:
+        """Run the task of a scenario to its end, and return its result. A task that times out is cancelled.
+
+        scenario: name, or path on the machine of the controller; "" for the one it was started with. timeout: [s].
+        on_progress: called with the progress of the task. Raises GraphError when the controller refuses it.
+        """
+        self._caller.wait(self._action.server_is_ready, self._patience, f"action {topics.EXECUTE}")
+
+        def report(message: Any) -> None:
+            if on_progress is not None:
+                on_progress(progress_of(message.feedback))
+
+        goal = self._caller.result_of(
+            self._action.send_goal_async(ExecuteImpactTask.Goal(scenario=scenario), feedback_callback=report),
+            self._patience,
+            "the answer to the goal",
+        )
+        if not goal.accepted:
+            raise GraphError(
+                f"the controller refused scenario {scenario!r}: it is not active yet, runs a task, or is in a fault; "
+                "its log says which"
+            )
+        try:
+            result = task_result(self._caller.result_of(goal.get_result_async(), timeout, "the end of the task"))
+        except BaseException:
+            self._caller.result_of(goal.cancel_goal_async(), self._patience, "the cancellation")
+            raise
+        if result.outcome is Outcome.REFUSED:
+            raise GraphError(f"the controller refused scenario {scenario!r}: {result.summary}")
+        return result
+
+    def wait_for_verdict(self, timeout: float = RUN_PATIENCE) -> ImpactVerdict:
+        """Return the verdict on the present task, or on the last one if none runs, once it is decided.
+
+        Raises NoAnswerError when there is none within `timeout` [s]: without an impact nothing is decided.
+        """
+        self._caller.wait(self._has_decided, timeout, "a decided verdict")
+        verdict = self._verdict
+        if verdict is None:
+            raise GraphError("no verdict came")
+        return verdict
+
+    def verdicts(self, stop_requested: Callable[[], bool] = lambda: False) -> Iterator[ImpactVerdict]:
+        """Yield every verdict as it comes, those that were sent before first, until a stop is requested."""
+        while not stop_requested():
+            while self._unread:
+                yield self._unread.popleft()
+            self._spin(LISTEN_INTERVAL)
+
+    @property
+    def verdict(self) -> ImpactVerdict | None:
+        """The last verdict that came while one of the methods waited, decided or not; None before the first."""
+        return self._verdict
+
+    def predict(
+        self,
+        position: Vector,
+        velocity: Vector,
+        normal: Vector,
+        *,
+        contact_offset: Vector | None = None,
+        friction: float = 0.0,
+        restitution: float = 0.0,
+        inertia_model: InertiaModel = InertiaModel.REDUCED_MOTORS,
+        frame: str = "",
+        learned: bool = False,
+    ) -> PredictedImpact:
+        """Ask for the joint velocity after an impact, under Coulomb's law.
+
+        Args:
+            position, velocity: (n,) [rad, rad/s] before the impact.
+            normal: (3,) unit normal of the surface, towards the robot, world axes.
+            contact_offset: (3,) [m] contact point from the origin of the frame, world axes; None for the origin.
+            friction: Coulomb coefficient, at least 0.
+            restitution: part of the speed along the normal that comes back, in terms of energy, from 0 to 1.
+            inertia_model: see `InertiaModel`.
+            frame: of the robot model; "" for the end-effector.
+            learned: with what the predictor has learned from impacts, where its scenario lets it.
+
+        Raises:
+            GraphError: refused, with the reason.
+            InvalidInputError: arrays of other sizes.
+        """
+        request = PredictPostImpact.Request(
+            frame=frame, friction=float(friction), restitution=float(restitution), inertia_model=int(inertia_model),
+            learned=learned,
+            joint_position=np.asarray(position, dtype=float).tolist(),
+            joint_velocity=np.asarray(velocity, dtype=float).tolist(),
+        )  # fmt: skip
+        set_xyz(request.normal, finite_array("normal", normal, (3,)))
+        offset = np.zeros(3) if contact_offset is None else contact_offset
+        set_xyz(request.contact_offset, finite_array("contact_offset", offset, (3,)))
+        answer = self._caller.call(PredictPostImpact, topics.PREDICT, request, self._patience)
+        if not answer.success:
+            raise GraphError(f"the predictor refused: {answer.reason}")
+        return PredictedImpact(
+            tuple(answer.joint_names),
+            np.array(answer.joint_velocity),
+            answer.normal_impulse,
+            xyz(answer.impulse),
+            xyz(answer.contact_velocity_before),
+            xyz(answer.contact_velocity_after),
+            SlipOutcome(answer.slip),
+            answer.jammed,
+            answer.kinetic_energy_change,
+            answer.used_friction,
+            answer.used_inertia_scale,
+        )
+
+    def stop(self) -> str:
+        """Have the supervisor keep commands from the robot, until `reset`; return its answer."""
+        return str(self._caller.call_until_answered(Trigger, topics.STOP, Trigger.Request(), self._patience).message)
+
+    def reset(self) -> str:
+        """Have the supervisor let commands through again; return its answer. Raises GraphError when it refuses."""
+        answer = self._caller.call(Trigger, topics.RESUME, Trigger.Request(), self._patience)
+        if not answer.success:
+            raise GraphError(f"the supervisor refused: {answer.message}")
+        return str(answer.message)
+
+    # ------------------------------------------------------------------ waiting
+
+    def _has_decided(self) -> bool:
+        decided = self._verdict is not None and self._verdict.decided
+        return decided and time.monotonic() - self._heard >= QUIET_TIME
+
+    def _on_verdict(self, message: ImpactClassification) -> None:
+        self._heard = time.monotonic()
+        self._verdict = ImpactVerdict(
+            message.scenario,
+            Verdict(message.impact),
+            Verdict(message.post_impact),
+            message.reason,
+            message.impact_time,
+            message.time_error,
+            message.configuration_error,
+        )
+        self._unread.append(self._verdict)
+
+    def _spin(self, timeout: float) -> None:
+        self._executor.spin_once(timeout_sec=timeout)

@@ -1,0 +1,177 @@
+"""The one description of the running graph: which nodes, with which parameters. Launch files and CLI use it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import Enum
+
+from impact_control.util.errors import InvalidInputError
+from impact_control_ros.robot_side.supervision import SupervisionLimits
+from impact_control_ros.session.shape import Shape
+
+
+class Duty(Enum):
+    """Role of a node in the graph; decides the order of start and stop."""
+
+    ROBOT = "robot"
+    SERVICE = "service"
+    LOOP = "loop"
+    SUPERVISOR = "supervisor"
+    RECORDER = "recorder"
+    VIEWER = "viewer"
+
+    @property
+    def dispensable(self) -> bool:
+        """True when a task goes on without the node."""
+        return self is Duty.VIEWER
+
+
+@dataclass(frozen=True)
+class NodeSpec:
+    """One process: its executable, name of the node, parameters.
+
+    executable: of the package, which is a module of `impact_control_ros.nodes`; or the full name of a module elsewhere,
+    or the absolute path of a program. namespace: of the node below that of the graph; "" for the same.
+    """
+
+    name: str
+    executable: str
+    duty: Duty
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    namespace: str = ""
+
+    @property
+    def path(self) -> str:
+        """Name of the node as seen from the namespace of the graph."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    def enclave(self, namespace: str = "") -> str:
+        """Return the SROS 2 enclave of the process, which has the full name of the node. namespace: of the graph."""
+        return full_name(namespace, self.path)
+
+
+def full_name(namespace: str, path: str) -> str:
+    """Return the name of a node or an enclave from the root on; slashes around the namespace do not matter."""
+    return "/" + "/".join(part for part in (namespace.strip("/"), path) if part)
+
+
+OPERATOR = "operator"
+"""Enclave, in the namespace of the graph, of the operator: session, clients, `ros2` and launch."""
+
+
+@dataclass(frozen=True)
+class View:
+    """The page that shows a graph: port, address to listen at, and for how long [s] the start waits for a browser."""
+
+    port: int
+    host: str = "127.0.0.1"
+    patience: float = 0.0
+
+
+NODE_ENVIRONMENT = {
+    # For matrices of seven rows, threads of the linear algebra only fight for the cores.
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    # Each keeps its own enclave, also when the terminal it is started from has one.
+    "ROS_SECURITY_ENCLAVE_OVERRIDE": "",
+}
+"""Environment of every node."""
+
+RECORDED_AT_LEAST = ("joint_states", "effort_controller/commands", "impact/external_torque", "controller/reference")
+"""Topics without whose publishers a recording of the graph does not begin."""
+
+
+def describe_graph(
+    scenario: str,
+    *,
+    arms: Sequence[str] = (),
+    objects: Sequence[str] = (),
+    shape: Shape = Shape.COMPOSED,
+    simulate: bool = True,
+    lockstep: bool = False,
+    real_time_factor: float | None = None,
+    seed: int | None = None,
+    record: bool = True,
+    supervise: bool = True,
+    view: View | None = None,
+) -> tuple[NodeSpec, ...]:
+    """Return the nodes for a scenario, in the order in which they are to be started.
+
+    scenario: name or path. arms: of a scene, by name: each gets a namespace and a loop of its own, which listens to the
+    others; the references of a scene come with their impact, so no predictor is needed. objects: of a scene, to
+    record. simulate: with the embedded simulator as the robot side. lockstep: the simulator waits for the command of
+    each sample; it then starts paused. real_time_factor: simulated seconds to a second of the wall clock; None: what
+    the cores here carry. seed: of the sensor noise; None: the scenario's. record: with a recorder, which needs its
+    `directory` set before it is activated. supervise: with a supervisor, unless in lockstep, where nothing is late.
+    view: in the browser; it comes first, so that nothing happens unseen.
+    """
+    if lockstep and not simulate:
+        raise InvalidInputError("lockstep", lockstep, "False without the simulator: a robot does not wait")
+    common = {"scenario": scenario}
+    factor = real_time_factor or sustainable_real_time_factor(max(1, len(arms)))
+    patience = {"state_patience": 0.0} if lockstep else {}
+    supervisors: list[NodeSpec] = []
+    if supervise and not lockstep:
+        patience = {"supervisor_patience": SUPERVISOR_PATIENCE}
+        slower = SIMULATED_PATIENCE * max(1.0, 1.0 / factor) if simulate else 1.0
+        limits = {name: limit * slower for name, limit in asdict(SupervisionLimits()).items()}
+        supervisors = [NodeSpec("supervisor", "supervisor", Duty.SUPERVISOR, {"arms": ",".join(arms), **limits})]
+    nodes: list[NodeSpec] = [] if view is None else [viewer(scenario, view, simulated=simulate)]
+    if record:
+        topics = [*RECORDED_AT_LEAST, *(["simulation/truth"] if simulate else [])]
+        required = [f"{arm}/{topic}" for arm in arms for topic in topics] or topics
+        recorded = {"required": required, "arms": ",".join(arms), "objects": ",".join(objects)}
+        nodes.append(NodeSpec("recorder", "recorder", Duty.RECORDER, recorded))
+    if simulate:
+        parameters = {
+            **common, "seed": -1 if seed is None else seed, "lockstep": lockstep, "start_paused": lockstep,
+            "real_time_factor": factor,
+        }  # fmt: skip
+        nodes.append(NodeSpec("simulator", "simulator", Duty.ROBOT, parameters))
+    if not arms:
+        nodes.append(NodeSpec("predictor", "predictor", Duty.SERVICE, common))
+    for arm in arms or ("",):
+        partners = ",".join(other for other in arms if other != arm)
+        own = {**common, "arm": arm} if arm else common
+        controls = {**own, **patience, "partners": partners} if arm else {**own, **patience}
+        nodes += _loops(shape, own, controls, arm)
+    return (*nodes, *supervisors)
+
+
+def _loops(shape: Shape, own: Mapping[str, object], controls: Mapping[str, object], namespace: str) -> list[NodeSpec]:
+    """Return the nodes of one arm; own: parameters of each of them, controls: of the one with the controller."""
+    if shape is Shape.COMPOSED:
+        return [NodeSpec("impact_loop", "loop", Duty.LOOP, controls, namespace)]
+    parameters = {"detector": own, "classifier": own, "controller": controls}
+    return [NodeSpec(name, name, Duty.LOOP, given, namespace) for name, given in parameters.items()]
+
+
+def viewer(scenario: str, view: View, *, simulated: bool) -> NodeSpec:
+    """Return the node that shows a graph with this scenario. simulated: whether the robot side is the simulator."""
+    parameters = {
+        "scenario": scenario, "port": view.port, "host": view.host, "patience": view.patience, "simulated": simulated,
+    }  # fmt: skip
+    return NodeSpec("viewer", "viewer", Duty.VIEWER, parameters)
+
+
+SUPERVISOR_PATIENCE = 0.5
+"""[s] a loop goes on without a sign of life of its supervisor."""
+
+SIMULATED_PATIENCE = 3.0
+"""Factor on the limits of a supervisor with the embedded simulator, which damps a silent controller's arm by itself:
+on a machine not set up for real time, a core may stall for longer than is allowed with an arm."""
+
+LARGEST_FACTOR = 10.0
+"""Of real time that may be asked of a simulator."""
+
+SEVERAL_ARMS = 0.125
+"""Of real time: found when an object held between two arms cost the simulator 2 to 5 ms for a sample of 1 ms; see
+docs/real_time.md."""
+
+
+def sustainable_real_time_factor(loops: int) -> float:
+    """Return how fast the clock of a simulator may run that shares the cores here with `loops` at 1 kHz, at most 1."""
+    shared = min(1.0, len(os.sched_getaffinity(0)) / (loops + 1))
+    return shared if loops == 1 else min(shared, SEVERAL_ARMS)

@@ -1,0 +1,224 @@
+"""Shared parts of the launch files, beside the graph that `launch/graph.launch.py` brings up.
+
+Imported by launch files only: `launch` comes with a ROS installation.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NoReturn
+
+from launch.actions import (
+    DeclareLaunchArgument,
+    IncludeLaunchDescription,
+    OpaqueFunction,
+    RegisterEventHandler,
+    SetEnvironmentVariable,
+)
+from launch.event_handlers import OnProcessExit
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import EnvironmentVariable
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+
+from impact_control.scenario import Scenario, robot_of
+from impact_control.util.errors import ImpactControlError
+from impact_control_ros.robot_side.files import (
+    ARGUMENTS,
+    JOINT_STATE_BROADCASTER,
+    controllers_file,
+    description_of,
+    ros_directory,
+    scenario_file,
+    scenario_of,
+    xacro_arguments,
+)
+from impact_control_ros.session.occupants import require_free_namespace
+from impact_control_ros.session.processes import DISCOVERY_RANGE, LOCALHOST, dds_environment
+from launch import LaunchContext, LaunchDescription
+
+MANAGER_PATIENCE = 10.0
+"""[s] a controller manager may take to answer. One that cannot load its hardware, or reach its arm, never does."""
+
+COMMON = ("scenario", "robot_type", "arm_prefix", "namespace", "use_rviz")
+"""Arguments of every robot side."""
+
+
+class RobotSide:
+    """Values of the arguments of a launch file, and what follows from them.
+
+    `namespace` is the prefix of the arm unless the arguments give another. `scenario` and `scenario_name` are those
+    that the arguments `scenario` and `robot_type` choose; the name is that for a node.
+    """
+
+    def __init__(self, value: Mapping[str, str], passed_on: Sequence[str]) -> None:
+        self.value = value
+        self.prefix = value["arm_prefix"]
+        self.namespace = value["namespace"] or self.prefix
+        self._passed_on = passed_on
+
+    @cached_property
+    def scenario(self) -> Scenario:
+        """The scenario of one arm; a scene is refused."""
+        return scenario_of(self.value["scenario"], self.value["robot_type"])
+
+    @cached_property
+    def scenario_name(self) -> str:
+        """The name as given, or the file of a scenario whose robot is another than its own."""
+        if not self.value["robot_type"]:
+            return self.value["scenario"]
+        return scenario_file(self.scenario, Path(tempfile.mkdtemp(prefix="impact_control_")))
+
+    @cached_property
+    def controllers(self) -> str:
+        """File with the parameters of controller manager and controllers, the effort controller guarded or not."""
+        return str(controllers_file(self.scenario, self.value["guard"] == "true"))
+
+    def graph(self, **more: str) -> Any:
+        """Return the include of our own nodes, with these arguments beside those that are passed on."""
+        passed_on = {argument: self.value[argument] for argument in self._passed_on}
+        return IncludeLaunchDescription(
+            PythonLaunchDescriptionSource(str(ros_directory("launch") / "graph.launch.py")),
+            launch_arguments={"scenario": self.scenario_name, "namespace": self.namespace, **passed_on, **more}.items(),
+        )
+
+
+def describe_launch(start: Callable[[RobotSide], list[Any]], own: Sequence[str], passed_on: Sequence[str]) -> Any:
+    """Return the description of a launch: arguments are declared; what `start` returns follows from their values.
+
+    Unless the environment sets it otherwise, all of it is visible on this machine only, and talks over UDP.
+
+    own: arguments of this robot side beside the common ones; passed_on: those that go on to our nodes.
+    """
+
+    def actions(context: LaunchContext) -> list[Any]:
+        side = RobotSide(context.launch_configurations, passed_on)
+        require_free_namespace(side.namespace)
+        return start(side)
+
+    seen_from_here = SetEnvironmentVariable(
+        DISCOVERY_RANGE, EnvironmentVariable(DISCOVERY_RANGE, default_value=LOCALHOST)
+    )
+    # Not only for our own nodes: ros2_control must not receive through shared memory either.
+    by_udp = [SetEnvironmentVariable(name, value) for name, value in dds_environment().items()]
+    return LaunchDescription(
+        [seen_from_here, *by_udp, *declare(*COMMON, *own, *passed_on), OpaqueFunction(function=actions)]
+    )
+
+
+def declare(*names: str) -> list[Any]:
+    """Return declarations of arguments, as `robot_side.ARGUMENTS` has them."""
+    return [
+        DeclareLaunchArgument(
+            name,
+            default_value=ARGUMENTS[name].default,
+            description=description_of(name),
+            **({"choices": list(ARGUMENTS[name].choices)} if ARGUMENTS[name].choices else {}),
+        )
+        for name in names
+    ]
+
+
+def parameters(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters of a node with its texts marked as such: others are taken for YAML, and a text may look so."""
+    return {
+        name: ParameterValue(value, value_type=str) if isinstance(value, str) else value
+        for name, value in values.items()
+    }
+
+
+def process(package: str, executable: str, **more: Any) -> Any:
+    """Return a process whose output goes to the screen and to its log."""
+    return Node(package=package, executable=executable, output="both", **more)
+
+
+def state_publisher(side: RobotSide, kind: str, **more: str) -> Any:
+    """Return the process that publishes the description of the arm, which a controller manager waits for, and frames.
+
+    kind: which of `robot_side.SIDES`; more: arguments of the description that this kind needs.
+    """
+    import xacro
+
+    mappings = xacro_arguments(side.scenario, kind, namespace=side.namespace, arm_prefix=side.prefix, **more)
+    description = xacro.process_file(str(ros_directory("urdf") / "arm.urdf.xacro"), mappings=mappings).toxml()
+    frames = {"frame_prefix": f"{side.prefix}_"} if side.prefix else {}
+    given = [parameters({"robot_description": description, **frames})]
+    return process("robot_state_publisher", "robot_state_publisher", namespace=side.namespace, parameters=given)
+
+
+def controller_manager(namespace: str, *given: Any) -> Any:
+    """Return the process of ros2_control with these parameters: files, or mappings.
+
+    It takes the description from the topic; without it nothing goes on.
+    """
+    ended = end_with("the controller manager")
+    return process(
+        "controller_manager", "ros2_control_node", namespace=namespace, parameters=list(given), on_exit=ended
+    )
+
+
+def spawner(controller: str, namespace: str, *options: str, patience: float = MANAGER_PATIENCE) -> Any:
+    """Return the process that activates a controller and ends: with 0 once the controller is active.
+
+    It ends with 1 when the controller manager does not answer within `patience` [s], as one that cannot load its
+    hardware. options: of the spawner, as --inactive to load only.
+    """
+    limit = ["--controller-manager-timeout", f"{patience:g}"]
+    return process("controller_manager", "spawner", namespace=namespace, arguments=[controller, *options, *limit])
+
+
+def viewer(side: RobotSide) -> list[Any]:
+    """Return RViz, showing frames and end-effector as seen from the base of the arm, if `use_rviz` asks for it."""
+    if side.value["use_rviz"] != "true":
+        return []
+    base = f"{side.prefix}_" if side.prefix else ""
+    base += f"{robot_of(side.scenario.robot).name}_link0"
+    arguments = ["-d", str(ros_directory("config/rviz") / "arm.rviz"), "-f", base]
+    return [process("rviz2", "rviz2", namespace=side.namespace, arguments=arguments)]
+
+
+def one_after_another(steps: Sequence[Any], then: Any, advice: str = "") -> list[Any]:
+    """Return the actions that run some processes in sequence, each after the success of the one before, then `then`.
+
+    When one fails, the launch fails, and the reason names it, followed by the advice.
+    """
+    handlers = [when_done(step, following, advice) for step, following in pairwise([*steps, then])]
+    # Handlers first: they must be there before the process is.
+    return [*handlers, steps[0]]
+
+
+def fail(reason: str) -> NoReturn:
+    """End the launch with a code other than 0, which only an exception does: after `Shutdown` it would be 0."""
+    raise ImpactControlError(reason)
+
+
+def when_done(process: Any, then: Any, advice: str = "") -> Any:
+    """Return the handler that does `then` when a process ends with 0, and fails with the advice when it does not."""
+
+    def on_exit(event: Any, context: Any) -> Any:
+        if context.is_shutdown:
+            return None
+        if event.returncode != 0:
+            fail(f"{event.process_name} ended with {event.returncode}{advice and f': {advice}'}")
+        return then
+
+    return RegisterEventHandler(OnProcessExit(target_action=process, on_exit=on_exit))
+
+
+def end_with(name: str) -> Callable[[Any, Any], Any]:
+    """Return the callback that fails when a process ends, unless a shutdown is under way."""
+
+    def on_exit(event: Any, context: Any) -> Any:
+        if not context.is_shutdown:
+            fail(f"{name} ended")
+
+    return on_exit
+
+
+def broadcaster(namespace: str, patience: float = MANAGER_PATIENCE) -> Any:
+    """Return the spawner of the controller that publishes the joint states: the first step with any manager."""
+    return spawner(JOINT_STATE_BROADCASTER, namespace, patience=patience)

@@ -1,0 +1,118 @@
+"""Whole runs on the live graph: start, run, record, stop, evaluate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from impact_control.recording.summary import RunSummary
+from impact_control.replay.evaluation import evaluate_arms, report
+from impact_control.scenario import load_scenario, parts_of
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.stopping import stoppable
+from impact_control_ros.bridge.task_messages import Progress, TaskResult
+from impact_control_ros.session.graph import View, describe_graph, viewer
+from impact_control_ros.session.processes import NodeDiedError, isolate
+from impact_control_ros.session.session import Session
+from impact_control_ros.session.shape import Shape
+
+TASK_PATIENCE = 60.0
+"""[s] of wall time beyond which a task is given up."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished run: its directory, result, and the summary of its recording."""
+
+    directory: Path
+    result: TaskResult
+    summary: RunSummary
+
+    @property
+    def report(self) -> Path:
+        """The page with the figures."""
+        return self.directory / "report.html"
+
+
+def new_run_directory(parent: Path, scenario: str) -> Path:
+    """Return a new directory `parent/<time>-<scenario>`. Raises InvalidInputError where none can be made."""
+    stem = f"{datetime.now():%Y%m%d-%H%M%S}-{scenario}"
+    for suffix in ("", *(f"-{i}" for i in range(2, 1000))):
+        candidate = parent / f"{stem}{suffix}"
+        try:
+            candidate.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise InvalidInputError("output", str(parent), f"a directory to write to; {error.strerror}") from None
+        return candidate
+    raise FileExistsError(f"{parent}: too many runs in one second")
+
+
+def run(
+    name: str,
+    directory: Path,
+    *,
+    shape: Shape = Shape.COMPOSED,
+    lockstep: bool = False,
+    real_time_factor: float | None = None,
+    seed: int | None = None,
+    view: View | None = None,
+    stop_requested: Callable[[], bool] = lambda: False,
+    on_progress: Callable[[Progress], None] | None = None,
+    on_stage: Callable[[str], None] = lambda text: None,
+    on_results: Callable[[Mapping[str, TaskResult]], object] = lambda results: None,
+    on_loss: Callable[[str], None] = lambda text: None,
+) -> dict[str, Run]:
+    """Run a scenario or scene on a fresh graph with the simulator; the runs of the arms by name, "" without a scene.
+
+    name: of the file, or its path. real_time_factor, seed, view: see `describe_graph`. Bag and logs go into
+    `directory`, the report of an arm into a directory of its name there. on_results: called with the results of all
+    arms as soon as their tasks have ended, whatever becomes of bag and report. on_loss: called for nodes that were lost
+    and not needed.
+
+    Raises ImpactControlError: a broken scenario, a node that dies, the user's stop; OSError: a bag or report that
+    cannot be written.
+    """
+    scenario = load_scenario(name).with_overrides({} if seed is None else {"simulation.seed": seed})
+    isolate(directory / "log")
+    bag = directory / "bag"
+    specs = describe_graph(
+        name, **parts_of(scenario), shape=shape, lockstep=lockstep, real_time_factor=real_time_factor, seed=seed,
+        view=view,
+    )  # fmt: skip
+    with Session(specs, directory / "log", stop_requested=stop_requested) as session:
+        on_stage("starting the nodes")
+        session.start(bag, scenario.to_yaml(), lambda: on_stage("waiting for a browser"))
+        on_stage("planning")
+        results = session.run_tasks(name, timeout=TASK_PATIENCE, on_progress=on_progress)
+        on_results(results)
+        on_stage("stopping the nodes")
+        # Several loops and a simulator at real-time priority leave the recorder little of two cores.
+        session.pause(True)
+        session.record(None)
+    for death in session.losses:
+        on_loss(f"{death}; the task went on without it (log: {session.processes.log_file(death.name)})")
+    on_stage("writing the report")
+    return {
+        arm: Run(directory / arm, results[arm], report(evaluation, directory / arm))
+        for arm, evaluation in evaluate_arms(bag).items()
+    }
+
+
+def look_on(scenario: str, view: View, namespace: str, *, simulated: bool) -> None:
+    """Show a graph that runs in this ROS domain until Ctrl-C or SIGTERM, which raises InterruptedByUserError.
+
+    scenario: that the graph was started with. namespace: of the graph. simulated: see `graph.viewer`. Raises
+    NodeDiedError when the viewer is lost.
+    """
+    with stoppable() as stop, TemporaryDirectory(prefix="impact_control_") as log:
+        specs = [viewer(scenario, view, simulated=simulated)]
+        with Session(specs, Path(log), namespace=namespace, stop_requested=stop) as session:
+            session.start()
+            while not session.losses:
+                session.watch(1.0)
+            raise NodeDiedError(session.losses[0], "")

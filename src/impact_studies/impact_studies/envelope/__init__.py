@@ -1,0 +1,1 @@
+"""Random tasks of the operating envelope: drawn, run, judged, counted, drawn as pictures."""

@@ -1,0 +1,316 @@
+"""Crossings of a gap, alarms of a residual, and which contacts it finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from impact_control.calibration.backlash_identification import GapMeasurement
+from impact_control.observation import BacklashModel
+from impact_control.observation.first_order_filter import low_pass_series
+from impact_control.robots import RobotDescription, load_robot
+from impact_control.util.types import Matrix, Vector
+from impact_studies.flacco.arm import HangingArm, Recording, simulate
+from impact_studies.flacco.experiments import (
+    DETECTION_GAIN,
+    Contact,
+    Drive,
+    backlash_residual,
+    classical_residual,
+    identify,
+    no_load,
+    sinusoids,
+)
+from impact_studies.frame.model_errors import erring_links
+
+AFTER = 5.0 / DETECTION_GAIN
+"""[s] in which a residual forgets all but 0.7 %: an alarm that late still belongs to what was before."""
+
+START = 0.3
+"""[s] of a recording that are left out: the links fall to the edge of their gaps."""
+
+MARGIN = 2.0
+"""Threshold over the largest residual of a motion without contact."""
+
+_POINTS, _CREEP = 40, 5.0
+"""Points of the mean over the noise; speeds up to which it is looked at, over the slip speed."""
+
+
+def creep_allowance(model: BacklashModel, motor_velocity: Matrix) -> Vector:
+    """Return what a residual may be wrong by (n,) [Nm] while a motor creeps: noise takes from its dry friction.
+
+    The mean of tanh(v / s) with noise in v is below it, the more so where it bends: at most by a part that depends on
+    the noise only. A motor creeps to rest through all these speeds after a contact, which no recording without
+    contact shows. motor_velocity: (m, n) [rad/s] of motors at rest; what changes from a sample to the next is noise.
+    """
+    noise = np.std(np.diff(motor_velocity, axis=0), axis=0) / np.sqrt(2.0)
+    points, weights = np.polynomial.hermite_e.hermegauss(_POINTS)
+    speeds = np.linspace(0.0, _CREEP * model.slip_speed, 10 * _POINTS)[:, None]
+    lost = np.zeros_like(model.motor_dry)
+    for j, deviation in enumerate(noise):
+        mean = np.tanh((speeds + deviation * points) / model.slip_speed) @ weights / np.sum(weights)
+        lost[j] = np.max(np.tanh(speeds[:, 0] / model.slip_speed) - mean)
+    allowance: Vector = np.abs(model.motor_dry) * lost
+    return allowance
+
+
+def thresholds(allowance: Vector, *runs: tuple[Matrix, Vector]) -> Vector:
+    """Return thresholds (n,) [Nm] from residuals (m, n) without contact, each with its time (m,) [s].
+
+    allowance: (n,) [Nm] of `creep_allowance`, above what the residuals ask for.
+    """
+    largest = [np.max(np.abs(residual[time > START]), axis=0) for residual, time in runs]
+    return np.asarray(MARGIN * np.max(largest, axis=0) + allowance, dtype=np.float64)
+
+
+def crossings(deflection: Vector, gap: float) -> list[tuple[int, int]]:
+    """Return first and last sample of each way from one edge of the gap to the other.
+
+    deflection phi (m,) [rad], true; gap alpha [rad]. A link that comes back to the edge it left has not crossed.
+    """
+    edges = np.flatnonzero(np.abs(deflection) >= gap)
+    sides = np.sign(deflection[edges])
+    changes = np.flatnonzero(sides[1:] != sides[:-1])
+    return [(int(edges[i]) + 1, int(edges[i + 1])) for i in changes] if gap > 0.0 else []
+
+
+@dataclass(frozen=True)
+class CrossingCount:
+    """Crossings of one joint's gap, and in how many of them its residual passed the threshold."""
+
+    crossings: int
+    classical: int
+    backlash: int
+
+
+def count_crossings(
+    deflection: Matrix, gap: Vector, time: Vector, classical: Matrix, backlash: Matrix, threshold: Vector
+) -> list[CrossingCount]:
+    """Return the counts for each joint; arrays (m, n), time (m,) [s], gap and threshold (n,).
+
+    An alarm belongs to a crossing from its first sample to 1 / `DETECTION_GAIN` after the last.
+    """
+    tail = round(1.0 / DETECTION_GAIN / (time[1] - time[0]))
+    counts = []
+    for j in range(gap.size):
+        found = [ends for ends in crossings(deflection[:, j], gap[j]) if time[ends[0]] > START]
+        alarms = [
+            sum(bool(np.any(np.abs(residual[a : b + tail + 1, j]) > threshold[j])) for a, b in found)
+            for residual in (classical, backlash)
+        ]
+        counts.append(CrossingCount(len(found), *alarms))
+    return counts
+
+
+def alarm_count(residual: Matrix, time: Vector, threshold: Vector, contacts: tuple[Contact, ...] = ()) -> int:
+    """Return how many times a residual (m, n) rises above its threshold (n,) [Nm] without a contact.
+
+    Alarms in different joints less than `AFTER` apart are one.
+    """
+    alarm = _alarms(residual, time, threshold)
+    for contact in contacts:
+        alarm &= ~((time >= contact.start) & (time <= contact.end + AFTER))
+    stamps = time[alarm]
+    return int(np.count_nonzero(np.diff(stamps, prepend=-np.inf) > AFTER))
+
+
+def delay(residual: Matrix, time: Vector, threshold: Vector, contact: Contact) -> float | None:
+    """Return after how long [s] a contact raises an alarm, or None when it does not while it lasts."""
+    during = _alarms(residual, time, threshold) & (time >= contact.start) & (time <= contact.end)
+    return float(time[np.argmax(during)]) - contact.start if np.any(during) else None
+
+
+def _alarms(residual: Matrix, time: Vector, threshold: Vector) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = np.any(np.abs(residual) > threshold, axis=1) & (time > START)
+    return found
+
+
+AMPLITUDE, FREQUENCY = 0.5, 0.25
+"""[rad], [Hz] of the motor's sine. Our choice."""
+
+_NONE = np.zeros(1)
+
+JOINT = BacklashModel(
+    gap=np.array([0.1]),
+    stiffness=np.array([1500.0]),
+    damping=np.array([20.0]),
+    gap_viscous=_NONE,
+    gap_dry=_NONE,
+    link_viscous=_NONE,
+    link_dry=_NONE,
+    motor_viscous=_NONE,
+    motor_dry=_NONE,
+)
+"""Its gap is that of Fig. 2; no friction, which the source brings in only later. The rest is our choice."""
+
+MASS, LEVER, INERTIA = 1.0, 0.5, 0.1
+"""[kg], [m] of the link, [kg m^2] of the motor. Our choice."""
+
+_GRAVITY = 9.81
+"""[m/s^2]"""
+
+
+class Pendulum:
+    """A point mass that hangs from one joint, and its motor with the loop of `HangingArm`: a `Mechanism`."""
+
+    def __init__(self, loop_rate: float = 40.0) -> None:
+        """loop_rate [1/s]: both poles of the motor's position loop with the inertia of the link."""
+        self.motor_inertia: Vector = np.array([INERTIA])
+        self.compute(np.zeros(1), np.zeros(1))
+        inertia = np.diag(self.mass_matrix) + self.motor_inertia
+        self.position_gain: Vector = inertia * loop_rate**2
+        self.velocity_gain: Vector = 2.0 * inertia * loop_rate
+
+    def compute(self, q: Vector, dq: Vector) -> None:
+        """Take the angle q (1,) [rad] from hanging down."""
+        del dq
+        self._angle = q
+
+    @property
+    def mass_matrix(self) -> Matrix:
+        """M (1, 1) [kg m^2] of the link."""
+        return np.full((1, 1), MASS * LEVER**2)
+
+    @property
+    def coriolis(self) -> Vector:
+        """C dq (1,) [Nm]: a single joint has none."""
+        return np.zeros(1)
+
+    @property
+    def coriolis_transposed_velocity(self) -> Vector:
+        """C^T dq (1,) [Nm]: a single joint has none."""
+        return np.zeros(1)
+
+    @property
+    def gravity(self) -> Vector:
+        """g (1,) [Nm]."""
+        weight: Vector = MASS * _GRAVITY * LEVER * np.sin(self._angle)
+        return weight
+
+
+def record_swing(duration: float) -> Recording:
+    """Record the joint without noise while its motor follows the sine for `duration` [s]."""
+    sine = sinusoids(np.array([[AMPLITUDE]]), np.array([[FREQUENCY]]), np.zeros((1, 1)), centre=np.zeros(1))
+    return simulate(Pendulum(), JOINT, sine, no_load, duration, np.random.default_rng(0), noise=0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Swing:
+    """Residuals of the single joint [Nm] beside its recording.
+
+    Attributes:
+        recording: of `record_swing`.
+        classical, backlash: residuals (2) and (12) (m,).
+        untransmitted: the torque on the link less the one that (2) assumes, through the filter of the residual (m,).
+        inside: largest classical residual in each crossing of the gap (k,).
+        arrival: largest one after the end of each crossing, while the residual forgets it (k,).
+        elsewhere: largest one while the motor carries the link, the gap being forgotten.
+        apart: largest difference of the classical residual and `untransmitted`.
+    """
+
+    recording: Recording
+    classical: Vector
+    backlash: Vector
+    untransmitted: Vector
+    inside: Vector
+    arrival: Vector
+    elsewhere: float
+    apart: float
+
+
+def untransmitted_torque(recording: Recording) -> Vector:
+    """Return what the link gets less what the classical residual assumes (m,) [Nm], filtered as the residual is.
+
+    tau_L = tau_M - B ddtheta without friction; assumed is tau_M - B ddq, a motor that moves with the link, so that the
+    difference is B (ddq - ddtheta). And tau_M is held from sample to sample, while the mean of two is assumed, (13).
+    """
+    rate = recording.velocity - recording.motor_velocity
+    inertial = INERTIA * np.diff(rate, axis=0) / np.diff(recording.time)[:, None]
+    means = inertial - 0.5 * np.diff(recording.motor_torque, axis=0)
+    return low_pass_series(recording.time, means, DETECTION_GAIN)[:, 0]
+
+
+def judge_swing(recording: Recording) -> Swing:
+    """Compute the residuals of a recording and compare them inside the gap and outside."""
+    classical = classical_residual(recording, JOINT, Pendulum().motor_inertia)[:, 0]
+    backlash = backlash_residual(recording, JOINT, np.zeros(1), Drive.SPRING)[:, 0]
+    untransmitted = untransmitted_torque(recording)
+    time, deflection = recording.time, recording.deflection[:, 0]
+    size, gap = np.abs(classical), float(JOINT.gap[0])
+    forget = round(AFTER / (time[1] - time[0]))
+    found = [(first, last) for first, last in crossings(deflection, gap) if time[first] > START]
+    # How many samples ago the link was in its gap; a rebound counts, too.
+    index = np.arange(time.size)
+    ago = index - np.maximum.accumulate(np.where(np.abs(deflection) < gap, index, -forget - 1))
+    carried = (ago > forget) & (time > START)
+    return Swing(
+        recording=recording,
+        classical=classical,
+        backlash=backlash,
+        untransmitted=untransmitted,
+        inside=np.array([size[first:last].max() for first, last in found]),
+        arrival=np.array([size[last : last + forget + 1].max() for _, last in found]),
+        elsewhere=float(size[carried].max()),
+        apart=float(np.abs(classical - untransmitted)[time > START].max()),
+    )
+
+
+MASS_ERROR = 0.1
+"""Mass and inertia of each link, relative; half-width of a uniform distribution. Our choice, as the next one."""
+
+LEVER_ERROR = 0.005
+"""[m] The same for each coordinate of its centre of mass."""
+
+
+@dataclass(frozen=True, eq=False)
+class Unexplained:
+    """Parts (n,) of the residual's mean square that backlash and friction, identified from it, leave unexplained.
+
+    By the model of the links, exact or nominal, and the motion: the one of Fig. 6 or another one as long.
+    """
+
+    exact: Vector
+    exact_elsewhere: Vector
+    nominal: Vector
+    nominal_elsewhere: Vector
+
+
+def unexplained(
+    moved: Recording, elsewhere: Recording, gap: GapMeasurement, random: np.random.Generator
+) -> Unexplained:
+    """Identify from two motions, of which the first one may be the longer, with an exact and with a nominal model.
+
+    gap: as corrected by an identification; a short motion need not bring every link to both sides of its own.
+    """
+    first = _beginning(moved, elsewhere.time.size)
+    arm = HangingArm(nominal_robot(random))
+
+    def left(recording: Recording) -> Vector:
+        return 1.0 - identify(recording, gap, Drive.SPRING, refine=False)[0].explained
+
+    return Unexplained(left(first), left(elsewhere), left(by_model(first, arm)), left(by_model(elsewhere, arm)))
+
+
+def nominal_robot(random: np.random.Generator) -> RobotDescription:
+    """Return the robot with links that differ from the simulated ones within the errors above."""
+    robot = load_robot()
+    return replace(robot, pinocchio_model=erring_links(robot.pinocchio_model, random, MASS_ERROR, LEVER_ERROR))
+
+
+def _beginning(recording: Recording, count: int) -> Recording:
+    """Return the first samples of a recording."""
+    return Recording(**{field.name: getattr(recording, field.name)[:count] for field in fields(recording)})
+
+
+def by_model(recording: Recording, arm: HangingArm) -> Recording:
+    """Return a recording with the terms that the model of an arm gives at the measured states."""
+    masses, transposed, weights = (
+        np.zeros_like(values)
+        for values in (recording.mass_matrix, recording.coriolis_transposed_velocity, recording.gravity)
+    )
+    for k in range(recording.time.size):
+        arm.compute(recording.position[k], recording.velocity[k])
+        masses[k], transposed[k], weights[k] = arm.mass_matrix, arm.coriolis_transposed_velocity, arm.gravity
+    return replace(recording, mass_matrix=masses, coriolis_transposed_velocity=transposed, gravity=weights)

@@ -1,0 +1,1 @@
+"""Studies: their declaration, their run on one or several machines, and their results."""

@@ -1,0 +1,264 @@
+"""The ways to meet an impact that are compared, each as changes of one scenario, and the surfaces they meet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from impact_control.control import RUNNING, ControlParameters, ReferenceSpreadingController
+from impact_control.pipeline import Pipeline
+from impact_control.pipeline.parts import control_parameters
+from impact_control.references import ImpactReference, build_reference
+from impact_control.robots import Dynamics, InertiaModel, RobotDescription
+from impact_control.scenario import Scenario, load_scenario, robot_of
+from impact_control.simulation import build_world
+from impact_control.util.types import Matrix, Vector
+
+SCENARIO = "tabletop"
+
+HEIGHT, TILT = 8e-3, 2.0
+"""Half-widths [m, deg] of the uniform distributions of height and tilts about x and y of the real surface."""
+
+REFERENCE_SPREADING = "reference spreading"
+JOINT_SPACE = "reference spreading, joint space"
+WITHOUT_INTERIM = "without interim mode"
+PLAIN = "plain tracking"
+SLOW = "slow approach"
+
+SLOW_SPEED = 0.05
+"""[m/s]. Slower still, the surface is met up to half a second off, which no reference with a fixed time fits."""
+
+METHODS: dict[str, dict[str, str]] = {
+    REFERENCE_SPREADING: {},
+    JOINT_SPACE: {"control.feedback": "joint_space"},
+    WITHOUT_INTERIM: {"control.impact_strategy": "without_interim"},
+    PLAIN: {"control.impact_strategy": "plain_tracking"},
+    # An approach that is never much faster than at its end, and goes on no faster.
+    SLOW: {
+        "task.impact.speed": f"{SLOW_SPEED} m/s",
+        "task.impact.time": "2.5 s",
+        "task.ante.extension_depth": "12.5 mm",
+        "task.duration": "4.0 s",
+    },
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One trial: a method of METHODS on a real surface that is height [m] higher and tilted about x and y [deg].
+
+    seed: of the sensor noise.
+    """
+
+    method: str
+    height: float
+    tilt_x: float
+    tilt_y: float
+    seed: int
+
+
+def cases(count: int, seed: int) -> list[Case]:
+    """Return `count` surfaces, each met by every method with the same noise; more of them begin with the same ones."""
+    found = []
+    for k in range(count):
+        random = np.random.default_rng([seed, k])
+        height, tilts = float(random.uniform(-HEIGHT, HEIGHT)), random.uniform(-TILT, TILT, 2)
+        noise = int(random.integers(0, 2**31))
+        found += [Case(method, height, float(tilts[0]), float(tilts[1]), noise) for method in METHODS]
+    return found
+
+
+def planned(method: str) -> Scenario:
+    """Return the scenario with the method of METHODS, which goes on whatever the classifier says."""
+    changes = {"reaction.on_unexpected_impact": "continue", "reaction.on_unexpected_post_impact": "continue"}
+    return load_scenario(SCENARIO).single.with_overrides({**changes, **METHODS[method]})
+
+
+def met(scenario: Scenario, case: Case) -> Scenario:
+    """Return the scenario with the real surface of a case."""
+    x, y, z = scenario.expected_environment.surface.point
+    tilt_x, tilt_y = math.radians(case.tilt_x), math.radians(case.tilt_y)
+    normal = np.array([math.sin(tilt_y), -math.cos(tilt_y) * math.sin(tilt_x), math.cos(tilt_y) * math.cos(tilt_x)])
+    return scenario.with_overrides(
+        {
+            "actual_environment.surface.point": f"{x}, {y}, {z + case.height} m",
+            "actual_environment.surface.normal": [float(value) for value in normal],
+            "simulation.seed": case.seed,
+        }
+    )
+
+
+WINDOW = 0.3
+"""[s] after the first contact in which peaks and errors are looked for."""
+
+BEFORE, AFTER = 0.08, 0.2
+"""[s] around the first contact that are kept for pictures."""
+
+RESTING = 5e-3
+"""[m/s] along the surface. The task is done when E is never faster again."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Measures of one trial. Peaks are the largest over joints and samples of WINDOW after the first contact.
+
+    contact_offset [s]: first contact less nominal time. detection_delay [s]: NaN when it was not detected.
+    peak_torque [Nm], peak_torque_rate [Nm/s]: of the command. rate_limited [s]: how long a torque rate was at its
+    limit. peak_feedback [Nm]: of the feedback torque; peak_feedback_detected: from the detection on, and
+    peak_velocity_feedback: of what the velocity errors have in it. tracking_error [m]: root mean square of the way
+    along the surface to the post-impact reference. cycle_time [s]: until E rests on the surface, NaN if it does not
+    before the task ends. peak_force [N]: of the contact. limits_kept: torque and rate limits by the command, position
+    and velocity limits by the arm.
+    time (k,) [s] from the first contact, feedback (k,) [Nm]: course of the largest feedback torque of all joints.
+    """
+
+    contact_offset: float
+    detection_delay: float
+    peak_torque: float
+    peak_torque_rate: float
+    rate_limited: float
+    peak_feedback: float
+    peak_feedback_detected: float
+    peak_velocity_feedback: float
+    tracking_error: float
+    cycle_time: float
+    peak_force: float
+    limits_kept: bool
+    time: Vector
+    feedback: Vector
+
+
+class FeedbackTorque:
+    """The torque that feedback alone asks for: (M + B_theta) ddq with the feedback part (28) of the tasks as target."""
+
+    def __init__(self, parameters: ControlParameters, joints: int) -> None:
+        self._gains = np.concatenate(
+            [np.full(3, parameters.position_gain), np.full(3, parameters.orientation_gain), [parameters.posture_gain]]
+        )
+        self._joint_gain = parameters.hold_gain
+        self._joint_space = parameters.joint_space
+        self._tasks = np.zeros((7, joints))
+        self._tasks[6, 0] = 1.0
+
+    def at(self, controller: ReferenceSpreadingController, dynamics: Dynamics) -> Matrix:
+        """Return it for the sample that the controller has just answered, before all limits, and its velocity part.
+
+        Two rows (2, n) [Nm].
+        """
+        desired, gamma = controller.desired, controller.gamma
+        inertia = dynamics.inertia(InertiaModel.REDUCED_MOTORS)
+        if self._joint_space:
+            place = self._joint_gain * (desired.joint_position - dynamics.q)
+            rate = 2.0 * gamma * math.sqrt(self._joint_gain) * (desired.joint_velocity - dynamics.dq)
+            torque: Matrix = np.array([place + rate, rate]) @ inertia
+            return torque
+        posture = desired.posture[:2] - np.array([dynamics.q[0], dynamics.dq[0]])
+        turning = desired.angular_velocity - dynamics.twist[3:]
+        place = self._gains * np.concatenate([controller.position_error, controller.orientation_error, posture[:1]])
+        rate = np.concatenate([controller.velocity_error, turning, posture[1:]])
+        rate *= 2.0 * gamma * np.sqrt(self._gains)
+        self._tasks[:6] = dynamics.jacobian
+        torque = np.linalg.solve(self._tasks, np.array([place + rate, rate]).T).T @ inertia
+        return torque
+
+
+@lru_cache(maxsize=8)
+def _plan(method: str) -> tuple[RobotDescription, ImpactReference]:
+    scenario = planned(method)
+    robot = robot_of(scenario.robot)
+    return robot, build_reference(scenario, robot)
+
+
+@dataclass(frozen=True, eq=False)
+class _Course:
+    """All samples of a task: time (k,), command (k, n), feedback (k, 2, n), position and velocity of E (k, 3)."""
+
+    time: Vector
+    torque: Matrix
+    feedback: NDArray[np.float64]
+    place: Matrix
+    velocity: Matrix
+    inside: bool
+    contact: float
+    detection: float
+    peak_force: float
+
+
+def run_case(case: Case) -> Mapping[str, NDArray[Any]]:
+    """Simulate one case; the arrays are the attributes of `Measured`."""
+    robot, reference = _plan(case.method)
+    course = _simulate(case, robot, reference)
+    return {name: np.asarray(value) for name, value in vars(_measure(course, robot, reference)).items()}
+
+
+def _simulate(case: Case, robot: RobotDescription, reference: ImpactReference) -> _Course:
+    scenario = met(planned(case.method), case)
+    parameters = control_parameters(scenario, robot)
+    world = build_world(scenario)
+    plant, sensors, gate = world.single
+    pipeline = Pipeline(scenario, robot)
+    pipeline.reset()
+    pipeline.start(reference, scenario)
+    controller = pipeline.controller
+    law, period = FeedbackTorque(parameters, len(robot.joint_names)), scenario.control.period
+    rows: list[tuple[float, Vector, Matrix, Vector, Vector]] = []
+    inside, detection, peak_force = True, math.nan, 0.0
+    none = np.full((2, len(robot.joint_names)), np.nan)
+    lower, upper = robot.limits.position_lower, robot.limits.position_upper
+    while not pipeline.finished and (not rows or controller.mode in RUNNING):
+        time, sample = len(rows) * period, sensors.measure(plant)
+        pipeline.tick(time, sample.position, sample.velocity, sample.torque)
+        if pipeline.impact_now and math.isnan(detection):
+            detection = time
+        dynamics = pipeline.dynamics
+        feedback = law.at(controller, dynamics) if controller.mode in RUNNING else none
+        rows.append((time, pipeline.torque.copy(), feedback, dynamics.position.copy(), dynamics.twist[:3].copy()))
+        gate.offer(pipeline.torque)
+        world.step([gate.select(plant.link_velocity, period)])
+        peak_force = max(peak_force, plant.peak_normal_force)
+        position, speed = plant.link_position, np.abs(plant.link_velocity)
+        inside = inside and bool(np.all((lower <= position) & (position <= upper) & (speed <= robot.limits.velocity)))
+    times, torques, feedbacks, places, velocities = (np.array(column) for column in zip(*rows, strict=True))
+    contact = float(plant.first_contact_time)
+    return _Course(times, torques, feedbacks, places, velocities, inside, contact, detection, peak_force)
+
+
+def _measure(course: _Course, robot: RobotDescription, reference: ImpactReference) -> Measured:
+    limits, period = robot.limits, float(course.time[1] - course.time[0])
+    change = np.diff(course.torque, axis=0, prepend=np.zeros((1, course.torque.shape[1]))) / period
+    since = course.time - course.contact
+    after = (since >= 0.0) & (since <= WINDOW)
+    detected = after & (course.time >= course.detection)
+    feedback, by_velocity = np.max(np.abs(course.feedback), axis=2).T
+    shown = (since >= -BEFORE) & (since <= AFTER)
+    desired = reference.post.columns.position[np.minimum(np.arange(course.time.size), len(reference.post.times) - 1)]
+    normal = reference.geometry.normal
+    error = desired - course.place
+    error -= np.outer(error @ normal, normal)
+    along = course.velocity - np.outer(course.velocity @ normal, normal)
+    task = int(np.count_nonzero(np.isfinite(feedback)))
+    rests = int(np.flatnonzero(np.linalg.norm(along[:task], axis=1) > RESTING)[-1]) + 1
+    at_limit = np.any(np.abs(change) >= limits.torque_rate * (1.0 - 1e-6), axis=1)
+    kept = np.all(np.abs(course.torque) <= limits.torque) and np.all(np.abs(change) <= limits.torque_rate * (1 + 1e-9))
+    return Measured(
+        contact_offset=course.contact - reference.nominal_impact_time,
+        detection_delay=course.detection - course.contact,
+        peak_torque=float(np.max(np.abs(course.torque[after]))),
+        peak_torque_rate=float(np.max(np.abs(change[after]))),
+        rate_limited=period * float(np.count_nonzero(at_limit[after])),
+        peak_feedback=float(np.max(feedback[after])),
+        peak_feedback_detected=float(np.max(feedback[detected])) if np.any(detected) else math.nan,
+        peak_velocity_feedback=float(np.max(by_velocity[after])),
+        tracking_error=float(np.sqrt(np.mean(np.sum(error[after] ** 2, axis=1)))),
+        cycle_time=period * rests if rests < task else math.nan,
+        peak_force=course.peak_force,
+        limits_kept=bool(kept and course.inside),
+        time=since[shown],
+        feedback=feedback[shown],
+    )

@@ -1,0 +1,1 @@
+"""Models of the sources that only studies use."""

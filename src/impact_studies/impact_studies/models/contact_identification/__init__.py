@@ -1,0 +1,1 @@
+"""Contact models and their parameters from measured impacts."""

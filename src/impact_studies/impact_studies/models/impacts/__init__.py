@@ -1,0 +1,1 @@
+"""Inverse inertia of impacts, and impacts along the normal integrated in time."""

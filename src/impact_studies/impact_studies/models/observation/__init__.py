@@ -1,0 +1,1 @@
+"""Observers and filters beside those of the loop."""

@@ -1,0 +1,1 @@
+"""Plants with rigid contact, of rigid and of flexible joints."""

@@ -1,0 +1,379 @@
+"""Plants B and C: an arm that touches a rigid plane, event by event.
+
+Between events the motion is smooth and integrated with an error of fourth order; an event is located to rounding. A
+contact that leaves opens; an impact obeys the contact law at velocity level. Where a point starts or stops to slip, or
+friction jams it, one short step of a time-stepping scheme (Moreau, Jean) decides for all closed points at once, see
+`rigid_contact_events`. Event-driven, because the velocities after an impact then converge with the step as the smooth
+motion does, while a time-stepping scheme is of first order; and because an impact comes out as one map with a time and
+impulses, to be laid beside the maps of `impacts`. Not throughout, because edges and plates have more points than are
+independent, and their accelerations alone do not say which sticks. Unlike the bilateral constraint of Proper 2021
+(2.59), (2.60), a contact force never pulls, and a point leaves when it would.
+
+Restitution would let bounces pile up, infinitely many in finite time, and so would an edge that rocks from one end to
+the other. So a point that leaves the surface slower than `rest_speed` after an impact stays on it: what is left of
+its normal velocity is taken out, which only loses energy. A touch that begins and ends within one step is not seen;
+at an acceleration a its depth is at most a h^2 / 8.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from impact_control.impacts.contact_solver import ITERATIONS, ContactSolverError
+from impact_control.impacts.multi_contact import impact_impulses
+from impact_control.robots import RobotDescription
+from impact_control.simulation.chain_dynamics import chain_terms, serial_chain, update_chain
+from impact_control.simulation.joint_kernel import holding_deflection, spring_torque
+from impact_control.simulation.options import PlantOptions, RigidContactOptions
+from impact_control.simulation.scene_arrays import joint_records
+from impact_control.util.checks import finite_array
+from impact_control.util.errors import InvalidInputError, SimulationError
+from impact_control.util.types import Matrix, Vector
+from impact_studies.models.rigid_contact.arm_drive import COMMAND, Joints
+from impact_studies.models.rigid_contact.events import close_point, open_point, step_over
+from impact_studies.models.rigid_contact.kernel import advance_smooth
+from impact_studies.models.rigid_contact.surface import (
+    OPEN,
+    SLIP,
+    SMALLEST_SLIP,
+    STICK,
+    Indices,
+    RigidSurface,
+    contact_geometry,
+    contact_state,
+    locate_contacts,
+)
+from impact_studies.models.rigid_contact.system import (
+    LEAVES,
+    NO_EVENT,
+    TOUCHES,
+    TOUCHING,
+    contact_problem,
+    memory_length,
+)
+
+MOST_EVENTS = 2000
+"""Events in one sample after which the simulation gives up."""
+
+
+_LARGEST_STEP_FLEXIBLE = 50e-6
+"""Integration step [s], as in plant A: a fifth of the torque loop's period."""
+
+_LARGEST_STEP_RIGID = 1e-3
+"""Integration step [s]; halving it changes the velocities after an impact by less than 1e-6 of the jump."""
+
+PATIENCE = 20
+"""Events in one sample after which each is followed by a time step, so that time goes on whatever happens."""
+
+FIRST_LENGTH, DOUBLINGS = 1e-7, 8
+"""A time step at an event is 0.2 us long [s], twice as long for each event of the sample before it, up to 26 us."""
+
+LARGEST_RESIDUAL = 1e-6
+"""Of the contact law in a time step, as part of the largest speed; asked for is a thousandth of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Impact:
+    """One impact.
+
+    time [s]. impulse (n_c, 3) [Ns]: on the robot at each contact point, world frame A. velocity_before,
+    velocity_after (n,) [rad/s]: of the links. energy_change [J], at most 0 but for rounding.
+    """
+
+    time: float
+    impulse: Matrix
+    velocity_before: Vector
+    velocity_after: Vector
+    energy_change: float
+
+
+class RigidContactPlant:
+    """An arm sampled like a Franka that touches a rigid plane; base of the plants B and C.
+
+    State: `link_position`, `link_velocity` (n,) [rad, rad/s]. Ground truth: `contact_force` (3,) [N], on the robot
+    in A, `normal_forces`, `gaps` (n_c,) [N, m], at the end of the period, without the impulses; these are in
+    `impacts`. `first_contact_time` [s] (NaN before it), `time` [s].
+    """
+
+    def __init__(
+        self,
+        robot: RobotDescription,
+        configuration: Vector,
+        surface: RigidSurface | None,
+        options: RigidContactOptions | None,
+        added_inertia: Vector | None,
+        largest_step: float,
+    ) -> None:
+        """Put the arm at rest at `configuration` (n,) [rad].
+
+        added_inertia (n,) [kg m^2]: of the motors, which rigid joints make move with the links; None: they stand
+        behind flexible joints. largest_step [s]: where the options leave it open. Raises InvalidInputError.
+        """
+        flexible = added_inertia is None
+        self.robot = robot
+        self.options = options or RigidContactOptions()
+        self._n = len(robot.joint_names)
+        self._period = self.options.joints.sample_period
+        ticks = self._period * robot.torque_loop.rate if flexible else 1.0
+        if abs(ticks - round(ticks)) > 1e-9 or round(ticks) < 1:
+            raise InvalidInputError("sample_period", self._period, f"a multiple of 1/{robot.torque_loop.rate:g} s")
+        step = self.options.largest_step or largest_step
+        self._steps = round(ticks) * math.ceil(self._period / (round(ticks) * step) - 1e-9)
+        self._joints = Joints(
+            flexible=flexible,
+            gravity_compensation=self.options.joints.gravity_compensation,
+            ticks=round(ticks),
+            rows=joint_records(robot, self.options.joints),
+            added_inertia=np.zeros(self._n) if added_inertia is None else np.array(added_inertia),
+        )
+        self._chain = serial_chain(robot)
+        self._terms = chain_terms(self._n)
+        self._arm: Matrix = np.zeros((7, self._n))
+        self._clock = np.zeros(2)
+        self.reset(configuration, surface)
+
+    def reset(self, configuration: Vector, surface: RigidSurface | None, velocity: Vector | None = None) -> None:
+        """Start again at `configuration` (n,) [rad] with another surface, or none; velocity (n,) [rad/s], else rest.
+
+        Points nearer to the surface than TOUCHING are on it. Raises InvalidInputError.
+        """
+        q = finite_array("configuration", configuration, (self._n,))
+        dq = np.zeros(self._n) if velocity is None else finite_array("velocity", velocity, (self._n,))
+        self.surface = surface
+        self._geometry = contact_geometry(surface, self.robot.end_effector)
+        self._contacts = contact_state(len(self._geometry.points))
+        memory = np.full(memory_length(len(self._geometry.points), self._n), math.nan)
+        self._system = (
+            tuple(self._chain),
+            tuple(self._joints),
+            tuple(self._geometry),
+            tuple(self._contacts),
+            memory,
+        )
+        self.time = 0.0
+        self._clock[:] = 0.0
+        self.impacts: list[Impact] = []
+        self.first_contact_time = math.nan
+        self._place(q, dq)
+        gap = self._contacts.gap
+        locate_contacts(self._geometry, self._terms, gap, self._contacts.velocity)
+        if gap.min(initial=0.0) < -TOUCHING:
+            raise InvalidInputError("configuration", q, f"the end-effector {-gap.min():.4g} m inside the surface")
+        near = np.flatnonzero(gap <= TOUCHING)
+        if near.size:
+            self._touch(near)
+
+    def _place(self, q: Vector, dq: Vector) -> None:
+        """Set the state; the transmissions hold the arm against gravity, as in plant A, and the motors move along."""
+        update_chain(self._chain, q, dq, self._terms)
+        gravity = self._terms.gravity
+        motors = q + holding_deflection(self.robot.transmission, self._joints.rows["backlash"], gravity)
+        self._arm[:COMMAND] = [q, dq, motors, dq, gravity]
+
+    @property
+    def link_position(self) -> Vector:
+        """q (n,) [rad]."""
+        row: Vector = self._arm[0]
+        return row
+
+    @property
+    def link_velocity(self) -> Vector:
+        """dq (n,) [rad/s]."""
+        row: Vector = self._arm[1]
+        return row
+
+    @property
+    def contact_force(self) -> Vector:
+        """Sum of the forces of the surface on the robot (3,) [N], frame A, at the end of the period; a new array."""
+        return np.asarray(self.contact_forces.sum(axis=0))
+
+    @property
+    def contact_forces(self) -> Matrix:
+        """Force of the surface on the robot at each contact point (n_c, 3) [N], frame A, at the end of the period; new.
+
+        Of more points than can be independent one way to share the load.
+        """
+        forces: Matrix = self._contacts.force.reshape(-1, 3) @ self._geometry.axes
+        return forces
+
+    @property
+    def normal_forces(self) -> Vector:
+        """Normal force at each contact point (n_c,) [N] at the end of the period; with too many points, one choice."""
+        return self._contacts.force[::3]
+
+    @property
+    def normal_force(self) -> float:
+        """Sum of the normal forces [N] at the end of the period."""
+        return float(self.normal_forces.sum())
+
+    @property
+    def gaps(self) -> Vector:
+        """Distance of each contact point to the surface (n_c,) [m]."""
+        return self._contacts.gap
+
+    @property
+    def gap(self) -> float:
+        """Smallest distance to the surface [m]; infinity without a surface."""
+        return float(self._contacts.gap.min(initial=math.inf))
+
+    @property
+    def contact_modes(self) -> tuple[str, ...]:
+        """Mode of each contact point: "open", "stick" or "slip"."""
+        names = {OPEN: "open", STICK: "stick", SLIP: "slip"}
+        return tuple(names[int(mode)] for mode in self._contacts.mode)
+
+    def step(self, torque: Vector) -> None:
+        """Advance one sample period under the commanded torque (n,) [Nm], without gravity, held constant.
+
+        Raises SimulationError, ContactSolverError.
+        """
+        self._arm[COMMAND] = torque
+        self._clock[:] = 0.0
+        events = 0
+        while advance_smooth(self._system, self._period, self._steps, self._clock, self._arm):
+            events += 1
+            if events > MOST_EVENTS:
+                raise self._error("contact", f"{events} events in one sample")
+            if not self._settle() or events > PATIENCE:
+                self._step_over(FIRST_LENGTH * 2.0 ** min(events, DOUBLINGS))
+        velocity = self._arm[1]
+        # What is lost anywhere is lost there at the latest in the next sample.
+        if not math.isfinite(velocity.dot(velocity)):
+            raise self._failure()
+        self.time += self._period
+
+    def _failure(self) -> SimulationError:
+        """Return the error of a state that is no number."""
+        command = self._arm[COMMAND]
+        given = not np.all(np.isfinite(command))
+        lost = ~np.isfinite(command if given else self._arm[:COMMAND].sum(axis=0))
+        names = ", ".join(name for name, is_lost in zip(self.robot.joint_names, lost.tolist(), strict=True) if is_lost)
+        return self._error("command" if given else "joint", f"no finite number at {names}")
+
+    def _error(self, part: str, found: str) -> SimulationError:
+        return SimulationError(part, found, self._now(), self._period / self._steps)
+
+    def _settle(self) -> bool:
+        """Deal with points that touch, or else with those that leave; return whether nothing else is due."""
+        event = self._contacts.event
+        if np.any(event == TOUCHES):
+            self._touch(np.flatnonzero((self._contacts.mode != OPEN) | (self._contacts.gap <= TOUCHING)))
+            return True
+        if np.any((event != LEAVES) & (event != NO_EVENT)):
+            return False
+        for i in np.flatnonzero(event == LEAVES).tolist():
+            open_point(self._contacts, i)
+        return True
+
+    def _step_over(self, length: float) -> None:
+        """Let one time step of at most `length` [s] tell what the closed points do. Raises ContactSolverError."""
+        residual = step_over(self._system, self._period / self._steps, length, self._clock, self._arm)
+        if not residual <= LARGEST_RESIDUAL:
+            raise ContactSolverError(residual, LARGEST_RESIDUAL, ITERATIONS, self._contacts.force)
+
+    def _now(self) -> float:
+        """Return the time of an event within the sample [s]."""
+        return self.time + float(self._clock[0]) * self._period / self._steps + float(self._clock[1])
+
+    def _touch(self, near: Indices) -> None:
+        """Let the points `near` (indices) hit the surface; those that do not leave it fast enough stay on it."""
+        surface = self.surface
+        if surface is None:
+            return
+        if math.isnan(self.first_contact_time):
+            self.first_contact_time = self._now()
+        rows = (3 * near[:, None] + np.arange(3)).ravel()
+        response, delassus = contact_problem(self._system, self._arm)
+        delassus = delassus[np.ix_(rows, rows)]
+        velocity = self._contacts.velocity[rows]
+        if np.any(velocity[::3] < 0.0):
+            ones = np.ones(near.size)
+            impulse, _, _ = impact_impulses(delassus, velocity, surface.friction * ones, surface.restitution * ones)
+            before = self._arm[1].copy()
+            self._arm[1] += impulse @ response[rows]
+            impulses = np.zeros((self._contacts.gap.size, 3))
+            impulses[near] = impulse.reshape(-1, 3) @ self._geometry.axes
+            work = float(impulse @ (velocity + 0.5 * delassus @ impulse))
+            self.impacts.append(Impact(self._now(), impulses, before, self._arm[1].copy(), work))
+            velocity += delassus @ impulse
+        for i, (away, first, second) in zip(near.tolist(), velocity.reshape(-1, 3).tolist(), strict=True):
+            if away > self.options.rest_speed:
+                open_point(self._contacts, i)
+            else:
+                close_point(self._contacts, i, first, second, surface.friction, SMALLEST_SLIP)
+
+
+class FlexibleJointRigidContactPlant(RigidContactPlant):
+    """Plant B: motors, torque loop and filter between the commanded torque and the links.
+
+    Rey Arias 2024 (1)-(4) with section III, Proper 2021 model B. An impact meets the inertia M of the links alone; the
+    velocities of the motors stay, Proper 2021 (2.54), (2.56), and the torque loop turns their inertia B_rho into
+    B_theta in the milliseconds after.
+
+    Further state: `motor_position`, `motor_velocity` (n,) [rad, rad/s].
+    """
+
+    def __init__(
+        self,
+        robot: RobotDescription,
+        configuration: Vector,
+        surface: RigidSurface | None = None,
+        options: RigidContactOptions | None = None,
+    ) -> None:
+        """Put the arm at rest at `configuration` (n,) [rad]. Raises InvalidInputError."""
+        super().__init__(robot, configuration, surface, options, None, largest_step=_LARGEST_STEP_FLEXIBLE)
+
+    @property
+    def motor_position(self) -> Vector:
+        """theta (n,) [rad], after the gear."""
+        row: Vector = self._arm[2]
+        return row
+
+    @property
+    def motor_velocity(self) -> Vector:
+        """dtheta (n,) [rad/s]."""
+        row: Vector = self._arm[3]
+        return row
+
+    @property
+    def joint_torque(self) -> Vector:
+        """tau = K (theta - q) (n,) [Nm], what the torque sensors see, less the backlash if there is one; new."""
+        return spring_torque(self.robot.transmission, self._joints.rows["backlash"], self._arm[2] - self._arm[0])
+
+
+class RigidJointRigidContactPlant(RigidContactPlant):
+    """Plant C: rigid joints, the links follow the commanded torque at once.
+
+    (M + B_theta) ddq + h = u + tau_ext, Rey Arias 2024 (8), Proper 2021 model C with (2.34): the limit of a
+    torque-controlled arm with flexible joints when their stiffness goes to infinity. Without the torque loop that limit
+    is M + B_rho: nothing reduces the inertia of the motors. The holding torque is exact at any time.
+    """
+
+    def __init__(
+        self,
+        robot: RobotDescription,
+        configuration: Vector,
+        surface: RigidSurface | None = None,
+        options: RigidContactOptions | None = None,
+    ) -> None:
+        """Put the arm at rest at `configuration` (n,) [rad].
+
+        Raises InvalidInputError, also when the options ask for a backlash or for a torque loop without its filter.
+        """
+        options = options or RigidContactOptions()
+        _require_rigid(options.joints)
+        motors = robot.transmission
+        added = motors.reduced_motor_inertia if options.joints.torque_loop else motors.motor_inertia
+        super().__init__(robot, configuration, surface, options, added, largest_step=_LARGEST_STEP_RIGID)
+
+
+def _require_rigid(joints: PlantOptions) -> None:
+    """Raise InvalidInputError where something is changed that rigid joints do not have."""
+    if np.any(np.asarray(joints.backlash.gap) > 0.0):
+        raise InvalidInputError("backlash gap", joints.backlash.gap, "0: rigid joints have no play")
+    if joints.torque_loop and not joints.torque_filter:
+        allowed = "True: with rigid joints the torque loop is ideal, there is nothing to take its filter from"
+        raise InvalidInputError("torque_filter", joints.torque_filter, allowed)

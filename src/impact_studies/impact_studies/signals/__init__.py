@@ -1,0 +1,1 @@
+"""Signals around one impact: momentum observer, references, signal envelope; see `proper_signals`."""

@@ -1,0 +1,190 @@
+"""The small parts of the pipeline: when a stopped arm is at rest, which samples can be used."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from impact_control.control import Fault
+from impact_control.pipeline.judge import Judge
+from impact_control.pipeline.parts import make_observer
+from impact_control.pipeline.rest import LONGEST_SETTLE_TIME, REST_SPEED, REST_TIME, SETTLE_TIME, Rest
+from impact_control.pipeline.samples import LIMIT_TOLERANCE, VELOCITY_TOLERANCE, Gaps, SampleCheck
+from impact_control.robots import Dynamics, load_robot
+from impact_control.scenario import load_scenario
+
+PERIOD = 1e-3
+STILL = np.zeros(7)
+
+
+def end(moving_until):
+    """When a task ends whose arm moves one joint, just fast enough, until a time after its stop [s]."""
+    rest = Rest()
+    time = start = 0.3
+    while not rest.reached(time, np.eye(7)[4] * -REST_SPEED if time - start < moving_until else STILL):
+        time += PERIOD
+    return time - start
+
+
+@pytest.mark.parametrize(
+    ("moving_until", "expected"),
+    [
+        (0.0, SETTLE_TIME),
+        (SETTLE_TIME - 2.0 * REST_TIME, SETTLE_TIME),
+        (SETTLE_TIME, SETTLE_TIME + REST_TIME),
+        (1.0, 1.0 + REST_TIME),
+        (10.0, LONGEST_SETTLE_TIME),
+    ],
+)
+def test_a_stopped_task_ends_once_every_joint_has_stood_for_a_while(moving_until, expected):
+    assert end(moving_until) == pytest.approx(expected, abs=2.0 * PERIOD)
+
+
+def test_after_a_reset_the_time_begins_anew():
+    rest = Rest()
+    assert not rest.reached(0.0, STILL)
+    assert rest.reached(SETTLE_TIME, STILL)
+    rest.reset()
+    assert not rest.reached(SETTLE_TIME, STILL)
+    assert not rest.reached(2.0 * SETTLE_TIME - PERIOD, STILL)
+    assert rest.reached(2.0 * SETTLE_TIME, STILL)
+
+
+@pytest.fixture
+def check():
+    check = SampleCheck(load_robot(), Gaps(PERIOD, timeout=0.02, longest=0.064))
+    assert check.fault(1.0, INSIDE, STILL, STILL, in_task=False) is Fault.NONE
+    return check
+
+
+INSIDE = 0.5 * (load_robot().limits.position_lower + load_robot().limits.position_upper)
+
+
+@pytest.mark.parametrize(
+    ("after", "fault"), [(0.064, Fault.NONE), (0.065, Fault.STATE_STALE), (-3.0, Fault.STATE_STALE)]
+)
+def test_a_gap_counts_in_a_task_only(check, after, fault):
+    assert check.fault(1.0 + after, INSIDE, STILL, STILL, in_task=True) is fault
+    assert check.fault(9.0 + after, INSIDE, STILL, STILL, in_task=False) is Fault.NONE
+
+
+@pytest.mark.parametrize(("after", "repeated"), [(0.0, True), (-0.0199, True), (-0.021, False), (0.001, False)])
+def test_what_comes_again_or_late_is_told_from_a_clock_that_was_set_back(check, after, repeated):
+    assert check.repeated(1.0 + after, INSIDE, STILL, STILL) is repeated
+
+
+def test_a_stamp_stands_still_after_more_samples_than_one_that_is_ahead_makes_late(check):
+    for k in range(64):
+        assert check.repeated(1.0, INSIDE, STILL, STILL)
+        assert check.overdue == (k >= 20)
+        assert not check.stands_still
+    assert check.repeated(1.0, INSIDE, STILL, STILL)
+    assert check.stands_still
+    assert not check.repeated(1.001, INSIDE, STILL, STILL)
+    assert not check.stands_still
+
+
+@pytest.mark.parametrize("speed", [0.3, 2e-9])
+@pytest.mark.parametrize("changed", [None, 0, 1, 2])
+def test_the_numbers_of_the_sample_before_are_no_sample_under_whatever_stamp(check, speed, changed):
+    sample = [INSIDE.copy(), np.full(7, speed), np.full(7, 3.0)]
+    assert not check.repeated(1.001, *sample)
+    check.fault(1.001, *sample, in_task=True)
+    if changed is not None:
+        sample[changed][6] = np.nextafter(sample[changed][6], 9.0)
+    assert check.repeated(1.002, *sample) is (changed is None)
+
+
+def test_an_arm_at_exact_rest_sends_samples(check):
+    """As in a simulation without noise: nothing can be detected from them, and they are no standstill of the source."""
+    for k in range(1, 100):
+        assert not check.repeated(1.0 + k * PERIOD, INSIDE, STILL, STILL)
+        assert check.fault(1.0 + k * PERIOD, INSIDE, STILL, STILL, in_task=True) is Fault.NONE
+
+
+@pytest.mark.parametrize("joint", range(7))
+@pytest.mark.parametrize("side", ["position_lower", "position_upper"])
+def test_a_position_that_cannot_be_the_arms_is_a_fault(check, joint, side):
+    outwards = 1.0 if side == "position_upper" else -1.0
+    position = INSIDE.copy()
+    for beyond, fault in ((0.99, Fault.NONE), (1.01, Fault.STATE_OUT_OF_LIMITS)):
+        position[joint] = getattr(load_robot().limits, side)[joint] + outwards * beyond * LIMIT_TOLERANCE
+        assert check.fault(1.0, position, STILL, STILL, in_task=False) is fault
+
+
+@pytest.mark.parametrize("joint", range(7))
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_a_joint_that_runs_away_is_a_fault(check, joint, sign):
+    velocity = STILL.copy()
+    limit = load_robot().limits.velocity[joint]
+    for factor, fault in ((0.99, Fault.NONE), (1.01, Fault.STATE_OUT_OF_LIMITS)):
+        velocity[joint] = sign * factor * VELOCITY_TOLERANCE * limit
+        assert check.fault(1.0, INSIDE, velocity, STILL, in_task=False) is fault
+    moves = f"panda_joint{joint + 1} moves at {velocity[joint]:.2f} rad/s, its limit is {limit:g} rad/s"
+    assert check.reason(Fault.STATE_OUT_OF_LIMITS) == moves
+
+
+def test_the_first_sample_that_was_a_fault_is_told(check):
+    assert check.reason(Fault.STATE_STALE) == ""
+    assert check.fault(1.09, INSIDE, STILL, STILL, in_task=True) is Fault.STATE_STALE
+    said = check.reason(Fault.STATE_STALE)
+    assert said == "90.0 ms between the stamps of two samples (at most 64 ms, and forwards)"
+    beyond = INSIDE.copy()
+    beyond[3] = load_robot().limits.position_upper[3] + 0.5
+    assert check.fault(1.091, beyond, STILL, STILL, in_task=True) is Fault.STATE_OUT_OF_LIMITS
+    assert check.reason(Fault.STATE_STALE) == said
+    assert check.reason(Fault.STATE_OUT_OF_LIMITS) == ""
+    check.reset()
+    assert check.reason(Fault.STATE_STALE) == ""
+    check.fault(1.0, beyond, STILL, STILL, in_task=False)
+    assert check.reason(Fault.STATE_OUT_OF_LIMITS).endswith("rad, 0.500 rad beyond its limit")
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_what_is_not_a_number_is_a_fault(check, which):
+    sample = [INSIDE.copy(), STILL.copy(), STILL.copy()]
+    sample[which][3] = np.nan
+    assert check.fault(1.001, *sample, in_task=False) is Fault.STATE_NOT_FINITE
+    kind = ("position", "velocity", "torque")[which]
+    assert check.reason(Fault.STATE_NOT_FINITE) == f"the {kind} of panda_joint4 is nan"
+
+
+TUNED = {"envelope_margin": "0.1 rad/s", "window_length": 60, "decay_rate": "3 1/s", "post_impact_time": "40 ms"}
+
+
+@pytest.mark.parametrize("key", TUNED)
+def test_a_task_is_judged_by_the_tuning_of_its_own_scenario(key):
+    """Whatever the scenario was that the judge was made for."""
+    robot, made_for = load_robot(), load_scenario("tabletop")
+    task = made_for.with_overrides({f"classification.{key}": TUNED[key]})
+    dynamics, observer = Dynamics(robot), make_observer(made_for, robot)
+    planned = SimpleNamespace(nominal_impact_time=0.0, impact_configuration=STILL, jump_deviation=STILL)
+
+    def judged(made_for, task):
+        """What is found of a velocity error that comes with the impact and stays."""
+        judge = Judge(made_for, robot)
+        judge.begin_task(task, planned)
+        found = []
+        for k in range(-30, 200):
+            if k == 0:
+                judge.impact_detected(0.0, STILL)
+            dynamics.compute(STILL, np.full(7, 0.03 if k > 0 else 0.0))
+            judge.judge(k * PERIOD, dynamics, observer, STILL, None)
+            found.append((judge.post_impact, *judge.classifier.lower, *judge.classifier.margin))
+        return found, judge.reason
+
+    assert judged(made_for, task) == judged(task, task)
+    assert judged(task, task) != judged(made_for, made_for)
+
+
+@pytest.mark.parametrize(("jump", "fault"), [(0.059, Fault.NONE), (0.061, Fault.STATE_CONTRADICTORY)])
+def test_a_position_that_contradicts_the_velocity_is_a_fault_in_a_task(check, jump, fault):
+    velocity = np.full(7, 0.5)
+    assert check.fault(2.0, INSIDE, velocity, STILL, in_task=False) is Fault.NONE
+    where = INSIDE + 0.5 * PERIOD
+    where[2] += jump
+    assert check.fault(2.0 + PERIOD, where, velocity, STILL, in_task=True) is fault
+    assert check.reason(Fault.STATE_CONTRADICTORY).startswith("panda_joint3 is where" if jump > 0.06 else "")
+    assert check.fault(2.0 + 2 * PERIOD, INSIDE, velocity, STILL, in_task=False) is Fault.NONE

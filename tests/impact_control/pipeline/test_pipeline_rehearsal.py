@@ -1,0 +1,74 @@
+"""After the rehearsal of the loop at its configuration nothing is left to be compiled in its samples."""
+
+import subprocess
+import sys
+
+import pytest
+
+from impact_control.util.compiled import HAVE_NUMBA
+
+COMPILED_LATE = """
+import sys
+
+import numpy as np
+
+from impact_control.planning.assignment import assigned
+from impact_control.control import Event, Mode, QPStatus
+from impact_control.pipeline import Pipeline, warm_up
+from impact_control.util.compiled import compiled_signatures
+
+
+assignment = assigned(*sys.argv[1:])
+plan, robot = assignment.plan(), assignment.robot
+start, still = plan.reference.initial_configuration.copy(), np.zeros(7)
+pipeline = Pipeline(assignment.scenario, robot)
+warm_up(assignment.scenario, robot)
+before = compiled_signatures()
+time, seen = 0.0, []
+
+
+def tick(position=start, velocity=still, torque=still):
+    global time
+    pipeline.tick(time, position, velocity, torque)
+    time += 1e-3
+    mode = pipeline.controller.mode
+    seen.append(mode)
+
+
+pipeline.reset()
+tick()
+patient = {"reaction.on_unexpected_impact": "continue", "reaction.on_unexpected_post_impact": "continue"}
+pipeline.start(plan.reference, plan.scenario.with_overrides(patient), plan.force, hold=plan.hold)
+tick()
+pipeline.impact_detected(time, start)
+for _ in range(400):
+    tick()
+assert Mode.POST in seen and np.any(pipeline.controller.force)
+path = pipeline.judge.contact_path
+assert path is None or time > path.settings.begin + path.settings.window
+for event in (Event.YIELD_TO_POST, Event.RESUME, Event.PULL_BACK, Event.STOP):
+    pipeline.react(event)
+    for _ in range(3):
+        tick(start + 0.01)
+tick(torque=np.full(7, 60.0))
+assert pipeline.impact_now
+time += pipeline.scenario.control.state_timeout + 1e-3  # what comes at once would contradict the sample before
+tick(robot.limits.position_upper.copy(), robot.limits.velocity.copy())  # limits contradict each other
+assert pipeline.controller.qp.status is QPStatus.RELAXED
+tick(np.full(7, np.nan))
+assert seen.pop() is Mode.FAULT
+after = compiled_signatures()
+print(sum(before.values()))
+print(sorted(kernel for kernel in after if after[kernel] > before.get(kernel, 0)))
+"""
+
+
+@pytest.mark.skipif(not HAVE_NUMBA, reason="nothing is compiled without numba")
+@pytest.mark.parametrize("assignment", [("tabletop",), ("tabletop_plate",), ("grab_parcel_1", "left")])
+def test_after_a_rehearsal_nothing_is_left_to_be_compiled(assignment):
+    ended = subprocess.run(
+        [sys.executable, "-c", COMPILED_LATE, *assignment], stdout=subprocess.PIPE, text=True, check=True
+    )
+    kernels, late = ended.stdout.splitlines()
+    assert int(kernels) > 0
+    assert late == "[]"

@@ -1,0 +1,70 @@
+"""Measures of a run: rates of the command, modes, predictions against observation."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from impact_control.recording.measures import ModeInterval, mode_intervals, torque_rate
+from impact_control.recording.summary import PostImpactComparison, prediction_rows
+from impact_control.util.errors import InvalidInputError
+
+
+def test_a_step_counts_as_whole_periods_whatever_its_jitter() -> None:
+    sent = np.array([0.0, 1.0, 2.0, 4.0, 5.0])
+    torque = 3.0 * sent[:, None]
+    for jitter in (0.0, 0.4):
+        received = sent + jitter * np.array([1.0, -1.0, 0.2, 0.0, -0.5]) / 2.0
+        time, rate = torque_rate(received, torque, 1.0)
+        np.testing.assert_array_equal(time, received[1:])
+        np.testing.assert_allclose(rate, 3.0)
+
+
+def test_two_commands_received_at_once_are_one_period_apart() -> None:
+    _, rate = torque_rate(np.array([0.0, 0.002, 0.002]), np.array([[0.0], [1.0], [2.0]]), 0.001)
+    np.testing.assert_allclose(rate, [[500.0], [1000.0]])
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=30))
+def test_mode_intervals_reproduce_the_modes(modes: list[int]) -> None:
+    time = np.arange(len(modes), dtype=float)
+    intervals = mode_intervals(time, np.array(modes, dtype=np.uint8), {0: "a", 1: "b", 2: "c"})
+    again = [next(interval.mode for interval in reversed(intervals) if interval.start <= t) for t in time]
+    assert again == [{0: "a", 1: "b", 2: "c"}.get(mode, "mode 3") for mode in modes]
+    assert all(one.mode != other.mode for one, other in pairwise(intervals))
+
+
+def test_single_mode() -> None:
+    assert mode_intervals(np.array([0.0, 1.0]), np.array([1, 1]), {1: "x"}) == (ModeInterval("x", 0.0, 1.0),)
+
+
+def test_comparison_finds_the_best_prediction() -> None:
+    names = ("a", "b")
+    predictions = {"M": np.array([1.0, 0.0]), "M + B_theta": np.array([0.1, 0.1])}
+    comparison = PostImpactComparison.from_radians(names, np.zeros(2), np.array([0.2, 0.0]), predictions)
+    np.testing.assert_allclose(comparison.errors()["M"], np.rad2deg([0.8, 0.0]))
+    assert comparison.best() == "M + B_theta"
+    with pytest.raises(InvalidInputError, match="gross_post"):
+        PostImpactComparison(names, np.zeros(2), np.zeros(3), {})
+    with pytest.raises(InvalidInputError, match="M"):
+        PostImpactComparison(names, np.zeros(2), np.zeros(2), {"M": np.zeros(1)})
+
+
+@pytest.mark.parametrize(
+    ("slips", "words"),
+    [
+        ({"M": "sticks", "M + B_theta": "sticks"}, ["sticks"]),
+        ({"M": "sticks", "M + B_theta": "reverses"}, ["sticks (M), reverses (M + B_theta)"]),
+        ({}, []),
+    ],
+)
+def test_what_becomes_of_the_slip_is_said_of_each_model_that_differs(slips, words) -> None:
+    predictions = dict.fromkeys(slips, np.zeros(2))
+    comparison = PostImpactComparison.from_radians(("a", "b"), np.zeros(2), np.zeros(2), predictions, slips)
+    assert [row.value for row in prediction_rows(comparison)] == words
+    assert prediction_rows(None) == []

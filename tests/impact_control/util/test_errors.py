@@ -1,0 +1,42 @@
+"""Our exceptions survive the way from a worker process to the one that waits for it."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from impact_control.planning import ANTE, InfeasibleTaskError, Quantity, Use
+from impact_control.references import UnreachableReferenceError
+from impact_control.util.errors import (
+    ImpactControlError,
+    InvalidInputError,
+    MissingDependencyError,
+    ScenarioError,
+    words_of,
+)
+
+ERRORS = [
+    ImpactControlError("it failed"),
+    InvalidInputError("mass", -1.0, "above 0"),
+    ScenarioError("file.yaml", "task.duration", "2 kg", "a time"),
+    MissingDependencyError("install drake"),
+    UnreachableReferenceError(0.5, "joint_1", 3.0, "below 2 rad"),
+    InfeasibleTaskError((Use(Quantity.TORQUE, ANTE, "joint_1", 0.5, -90.0, -87.0, 87.0, 1.03, "task.impact.speed"),)),
+]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_is_the_same_on_the_other_side(error):
+    received = pickle.loads(pickle.dumps(error))
+    assert type(received) is type(error)
+    assert str(received) == str(error)
+    assert vars(received) == vars(error)
+
+
+def test_what_was_noted_on_the_way_comes_along_and_is_told():
+    error = InvalidInputError("mu", -1.0, "at least 0")
+    error.add_note("in the trial 7")
+    received = pickle.loads(pickle.dumps(error))
+    assert words_of(received) == "mu = -1.0 is not allowed: at least 0\nin the trial 7"
+    assert words_of(ValueError("odd")) == "odd"

@@ -1,0 +1,137 @@
+"""Messages: constants as in the library, commands as rclpy writes them, two events for one impact."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from rclpy.serialization import deserialize_message, serialize_message
+from std_msgs.msg import Float64MultiArray
+
+from impact_control.classification import Verdict
+from impact_control.control import Fault, Limit, Mode, QPStatus
+from impact_control.impacts import SlipOutcome
+from impact_control.pipeline import Outcome
+from impact_control.robots import InertiaModel
+from impact_control.simulation import CommandState
+from impact_control_ros.bridge.loop_output import CommandReader, CommandWriter, ImpactEventWriter
+from impact_control_ros.bridge.messages import FirstOfEvent, nanoseconds
+
+MESSAGES = Path(__file__).resolve().parents[3] / "src" / "impact_msgs"
+
+
+@pytest.mark.parametrize(
+    ("file", "prefix", "enumeration"),
+    [
+        ("msg/ControllerReference.msg", "", Mode),
+        ("msg/ControllerStatus.msg", "FAULT_", Fault),
+        ("msg/ControllerStatus.msg", "QP_", QPStatus),
+        ("msg/ControllerStatus.msg", "RELAXED_", Limit),
+        ("msg/ImpactClassification.msg", "", Verdict),
+        ("msg/GroundTruth.msg", "COMMAND_", CommandState),
+        ("action/ExecuteImpactTask.action", "", Outcome),
+    ],
+)
+def test_constants_are_those_of_the_core(file, prefix, enumeration):
+    text = (MESSAGES / file).read_text()
+    written = {
+        name: int(value) for name, value in re.findall(rf"^uint8 {prefix}([A-Z_]+) *= *(\d+)", text, re.MULTILINE)
+    }
+    # No flag is set: not a constant of its own.
+    assert written == {
+        name: int(value)
+        for name, value in enumeration.__members__.items()
+        if name != "NONE" or enumeration is not Limit
+    }
+
+
+@pytest.mark.parametrize(("half", "enumeration"), [(0, InertiaModel), (1, SlipOutcome)])
+def test_constants_of_the_predictor_are_those_of_the_core(half, enumeration):
+    text = (MESSAGES / "srv/PredictPostImpact.srv").read_text().split("---")[half]
+    written = {name: int(value) for name, value in re.findall(r"^uint8 ([A-Z_]+) *= *(\d+)", text, re.MULTILINE)}
+    assert written == {name: int(value) for name, value in enumeration.__members__.items()}
+
+
+def without_padding(message):
+    """Header, layout and length (16 bytes), then the numbers, aligned to 8: what lies between them is left open."""
+    return message[:16], message[20:]
+
+
+@given(arrays(float, st.integers(1, 14)))
+def test_writes_what_rclpy_writes(values):
+    data = CommandWriter(len(values)).write(values)
+    assert without_padding(data) == without_padding(serialize_message(Float64MultiArray(data=values.tolist())))
+    np.testing.assert_array_equal(deserialize_message(data, Float64MultiArray).data, values)
+
+
+OBSERVER = SimpleNamespace(residual=np.array([1.0, 2.0]), residual_rate=np.array([3.0, 4.0]))
+
+
+def detector(index, link, settled):
+    return SimpleNamespace(index=index, isolated_link=link, link_settled=settled, triggered=np.array([True, False]))
+
+
+def impact(writer, index, link=-1, settled=False):
+    """Stamps and links of what is sent at an impact."""
+    stamp = 1_000_000 * index
+    events = writer.impact(stamp, stamp - 500_000, detector(index, link, settled), OBSERVER, np.zeros(2), np.ones(2))
+    return [(event.index, event.isolated_link) for event in events], events[-1]
+
+
+def test_the_event_comes_again_with_the_link_once_that_is_settled():
+    writer = ImpactEventWriter(("a", "b"))
+    assert not writer.waiting
+    sent, event = impact(writer, 1)
+    assert sent == [(1, -1)]
+    assert (nanoseconds(event.header.stamp), nanoseconds(event.impact_time)) == (1_000_000, 500_000)
+    assert list(event.external_torque) == [1.0, 2.0] and list(event.joint_velocity) == [1.0, 1.0]
+    assert writer.settle(detector(1, 1, False)) == [] and writer.waiting
+    (again,) = writer.settle(detector(1, 2, True))
+    assert (again.index, again.isolated_link, nanoseconds(again.header.stamp)) == (1, 2, 1_000_000)
+    assert not writer.waiting
+
+
+def test_without_isolation_an_event_comes_once():
+    writer = ImpactEventWriter(("a", "b"))
+    assert impact(writer, 1, link=2, settled=True)[0] == [(1, 2)]
+    assert not writer.waiting
+
+
+def test_the_next_impact_ends_the_waiting_with_the_link_known_by_then():
+    writer = ImpactEventWriter(("a", "b"))
+    impact(writer, 1)
+    writer.settle(detector(1, 2, False))
+    assert impact(writer, 2)[0] == [(1, 2), (2, -1)]
+    writer.reset()
+    assert not writer.waiting
+
+
+def test_a_receiver_takes_both_messages_of_an_impact_as_one():
+    writer, is_new = ImpactEventWriter(("a", "b")), FirstOfEvent()
+    first = impact(writer, 1)[1]
+    assert is_new(first)
+    assert not is_new(writer.settle(detector(1, 2, True))[0])
+    assert is_new(impact(writer, 2)[1])
+    # A detector that was reset counts from 1 again: the stamp tells.
+    restarted = impact(ImpactEventWriter(("a", "b")), 2)[1]
+    restarted.header.stamp.sec = 5
+    assert is_new(restarted)
+
+
+def test_commands_are_read_as_they_were_written_whatever_the_padding_is():
+    sent, taken, reader = np.arange(7.0) - 3.0, np.zeros(7), CommandReader(7)
+    data = bytearray(CommandWriter(7).write(sent))
+    for padding in (0, 255):
+        data[16:20] = bytes([padding] * 4)
+        taken[:] = 0.0
+        assert reader.read(bytes(data), taken)
+        np.testing.assert_array_equal(taken, sent)
+    for other in (data[:-8], data + b"\0" * 8, CommandWriter(6).write(sent[:6]), b"", bytes(76)):
+        assert not reader.read(bytes(other), taken)
+        np.testing.assert_array_equal(taken, sent)

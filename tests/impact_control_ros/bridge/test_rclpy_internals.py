@@ -1,0 +1,83 @@
+"""Private parts of rclpy are used in one module only, which refuses an rclpy without them."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+import rclpy
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.service import Service
+from std_srvs.srv import Trigger
+
+from impact_control.util.errors import MissingDependencyError
+from impact_control_ros.bridge import rclpy_internals
+from impact_control_ros.bridge.rclpy_internals import NodeExecutor
+
+PACKAGE = Path(rclpy_internals.__file__).parents[1]
+PATIENCE = 10.0
+"""[s] until a request is there, on a busy machine."""
+PRIVATE = re.compile(r"rclpy\.(impl|experimental)\b|\.handle\b|\b(node|self)\._(services|state_machine|parameters)\b")
+
+
+def test_no_other_module_reaches_into_rclpy():
+    modules = [path for path in PACKAGE.rglob("*.py") if path.name != "rclpy_internals.py"]
+    assert len(modules) > 40
+    assert {path.name: found[0] for path in modules if (found := PRIVATE.search(path.read_text()))} == {}
+
+
+def test_a_part_that_is_gone_is_named_with_the_rclpy_that_is_needed():
+    rclpy_internals._require(Service, "send_response")
+    with pytest.raises(MissingDependencyError, match=r"has no Service\.sent; allowed: rclpy 7\.1"):
+        rclpy_internals._require(Service, "sent")
+
+
+@pytest.fixture
+def node():
+    rclpy.init()
+    node = rclpy.create_node("of_the_executor")
+    yield node
+    node.destroy_node()
+    rclpy.shutdown()
+
+
+def serve(node, callback, until):
+    """Serve one request to a service of this callback with the executor of the nodes; return the service's client."""
+    executor = NodeExecutor()
+    executor.add_node(node)
+    services = [node.create_service(Trigger, "serve", lambda *request: callback(services[0], *request))]
+    future = node.create_client(Trigger, "serve").call_async(Trigger.Request())
+    end = time.monotonic() + PATIENCE
+    try:
+        while not until(future):
+            assert time.monotonic() < end
+            executor.spin_once(timeout_sec=0.01)
+    finally:
+        executor.remove_node(node)
+    return future
+
+
+def test_the_executor_survives_a_service_that_is_withdrawn_between_a_request_and_its_response(node, capfd):
+    withdrawn = []
+
+    def withdraw(service, _, response):
+        withdrawn.append(node.destroy_service(service))
+        return response
+
+    future = serve(node, withdraw, until=lambda _: withdrawn)
+    assert withdrawn == [True]
+    assert not future.done()
+    assert "a request gets no response: its service was withdrawn" in capfd.readouterr().err
+    assert serve(node, lambda *request: request[-1], until=lambda future: future.done()).result() is not None
+
+
+def test_the_executor_hides_no_other_invalid_handle(node):
+    def use_what_is_destroyed(*_):
+        publisher = node.create_publisher(Trigger.Response, "gone", 1)
+        node.destroy_publisher(publisher)
+        publisher.publish(Trigger.Response())
+
+    with pytest.raises(rclpy_implementation.InvalidHandle):
+        serve(node, use_what_is_destroyed, until=lambda _: False)

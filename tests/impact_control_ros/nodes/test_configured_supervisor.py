@@ -1,0 +1,221 @@
+"""A supervisor in this process, called by hand: what it takes and tells once it is configured."""
+
+from __future__ import annotations
+
+import math
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import rclpy
+from diagnostic_msgs.msg import DiagnosticStatus
+from impact_msgs.msg import ControllerStatus
+from rclpy.lifecycle import TransitionCallbackReturn
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool, Trigger
+
+from harness import joint_state
+from impact_control_ros.bridge import qos, topics
+from impact_control_ros.bridge.messages import to_stamp
+from impact_control_ros.nodes.simulator import SimulatorNode
+from impact_control_ros.nodes.supervisor import SupervisorNode
+from impact_control_ros.robot_side.supervision import Cause, Supervision
+
+
+@pytest.fixture(scope="module")
+def node(graph):
+    return graph.add(SupervisorNode)
+
+
+@pytest.fixture
+def configured(node):
+    assert node.on_configure(None) is TransitionCallbackReturn.SUCCESS
+    yield node
+    node.on_cleanup(None)
+
+
+OTHERS = {
+    "arms": "left,right",
+    "robot_side": "ros2_control",
+    "command_limit": 0.2,
+    "state_limit": 0.2,
+    "lag_limit": 0.4,
+}
+
+
+@pytest.mark.parametrize(("name", "value"), OTHERS.items())
+def test_what_it_is_built_from_cannot_change_while_it_is_configured(configured, name, value):
+    before = configured.get_parameter(name).value
+    (answer,) = configured.set_parameters([Parameter(name, value=value)])
+    assert not answer.successful
+    assert answer.reason.startswith(f"{name}: ") and "clean up" in answer.reason
+    assert configured.get_parameter(name).value == before
+
+
+def test_it_can_change_before_and_after(node):
+    for limit in (0.2, 0.1):
+        (answer,) = node.set_parameters([Parameter("command_limit", value=limit)])
+        assert answer.successful
+        assert node.on_configure(None) is TransitionCallbackReturn.SUCCESS
+        assert [arm.watch.limits.command_limit for arm in node.built.arms] == [limit]
+        node.on_cleanup(None)
+
+
+class Switch:
+    """A switch that obeys at once."""
+
+    steps = ()
+
+    def __init__(self):
+        self.allows = True
+
+    def ask(self, allow):
+        self.allows = allow
+
+    @property
+    def done(self):
+        return not self.allows
+
+
+def test_one_that_has_stopped_the_robot_stops_that_of_its_next_configuration_too(node, monkeypatch):
+    def configure():
+        switches = [Switch(), Switch()]
+        monkeypatch.setattr("impact_control_ros.nodes.supervisor.robot_switches", lambda *_: switches)
+        assert node.on_configure(None) is TransitionCallbackReturn.SUCCESS
+        return switches
+
+    monkeypatch.setattr(node, "_state", Supervision.WATCHING)
+    monkeypatch.setattr(node, "_allow", True)
+    monkeypatch.setattr(node, "_asked", -math.inf)
+    configure()
+    node.on_stop(Trigger.Request(), Trigger.Response())
+    node.look()
+    assert node._state is Supervision.STOPPED
+    node.on_cleanup(None)
+    monkeypatch.setattr(node, "_asked", -math.inf)
+    switches = configure()
+    node.look()
+    assert not any(switch.allows for switch in switches)
+    node.look()
+    assert node._state is Supervision.STOPPED
+    node.on_cleanup(None)
+
+
+def test_the_robot_is_stopped_when_every_arm_has_obeyed(node, monkeypatch):
+    switches = [Switch(), Switch()]
+    switches[1].ask = lambda allow: None
+    monkeypatch.setattr("impact_control_ros.nodes.supervisor.robot_switches", lambda *_: switches)
+    monkeypatch.setattr(node, "_state", Supervision.WATCHING)
+    monkeypatch.setattr(node, "_allow", True)
+    assert node.on_configure(None) is TransitionCallbackReturn.SUCCESS
+    node.on_stop(Trigger.Request(), Trigger.Response())
+    node.look()
+    assert node._state is Supervision.STOPPING
+    switches[1].allows = False
+    node.look()
+    assert node._state is Supervision.STOPPED
+    node.on_cleanup(None)
+
+
+class Arm:
+    """Commands, joint states and answers of one arm of a scene."""
+
+    def __init__(self, graph, name):
+        node = graph.add(lambda: rclpy.create_node(f"arm_{name}", namespace=f"/supervisor/{name}"))
+        self._command = node.create_publisher(Float64MultiArray, topics.COMMANDS, qos.COMMAND)
+        self._state = node.create_publisher(JointState, topics.JOINT_STATES, qos.STREAM)
+        self._answer = node.create_publisher(ControllerStatus, topics.STATUS, qos.STREAM)
+
+    def lives(self):
+        now = time.time_ns()
+        self._command.publish(Float64MultiArray(data=[0.0] * 7))
+        self._state.publish(joint_state(now, np.zeros(7)))
+        answer = ControllerStatus()
+        to_stamp(now, answer.header.stamp)
+        self._answer.publish(answer)
+
+
+@pytest.fixture(scope="module")
+def arms(graph):
+    return {name: Arm(graph, name) for name in ("left", "right")}
+
+
+@pytest.mark.parametrize(("alive", "silent"), [("left", "right"), ("right", "left")])
+def test_each_arm_of_a_scene_is_watched_on_its_own_topics(node, arms, alive, silent, monkeypatch):
+    monkeypatch.setattr("impact_control_ros.nodes.supervisor.robot_switches", lambda *_: [Switch(), Switch()])
+    for name, value in (("arms", "left,right"), ("state_limit", 0.3), ("command_limit", 0.6), ("lag_limit", 0.9)):
+        node.set_parameters([Parameter(name, value=value)])
+    assert node.on_configure(None) is TransitionCallbackReturn.SUCCESS
+    monkeypatch.setattr("impact_control_ros.nodes.supervisor.WatchedArm.missing", lambda arm: [])
+    monkeypatch.setattr(node, "_state", Supervision.INACTIVE)
+    monkeypatch.setattr(node, "_allow", True)
+
+    def let_live(names, until):
+        end = time.monotonic() + 10.0
+        while not until():
+            for name in names:
+                arms[name].lives()
+            time.sleep(0.004)
+            node.look()
+            assert time.monotonic() < end
+
+    for arm in node.built.arms:  # that both are heard of
+        let_live(arms, lambda arm=arm: arm._states.publishers and arm._commands.publishers and arm._answers.publishers)
+    node.on_activate(None)
+    begun = time.monotonic()
+    let_live(arms, lambda: time.monotonic() - begun > 0.5)
+    assert node._state is Supervision.WATCHING
+    let_live([alive], lambda: node._state is not Supervision.WATCHING)
+    assert node._finding.cause is Cause.ROBOT_SILENT
+    assert node._finding.reason.startswith(f"{silent}: no joint state for")
+    node.on_deactivate(None)
+    node.on_cleanup(None)
+    node.set_parameters([Parameter("arms", value="")])
+
+
+def test_a_stop_is_for_every_arm_of_the_simulator(graph, monkeypatch):
+    simulator = graph.add(SimulatorNode)
+    sides = {name: SimpleNamespace(stopped=False) for name in ("left", "right")}
+    assert simulator.on_configure(None) is TransitionCallbackReturn.SUCCESS
+    monkeypatch.setattr(simulator.built, "sides", sides)
+    for taken in (False, True):
+        assert simulator.built._on_accept(SetBool.Request(data=taken), SetBool.Response()).success
+        assert [side.stopped for side in sides.values()] == [not taken, not taken]
+
+
+def test_diagnostics_say_that_the_robot_is_stopped(configured, monkeypatch):
+    told = []
+    monkeypatch.setattr(configured.built.diagnostics, "_publisher", SimpleNamespace(publish=told.append))
+    levels = {
+        Supervision.INACTIVE: DiagnosticStatus.OK,
+        Supervision.WATCHING: DiagnosticStatus.OK,
+        Supervision.STOPPING: DiagnosticStatus.ERROR,
+        Supervision.STOPPED: DiagnosticStatus.ERROR,
+    }
+    for state, level in levels.items():
+        monkeypatch.setattr(configured, "_state", state)
+        configured.diagnose()
+        (status,) = told[-1].status
+        assert status.level == level and status.message.startswith(state.name.lower())
+
+
+class Listener:
+    """Hears what is published, instead of DDS."""
+
+    def __init__(self):
+        self.states = []
+
+    def publish(self, status):
+        self.states.append(status.state)
+
+
+def test_it_tells_at_once_that_it_watches_or_does_not(configured, monkeypatch):
+    listener = Listener()
+    monkeypatch.setattr(configured.built, "statuses", [*configured.built.statuses, listener])
+    monkeypatch.setattr("impact_control_ros.nodes.supervisor.WatchedArm.missing", lambda arm: [])
+    configured.on_activate(None)
+    configured.on_deactivate(None)
+    assert listener.states == [Supervision.WATCHING, Supervision.INACTIVE]

@@ -1,0 +1,125 @@
+"""The whole graph: verdicts for late joiners, cancelling, refusals, both shapes, names and types of the topics."""
+
+from __future__ import annotations
+
+import pytest
+import rclpy
+from impact_msgs.msg import ImpactClassification
+from rclpy.executors import SingleThreadedExecutor
+
+from impact_control.pipeline import Outcome
+from impact_control.replay.evaluation import evaluate
+from impact_control.scenario import load_scenario
+from impact_control_ros.bridge import qos
+from impact_control_ros.session.graph import describe_graph
+from impact_control_ros.session.processes import GraphError
+from impact_control_ros.session.session import Session
+from impact_control_ros.session.shape import Shape
+
+TOPICS = {
+    "/joint_states": ("sensor_msgs/msg/JointState", qos.STREAM),
+    "/effort_controller/commands": ("std_msgs/msg/Float64MultiArray", qos.COMMAND),
+    "/impact/external_torque": ("impact_msgs/msg/ExternalTorque", qos.STREAM),
+    "/impact/events": ("impact_msgs/msg/ImpactEvent", qos.EVENT),
+    "/impact/classification": ("impact_msgs/msg/ImpactClassification", qos.EVENT),
+    "/controller/reference": ("impact_msgs/msg/ControllerReference", qos.STREAM),
+    "/controller/status": ("impact_msgs/msg/ControllerStatus", qos.STREAM),
+    "/simulation/truth": ("impact_msgs/msg/GroundTruth", qos.STREAM),
+}
+
+
+@pytest.fixture(scope="module", params=Shape, ids=lambda shape: shape.value)
+def session(request, tmp_path_factory):
+    specs = describe_graph("tabletop", shape=request.param, lockstep=True)
+    with Session(specs, tmp_path_factory.mktemp("log")) as session:
+        session.start()
+        yield session
+
+
+def test_topics_have_the_documented_types_and_quality(session):
+    node = session._node
+    for topic, (kind, profile) in TOPICS.items():
+        publishers = node.get_publishers_info_by_topic(topic)
+        assert len(publishers) == 1, f"{topic}: {[p.node_name for p in publishers]}"
+        assert publishers[0].topic_type == kind
+        offered = publishers[0].qos_profile
+        assert offered.reliability == profile.reliability, topic
+        assert offered.durability == profile.durability, topic
+    services = {name for name, _ in node.get_service_names_and_types()}
+    assert {"/predict_post_impact", "/simulation/reset", "/simulation/pause"} <= services
+
+
+def test_a_run_and_what_a_late_joiner_gets_of_it(session, tmp_path):
+    session.restart_arm("tabletop", 3)
+    session.record(tmp_path / "bag", load_scenario("tabletop").to_yaml())
+    result = session.run_task("tabletop")
+    session.record(None)
+    assert result.outcome is Outcome.SUCCEEDED, result.summary
+    assert evaluate(tmp_path / "bag").analysis.within_limits
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    late = rclpy.create_node("late_joiner", context=context)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(late)
+    received = []
+    late.create_subscription(ImpactClassification, "/impact/classification", received.append, qos.EVENT)
+    for _ in range(500):
+        executor.spin_once(timeout_sec=0.02)
+        if received and received[-1].post_impact == ImpactClassification.EXPECTED:
+            break
+    late.destroy_node()
+    context.try_shutdown()
+    assert received[-1].impact == ImpactClassification.EXPECTED
+    assert received[-1].post_impact == ImpactClassification.EXPECTED
+    assert "held zero" in received[-1].reason
+    assert len(received[-1].margin) == 7
+
+
+def test_a_task_that_starts_elsewhere_is_not_begun(session):
+    """The arm still stands where the run before ended, 0.1 m from the start."""
+    result = session.run_task("tabletop")
+    assert result.outcome is Outcome.REFUSED
+    assert "not where the task starts" in result.summary
+
+
+def test_a_task_that_breaks_a_limit_is_refused_with_what_would_work(session, tmp_path):
+    fast = tmp_path / "fast.yaml"
+    fast.write_text(load_scenario("tabletop").with_overrides({"task.impact.speed": "0.5 m/s"}).to_yaml())
+    result = session.run_task(str(fast))
+    assert result.outcome is Outcome.REFUSED
+    for words in ("panda_joint2: acceleration", "task.ante.extension_duration", "it can be done with"):
+        assert words in result.summary
+    [speed] = [line for line in result.summary.splitlines() if line.startswith("task.impact.speed: 0.4")]
+    assert speed.endswith(" m/s")
+
+
+def test_a_task_whose_begin_is_past_is_not_begun(session):
+    session.restart_arm("tabletop", 4)
+    before_any_sample = session.run_task("tabletop", begin=1)
+    assert before_any_sample.outcome is Outcome.REFUSED
+    assert "no joint state has come yet" in before_any_sample.summary
+    session.pause(False)
+    session.watch(0.5)
+    late = session.run_task("tabletop", begin=1)
+    assert late.outcome is Outcome.REFUSED
+    assert "let it begin later" in late.summary
+
+
+def test_a_cancelled_task_ends_at_rest(session):
+    session.restart_arm("tabletop", 4)
+    session.pause(False)
+    result = session.run_task("tabletop", cancel_at=0.5)
+    assert result.outcome is Outcome.CANCELLED
+
+
+def test_an_unknown_scenario_is_refused_with_the_names_there_are(session):
+    session.restart_arm("tabletop", 5)
+    result = session.run_task("tabeltop")
+    assert result.outcome is Outcome.REFUSED
+    assert "tabletop_raised" in result.summary
+
+
+def test_a_wrong_parameter_of_the_arm_is_refused(session):
+    with pytest.raises(GraphError, match=r"simulator refused to reset.*tabletop_absent"):
+        session.restart_arm("no_such_scenario")
+    session.restart_arm("tabletop")

@@ -1,0 +1,141 @@
+"""The predictor service over DDS: the map of the core, and every refusal with its reason."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from geometry_msgs.msg import Vector3
+from impact_msgs.srv import PredictPostImpact
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+
+from harness import Peer
+from impact_control.references import build_reference, rigid_impact_map
+from impact_control.robots import InertiaModel, load_robot
+from impact_control.scenario import load_scenario
+from impact_control_ros.session.graph import Duty, NodeSpec
+
+ROBOT = load_robot()
+REFERENCE = build_reference(load_scenario("tabletop"), ROBOT)
+FRICTION = 0.1
+
+
+@pytest.fixture(scope="module")
+def peer(tmp_path_factory):
+    with Peer(tmp_path_factory.mktemp("log")) as peer:
+        peer.bring_up(NodeSpec("predictor", "predictor", Duty.SERVICE, {"scenario": "tabletop"}))
+        yield peer
+
+
+def request(**changes):
+    """Return the request for the tabletop impact, with changes."""
+    x, y, z = REFERENCE.geometry.contact_offset
+    fields = {
+        "joint_position": REFERENCE.impact_configuration.tolist(),
+        "joint_velocity": REFERENCE.ante_impact_velocity.tolist(),
+        "normal": Vector3(x=0.0, y=0.0, z=1.0),
+        "contact_offset": Vector3(x=x, y=y, z=z),
+        "friction": FRICTION,
+        "inertia_model": PredictPostImpact.Request.REDUCED_MOTORS,
+    } | changes
+    return PredictPostImpact.Request(**fields)
+
+
+def ask(peer, **changes):
+    return peer.call(PredictPostImpact, "predict_post_impact", request(**changes))
+
+
+@pytest.mark.parametrize("model", InertiaModel)
+def test_answers_with_the_map_of_the_core(peer, model):
+    answer = ask(peer, inertia_model=int(model))
+    assert answer.success, answer.reason
+    geometry = REFERENCE.geometry
+    q, dq = REFERENCE.impact_configuration, REFERENCE.ante_impact_velocity
+    expected = rigid_impact_map(ROBOT, model)(q, dq, geometry.contact_offset, geometry.normal, FRICTION)
+    np.testing.assert_allclose(answer.joint_velocity, expected.velocity, rtol=1e-12)
+    assert answer.normal_impulse == pytest.approx(expected.normal_impulse)
+    assert answer.contact_velocity_after.z == pytest.approx(0.0, abs=1e-12)
+    assert answer.contact_velocity_before.z == pytest.approx(-0.2 * np.sin(np.pi / 3), rel=1e-6)
+    assert list(answer.joint_names) == list(ROBOT.joint_names)
+    assert (answer.slip, answer.jammed) == (expected.slip, expected.jammed)
+    assert answer.kinetic_energy_change == pytest.approx(expected.kinetic_energy_change)
+
+
+@pytest.mark.parametrize(
+    ("friction", "heading", "slip"), [(0.1, 1.0, "SLIPS"), (1.0, 1.0, "STICKS"), (0.1, -1.0, "REVERSES")]
+)
+def test_tells_what_becomes_of_the_slip(peer, friction, heading, slip):
+    """Towards the base the impact drives the slip back, which is what friction 0.1 cannot hold."""
+    task = load_scenario("tabletop").with_overrides({"task.impact.heading": [heading, 0.0, 0.0]})
+    reference = build_reference(task, ROBOT)
+    answer = ask(
+        peer,
+        joint_position=reference.impact_configuration.tolist(),
+        joint_velocity=reference.ante_impact_velocity.tolist(),
+        friction=friction,
+    )
+    assert answer.slip == getattr(PredictPostImpact.Response, slip)
+    before, after = answer.contact_velocity_before, answer.contact_velocity_after
+    assert before.x * heading > 0.0
+    assert (after.x * heading > 1e-6) == (slip == "SLIPS")
+    assert (after.x * heading < -1e-6) == (slip == "REVERSES")
+    assert answer.kinetic_energy_change < 0.0
+
+
+def test_restitution_gives_back_a_part_of_the_speed(peer):
+    answer = ask(peer, friction=0.0, restitution=0.5)
+    assert answer.contact_velocity_after.z == pytest.approx(-0.5 * answer.contact_velocity_before.z, rel=1e-9)
+
+
+def test_any_frame_of_the_robot_can_touch(peer):
+    offset = Vector3(x=0.0, y=0.0, z=0.0)
+    answer = ask(peer, frame="panda_link7", contact_offset=offset)
+    assert answer.success, answer.reason
+    assert answer.joint_velocity[6] == pytest.approx(REFERENCE.ante_impact_velocity[6], abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"joint_position": [0.0] * 6}, "joint_position"),
+        ({"joint_velocity": [0.0] * 8}, "joint_velocity"),
+        ({"joint_velocity": [float("nan")] * 7}, "joint_velocity"),
+        ({"joint_position": [9.0, 0.0, 0.0, -1.0, 0.0, 1.0, 0.0]}, "inside the position limits"),
+        ({"joint_velocity": [5.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]}, "inside the velocity limits"),
+        ({"normal": Vector3(x=0.0, y=0.0, z=2.0)}, "length 1"),
+        ({"normal": Vector3(x=0.0, y=0.0, z=float("inf"))}, "normal"),
+        ({"normal": Vector3(x=0.0, y=0.0, z=-1.0)}, "moving into the surface"),
+        ({"joint_velocity": [0.0] * 7}, "moving into the surface"),
+        ({"friction": -0.1}, "friction"),
+        ({"friction": float("nan")}, "friction"),
+        ({"restitution": 1.1}, "restitution"),
+        ({"restitution": float("nan")}, "restitution"),
+        ({"inertia_model": 9}, "inertia_model"),
+        ({"frame": "panda_hand"}, "frame"),
+        ({"contact_offset": Vector3(x=float("nan"))}, "contact_offset"),
+        # Of such a speed not even the sign is sure.
+        ({"contact_offset": Vector3(x=1e300, y=-1e300)}, "contact_offset|moving into the surface"),
+    ],
+)
+def test_refuses_with_the_reason(peer, change, reason):
+    answer = ask(peer, **change)
+    assert not answer.success
+    assert re.search(reason, answer.reason)
+    assert len(answer.joint_velocity) == 0
+
+
+def test_goes_on_when_it_is_deactivated_between_a_request_and_its_answer(peer):
+    predict = peer.node.create_client(PredictPostImpact, "predict_post_impact")
+    change = peer.node.create_client(ChangeState, "predictor/change_state")
+    withdraw = ChangeState.Request(transition=Transition(id=Transition.TRANSITION_DEACTIVATE))
+    for _ in range(20):
+        asked = [predict.call_async(request()) for _ in range(3)]
+        withdrawn = change.call_async(withdraw)
+        asked += [predict.call_async(request()) for _ in range(5)]
+        peer.until(withdrawn.done, what="the deactivation")
+        for future in asked:
+            predict.remove_pending_request(future)
+        assert peer.change("predictor", Transition.TRANSITION_ACTIVATE)
+    assert peer.ask(PredictPostImpact, "predict_post_impact", request()).success

@@ -1,0 +1,66 @@
+"""The processes of a session: they end with it, however it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from rclpy.context import Context
+from rclpy.node import Node
+
+from impact_control_ros.session.graph import Duty, NodeSpec
+from impact_control_ros.session.processes import Processes
+
+SESSION = """
+import sys, time
+from pathlib import Path
+from impact_control_ros.session.graph import Duty, NodeSpec
+from impact_control_ros.session.processes import Processes
+processes = Processes(Path(sys.argv[1]))
+processes.start(NodeSpec("left_behind", "benchmark.bench_echo", Duty.LOOP))
+print(processes.pid("left_behind"), flush=True)
+time.sleep(60.0)
+"""
+
+
+def alive(pid):
+    """Return True for a running process, False for a zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_no_node_is_left_behind_by_a_session_that_is_killed(tmp_path):
+    command = [sys.executable, "-c", SESSION, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as session:
+        node = int(session.stdout.readline())
+        assert alive(node)
+        os.kill(session.pid, signal.SIGKILL)
+    end = time.monotonic() + 10.0
+    while alive(node):
+        assert time.monotonic() < end, "the node goes on without its session"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    "text", ["my file.yaml", "it's.yaml", '"a" \\n #b: {c} [d], %s ü.yaml', "two\nlines", "true", "1.5", "", "~/x.yaml"]
+)
+def test_a_text_reaches_the_node_as_it_is(monkeypatch, tmp_path, text):
+    commands = []
+    monkeypatch.setattr(subprocess, "Popen", lambda command, **_: commands.append(command))
+    Processes(tmp_path).start(NodeSpec("predictor", "predictor", Duty.LOOP, parameters={"scenario": text}))
+    ((*_, flag, parameter),) = commands
+    context = Context()
+    context.init(args=["--ros-args", flag, parameter])
+    try:
+        node = Node("predictor", context=context)
+        assert node.declare_parameter("scenario", "tabletop").value == text
+        node.destroy_node()
+    finally:
+        context.shutdown()

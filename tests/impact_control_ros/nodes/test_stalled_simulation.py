@@ -1,0 +1,45 @@
+"""A plant that cannot go on: the simulator says why and ends, and everything else with it."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+import yaml
+
+from impact_control.recording.series import read_bag
+from impact_control.scenario import load_scenario
+from impact_control.scenario.loading import config_directory
+from impact_control_ros.session.graph import describe_graph
+from impact_control_ros.session.processes import NodeDiedError
+from impact_control_ros.session.session import Session
+
+IMPOSSIBLE = {"stiffness": "1e20 N/m^1.5", "damping": "1e26 N*s/m^2.5"}
+"""No step follows this; the arm meets it after 1 s of its task."""
+
+
+def test_a_contact_too_stiff_to_simulate_ends_the_session_with_the_reason(tmp_path):
+    tabletop = config_directory() / "scenarios" / "tabletop.yaml"
+    scenario = tmp_path / "hard.yaml"
+    surface = {"contact": IMPOSSIBLE}
+    scenario.write_text(
+        yaml.safe_dump({"extends": str(tabletop), "name": "hard", "actual_environment": {"surface": surface}})
+    )
+    specs = describe_graph(str(scenario), lockstep=True)
+    with Session(specs, tmp_path / "log") as session:
+        session.start(tmp_path / "bag", load_scenario(scenario).to_yaml())
+        pids = [session.processes.pid(spec.name) for spec in specs]
+        with pytest.raises(NodeDiedError) as caught:
+            session.run_task(str(scenario))
+        ended = time.monotonic()
+        log = session.processes.log_file("simulator").read_text()
+    assert time.monotonic() - ended < 5.0
+    assert str(caught.value).startswith("node 'simulator' ended by itself with exit code 1")
+    for told in (str(caught.value), log):
+        assert "the simulation stalls at" in told and "contact: the end-effector of arm 0 at the surface" in told
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    stamps = read_bag(tmp_path / "bag").series("joint_states")["stamp"]
+    assert stamps.size > 500

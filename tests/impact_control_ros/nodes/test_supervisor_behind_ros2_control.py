@@ -1,0 +1,288 @@
+"""The supervisor before a controller manager and a Franka: their messages are built here, they themselves stood in for.
+
+controller_manager_msgs and franka_msgs come with ros2_control and franka_ros2, which are not installed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+import sysconfig
+import threading
+import time
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+import rclpy
+from impact_msgs.msg import ControllerStatus, SupervisorStatus
+from rclpy.executors import SingleThreadedExecutor
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+
+from harness import JOINTS, Peer, joint_state
+from impact_control_ros.bridge import qos
+from impact_control_ros.nodes.supervisor import ASK_AGAIN
+from impact_control_ros.robot_side.supervision import RobotMode
+from impact_control_ros.session.graph import Duty, NodeSpec
+
+pytestmark = [pytest.mark.wall_clock, pytest.mark.long]
+
+ROOT = Path(__file__).resolve().parents[3]
+
+SWITCH = """
+string[] activate_controllers
+string[] deactivate_controllers
+int32 strictness
+int32 BEST_EFFORT=1
+int32 STRICT=2
+---
+bool ok
+"""
+LIST = """
+---
+controller_manager_msgs/ControllerState[] controller
+"""
+CONTROLLER = """
+string name
+string state
+"""
+STATE = """
+float64 control_command_success_rate
+uint8 robot_mode
+"""
+DEFINITIONS = {
+    "controller_manager_msgs": {
+        "msg/ControllerState.msg": CONTROLLER,
+        "srv/ListControllers.srv": LIST,
+        "srv/SwitchController.srv": SWITCH,
+    },
+    "franka_msgs": {"msg/FrankaRobotState.msg": STATE},
+}
+"""As far as they are used, by the definitions of ros2_control 4.46 and franka_ros2 3.4.0."""
+
+RECIPE = """
+cmake_minimum_required(VERSION 3.22)
+project({package} LANGUAGES C CXX)
+find_package(ament_cmake REQUIRED)
+find_package(rosidl_default_generators REQUIRED)
+# What the generators look for themselves, before the directories are looked at.
+find_package(action_msgs REQUIRED)
+include({cmake}/drop_missing_includes.cmake)
+drop_missing_includes()
+rosidl_generate_interfaces({package} {files})
+ament_package()
+"""
+MANIFEST = """<package format="3"><name>{package}</name><version>0.0.0</version><description>stand-in</description>
+<maintainer email="nobody@impact-control.invalid">nobody</maintainer><license>Apache-2.0</license>
+<buildtool_depend>ament_cmake</buildtool_depend><buildtool_depend>rosidl_default_generators</buildtool_depend>
+<exec_depend>rosidl_default_runtime</exec_depend><member_of_group>rosidl_interface_packages</member_of_group>
+<export><build_type>ament_cmake</build_type></export></package>"""
+
+
+def build(package, source, prefix):
+    """Build a package of messages in a new directory and install it."""
+    definitions = DEFINITIONS[package]
+    for file, definition in definitions.items():
+        (source / file).parent.mkdir(parents=True, exist_ok=True)
+        (source / file).write_text(definition)
+    recipe = RECIPE.format(package=package, files=" ".join(definitions), cmake=ROOT / "src" / "impact_msgs" / "cmake")
+    (source / "CMakeLists.txt").write_text(recipe)
+    (source / "package.xml").write_text(MANIFEST.format(package=package))
+    environment = {**os.environ, "AMENT_PREFIX_PATH": sys.prefix, "CMAKE_PREFIX_PATH": sys.prefix}
+    options = [f"-DCMAKE_INSTALL_PREFIX={prefix}", f"-DPython3_EXECUTABLE={sys.executable}", "-DBUILD_TESTING=OFF"]
+    options += [f"-DCMAKE_INSTALL_RPATH={prefix / 'lib'}", "-Wno-dev"]
+    for command in (
+        ["cmake", "-S", str(source), "-B", str(source / "build"), *options],
+        ["cmake", "--build", str(source / "build"), "--parallel", str(os.cpu_count())],
+        ["cmake", "--install", str(source / "build")],
+    ):
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+
+
+@pytest.fixture(scope="module")
+def messages(tmp_path_factory):
+    """Both packages, for this process and those it starts."""
+    directory = tmp_path_factory.mktemp("messages")
+    prefix = directory / "installed"
+    for package in DEFINITIONS:
+        build(package, directory / package, prefix)
+    python = sysconfig.get_path("purelib", vars={"base": str(prefix), "platbase": str(prefix)})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", python, prepend=os.pathsep)
+        patch.setenv("LD_LIBRARY_PATH", str(prefix / "lib"), prepend=os.pathsep)
+        patch.setenv("AMENT_PREFIX_PATH", str(prefix), prepend=os.pathsep)
+        patch.syspath_prepend(python)
+        # The search path of libraries is read when a process starts; what is loaded already is found by its name.
+        for library in sorted((prefix / "lib").glob("*__rosidl_typesupport_*_c.so")):
+            ctypes.CDLL(str(library))
+        yield
+
+
+class ControllerManager:
+    """Switches the effort controller as that of ros2_control 4.46 does, in a thread of its own: it may take its time.
+
+    active: whether the effort controller is. time: [s] a switch takes. switched: what was switched.
+    """
+
+    def __init__(self, context):
+        self.active = True
+        self.time = 0.0
+        self.switched = []
+        services = import_module("controller_manager_msgs.srv")
+        self._strict = services.SwitchController.Request.STRICT
+        self._state = import_module("controller_manager_msgs.msg").ControllerState
+        self._executor = SingleThreadedExecutor(context=context)
+        self._node = rclpy.create_node("controller_manager", context=context)
+        self._node.create_service(services.SwitchController, "~/switch_controller", self._switch)
+        self._node.create_service(services.ListControllers, "~/list_controllers", self._list)
+        self._executor.add_node(self._node)
+        self._thread = threading.Thread(target=self._executor.spin)
+        self._thread.start()
+
+    def close(self):
+        self._executor.shutdown()
+        self._thread.join()
+        self._node.destroy_node()
+
+    def _switch(self, request, response):
+        (active,) = {True for _ in request.activate_controllers} | {False for _ in request.deactivate_controllers}
+        if self.active is active:
+            response.ok = request.strictness != self._strict
+            return response
+        time.sleep(self.time)
+        self.active = active
+        self.switched.append((list(request.activate_controllers), list(request.deactivate_controllers)))
+        response.ok = True
+        return response
+
+    def _list(self, request, response):
+        state = "active" if self.active else "inactive"
+        response.controller = [self._state(name="effort_controller", state=state)]
+        return response
+
+
+class RobotSide:
+    """A controller manager, an arm and our controller, as far as the supervisor sees them."""
+
+    def __init__(self, peer, manager):
+        self.peer = peer
+        self.manager = manager
+        self.mode = RobotMode.MOVE
+        self.commands = True
+        self._kind = import_module("franka_msgs.msg").FrankaRobotState
+        node = peer.node
+        self._state = node.create_publisher(JointState, "joint_states", qos.STREAM)
+        self._command = node.create_publisher(Float64MultiArray, "effort_controller/commands", qos.COMMAND)
+        self._answer = node.create_publisher(ControllerStatus, "controller/status", qos.STREAM)
+        self._franka = node.create_publisher(self._kind, "franka_robot_state_broadcaster/robot_state", 10)
+        self._timer = node.create_timer(0.002, self._publish)
+
+    def _publish(self):
+        now = time.time_ns()
+        self._state.publish(joint_state(now, np.zeros(7), names=JOINTS))
+        if self.commands:
+            self._command.publish(Float64MultiArray(data=[0.0] * 7))
+        answer = ControllerStatus()
+        answer.header.stamp.sec, answer.header.stamp.nanosec = divmod(now, 1_000_000_000)
+        self._answer.publish(answer)
+        self._franka.publish(self._kind(robot_mode=int(self.mode), control_command_success_rate=0.98))
+
+
+@pytest.fixture(scope="module")
+def robot(messages, tmp_path_factory):
+    with Peer(tmp_path_factory.mktemp("log")) as peer:
+        manager = ControllerManager(peer.context)
+        robot = RobotSide(peer, manager)
+        robot.heard = peer.listen(SupervisorStatus, "supervisor/status", qos.LATCHED)
+        peer.bring_up(NodeSpec("supervisor", "supervisor", Duty.SUPERVISOR, {"robot_side": "ros2_control"}))
+        yield robot
+        manager.close()
+
+
+@pytest.fixture
+def watched(robot):
+    """A robot side at which the supervisor has found nothing wrong yet."""
+    robot.peer.until(lambda: state_of(robot) == SupervisorStatus.WATCHING, what="a watching supervisor")
+    robot.manager.switched.clear()
+    yield robot
+    robot.manager.time = 0.0
+
+
+def state_of(robot):
+    return robot.heard[-1].state if robot.heard else None
+
+
+def await_stop(robot, cause):
+    """Wait until the effort controller is not active; return what is said."""
+    robot.peer.until(lambda: state_of(robot) == SupervisorStatus.STOPPED, what="the stop")
+    status = robot.heard[-1]
+    assert status.cause == cause, status.reason
+    assert not robot.manager.active
+    return status
+
+
+def reset(robot):
+    return robot.peer.call(Trigger, "supervisor/reset", Trigger.Request())
+
+
+def test_a_collision_reflex(watched):
+    watched.mode = RobotMode.REFLEX
+    changed = time.monotonic()
+    status = await_stop(watched, SupervisorStatus.CAUSE_ROBOT_STOPPED)
+    assert watched.manager.switched == [([], ["effort_controller"])]
+    assert "REFLEX" in status.reason
+    assert time.monotonic() - changed < 1.0
+    answer = reset(watched)
+    assert not answer.success and "still wrong" in answer.message
+    # An arm that has recovered waits for commands.
+    watched.mode = RobotMode.IDLE
+    watched.peer.spin(0.2)
+    assert reset(watched).success
+    watched.peer.until(lambda: state_of(watched) == SupervisorStatus.WATCHING, what="a watching supervisor")
+    assert watched.manager.switched[1:] == [(["effort_controller"], [])]
+    watched.mode = RobotMode.MOVE
+
+
+def test_commands_that_cease(watched, reactions):
+    watched.commands = False
+    reactions.append(await_stop(watched, SupervisorStatus.CAUSE_CONTROLLER_SILENT).reaction_time)
+    watched.commands = True
+    watched.peer.spin(0.1)
+    assert reset(watched).success
+    watched.peer.until(lambda: state_of(watched) == SupervisorStatus.WATCHING, what="a watching supervisor")
+
+
+def stop_and_reset(robot):
+    assert robot.peer.call(Trigger, "supervisor/stop", Trigger.Request()).success
+    await_stop(robot, SupervisorStatus.CAUSE_OPERATOR)
+    assert reset(robot).success
+    robot.peer.until(lambda: state_of(robot) == SupervisorStatus.WATCHING, what="a watching supervisor")
+    assert robot.manager.active
+
+
+def test_a_manager_that_takes_its_time(watched):
+    watched.manager.time = 3.0 * ASK_AGAIN
+    stop_and_reset(watched)
+    assert watched.manager.switched == [([], ["effort_controller"]), (["effort_controller"], [])]
+
+
+def test_a_controller_that_the_manager_has_deactivated_itself(watched):
+    watched.manager.active = False
+    stop_and_reset(watched)
+    assert watched.manager.switched == [(["effort_controller"], [])]
+
+
+@pytest.fixture(scope="module")
+def reactions():
+    """Times from the last command to the answer of the controller manager [s]."""
+    times = []
+    yield times
+    median = float(np.median(times))
+    print(f"\nbefore a controller manager: commands cease, median of {len(times)}: {median * 1e3:.0f} ms (50)")
+    assert median < 0.05

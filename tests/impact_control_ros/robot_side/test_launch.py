@@ -1,0 +1,172 @@
+"""The launch file of our own nodes: it starts what `describe_graph` describes, in its order, and ends it as a whole."""
+
+from __future__ import annotations
+
+import ast
+from itertools import count
+
+import pytest
+
+from impact_control.scenario import load_scenario, scenario_from_text
+from impact_control_ros.session.graph import describe_graph
+from impact_control_ros.session.shape import Shape
+from launch_files import ACTIVATE, CONFIGURE, PACKAGE, declared, exited, failure, handlers, load, named, started
+
+DEFAULTS = {
+    "scenario": "tabletop",
+    "shape": "composed",
+    "real_time_factor": "",
+    "seed": "",
+    "record": "",
+    "namespace": "",
+    "simulate": "true",
+    "ros2_control": "false",
+    "check_gravity": "true",
+}
+
+
+@pytest.fixture
+def launch_file(monkeypatch):
+    return load(monkeypatch, "graph")
+
+
+def test_arguments_are_declared_with_defaults_and_descriptions(launch_file):
+    arguments = declared(launch_file)
+    assert {name: action.default_value for name, action in arguments.items()} == DEFAULTS
+    assert all(len(action.description) > 10 for action in arguments.values())
+    assert arguments["shape"].choices == [shape.value for shape in Shape]
+
+
+@pytest.mark.parametrize("shape", Shape)
+@pytest.mark.parametrize("seed", [None, 7])
+@pytest.mark.parametrize("record", [False, True])
+def test_it_is_the_graph_of_the_command_line(launch_file, shape, seed, record, tmp_path):
+    directory = str(tmp_path) if record else ""
+    actions = started(launch_file, shape=shape.value, seed="" if seed is None else str(seed), record=directory)
+    nodes = named(actions, "LifecycleNode")
+    specs = describe_graph("tabletop", shape=shape, seed=seed, record=record)
+    assert [node.name for node in nodes] == [spec.name for spec in specs]
+    assert [node.executable for node in nodes] == [spec.executable for spec in specs]
+    for node, spec in zip(nodes, specs, strict=True):
+        parameters = dict(*node.parameters)
+        if spec.name == "recorder":
+            assert parameters.pop("directory") == directory
+            recorded = scenario_from_text(parameters.pop("scenario_yaml"), "bag").simulation.seed
+            assert recorded == (load_scenario("tabletop").simulation.seed if seed is None else seed)
+        if spec.name == "simulator":
+            assert parameters.pop("ros2_control") is False
+        if spec.name == "supervisor":
+            assert parameters.pop("robot_side") == "simulator"
+        assert parameters == dict(spec.parameters)
+
+
+@pytest.mark.parametrize("shape", Shape)
+def test_executables_are_modules_and_entry_points(launch_file, shape):
+    setup = ast.parse((PACKAGE / "setup.py").read_text())
+    (entry_points,) = (
+        ast.literal_eval(node.value)
+        for node in setup.body
+        if isinstance(node, ast.Assign) and node.targets[0].id == "NODES"
+    )
+    for node in named(started(launch_file, shape=shape.value, record="bag"), "LifecycleNode"):
+        assert node.package == PACKAGE.name
+        assert (PACKAGE / PACKAGE.name / "nodes" / f"{node.executable}.py").is_file()
+        assert node.executable in entry_points
+    assert "install_scripts = $base/lib/impact_control_ros" in (PACKAGE / "setup.cfg").read_text()
+
+
+def walk(actions, failing=None):
+    """Return the sequence of events when every node and process succeeds, from the start of the first node.
+
+    failing: number of the process that ends with 1, counted from 0.
+    """
+    (start,) = handlers(actions, "OnProcessStart")
+    goals = {CONFIGURE: ("configuring", "inactive"), ACTIVATE: ("activating", "active")}
+    exits = handlers(actions, "OnProcessExit")
+    course, emitted, ended = [], list(start.on_start), count()
+    while emitted and len(course) < 20:
+        (emission,) = emitted
+        if type(emission).__name__ == "EmitEvent":
+            node, transition = emission.event.lifecycle_node_matcher, emission.event.transition_id
+            course.append((node.name, transition))
+            emitted = [
+                action
+                for handler in handlers(actions, "OnStateTransition")
+                if handler.target_lifecycle_node is node
+                and (handler.start_state, handler.goal_state) == goals[transition]
+                for action in handler.entities
+            ]
+        elif type(emission).__name__ == "Node":
+            arguments = emission.keywords.get("arguments", [])
+            course.append((emission.executable, *arguments[: -2 if emission.executable == "spawner" else None]))
+            (handler,) = (handler for handler in exits if handler.target_action is emission)
+            if next(ended) == failing:
+                return [*course, failure(exited, handler.on_exit, 1)]
+            emitted = [exited(handler.on_exit)]
+    return course
+
+
+@pytest.mark.parametrize("shape", Shape)
+def test_nodes_are_configured_and_then_activated_in_order(launch_file, shape):
+    actions = started(launch_file, shape=shape.value, record="bag")
+    nodes = named(actions, "LifecycleNode")
+    names = [node.name for node in nodes]
+    assert handlers(actions, "OnProcessStart")[0].target_action is nodes[0]
+    assert walk(actions) == [(name, CONFIGURE) for name in names] + [(name, ACTIVATE) for name in names]
+
+
+TAKING_OVER = [("spawner", "effort_controller", "--inactive"), ("robot_check",), ("spawner", "effort_controller")]
+
+
+@pytest.mark.parametrize("simulate", ["true", "false"])
+def test_the_robot_side_is_checked_and_taken_over_between_configuring_and_activating(launch_file, simulate):
+    actions = started(launch_file, ros2_control="true", simulate=simulate)
+    names = [node.name for node in named(actions, "LifecycleNode")]
+    assert ("simulator" in names) == (simulate == "true")
+    # Until the simulator is active the interfaces hold the initial values of the description.
+    first = [("simulator", ACTIVATE)] if simulate == "true" else []
+    before = [(name, CONFIGURE) for name in names] + first
+    assert walk(actions) == before + TAKING_OVER + [(name, ACTIVATE) for name in names if name != "simulator"]
+    for number in range(len(TAKING_OVER)):
+        *course, reason = walk(actions, failing=number)
+        assert course == before + TAKING_OVER[: number + 1]
+        assert reason == "that process ended with 1"
+
+
+def test_only_a_simulator_behind_ros2_control_is_remapped(launch_file):
+    for behind in ("true", "false"):
+        for node in named(started(launch_file, ros2_control=behind, record="bag"), "LifecycleNode"):
+            assert bool(node.remappings) == (behind == "true" and node.name == "simulator")
+
+
+def test_the_end_of_one_node_ends_all_and_says_which(launch_file):
+    actions = started(launch_file, record="bag")
+    nodes = named(actions, "LifecycleNode")
+    exits = handlers(actions, "OnProcessExit")
+    assert [handler.target_action for handler in exits] == nodes
+    for node, handler in zip(nodes, exits, strict=True):
+        assert failure(exited, handler.on_exit) == f"node {node.name} ended"
+        assert exited(handler.on_exit, shutting_down=True) is None
+    failures = [h for h in handlers(actions, "OnStateTransition") if type(h.entities[0]).__name__ == "OpaqueFunction"]
+    for node in nodes:
+        own = [h for h in failures if h.target_lifecycle_node is node]
+        ends = {(h.start_state, h.goal_state) for h in own}
+        assert ends == {("configuring", "unconfigured"), ("activating", "inactive"), (None, "errorprocessing")}
+        for handler in own:
+            assert failure(handler.entities[0].function, None).startswith(f"node {node.name} ")
+
+
+def test_handlers_are_there_before_the_processes(launch_file):
+    kinds = [type(action).__name__ for action in started(launch_file)]
+    assert kinds.index("LifecycleNode") > max(i for i, kind in enumerate(kinds) if kind == "RegisterEventHandler")
+
+
+def test_nodes_live_in_the_namespace(launch_file):
+    nodes = named(started(launch_file, namespace="left"), "LifecycleNode")
+    assert {node.namespace for node in nodes} == {"left"}
+
+
+def test_every_node_keeps_its_own_enclave(launch_file):
+    for node in named(started(launch_file, namespace="left", record="bag"), "LifecycleNode"):
+        assert node.ros_arguments == ["--enclave", f"/left/{node.name}"]
+        assert node.additional_env["ROS_SECURITY_ENCLAVE_OVERRIDE"] == ""

@@ -1,0 +1,44 @@
+"""Runs: a new directory each, at the rate that the cores sustain."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from impact_control.scenario import load_scenario, parts_of
+from impact_control.util.errors import InvalidInputError
+from impact_control_ros.session.graph import SEVERAL_ARMS, describe_graph, sustainable_real_time_factor
+from impact_control_ros.session.runs import new_run_directory
+
+
+def test_runs_of_one_second_have_directories_of_their_own(tmp_path):
+    made = [new_run_directory(tmp_path / "runs", "tabletop") for _ in range(5)]
+    assert len(set(made)) == 5
+    assert all(directory.is_dir() and "-tabletop" in directory.name for directory in made)
+
+
+def test_a_place_that_cannot_be_written_to_is_named(tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(InvalidInputError, match=r"'.*file' is not allowed: a directory to write to; Not a dir"):
+        new_run_directory(file, "tabletop")
+
+
+@pytest.mark.parametrize(
+    ("cores", "loops", "factor"),
+    [(8, 1, 1.0), (2, 1, 1.0), (1, 1, 0.5), (8, 2, SEVERAL_ARMS), (2, 2, SEVERAL_ARMS), (1, 9, 0.1)],
+)
+def test_simulated_time_runs_at_what_cores_and_plant_carry(monkeypatch, cores, loops, factor):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(cores)))
+    assert sustainable_real_time_factor(loops) == factor
+
+
+@pytest.mark.parametrize(
+    ("name", "factor"), [("tabletop", 1.0), ("push_catfood_1", 1.0), ("grab_juice_1", SEVERAL_ARMS)]
+)
+def test_the_simulator_of_a_graph_gets_that_rate(monkeypatch, name, factor):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1})
+    specs = describe_graph(name, **parts_of(load_scenario(name)))
+    (simulator,) = (spec for spec in specs if spec.name == "simulator")
+    assert simulator.parameters["real_time_factor"] == factor

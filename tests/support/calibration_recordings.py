@@ -1,0 +1,149 @@
+"""Recordings of the simulated Panda for calibration: free motion, links moved by hand, trials with a known outcome."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+from typer.testing import CliRunner
+
+from impact_control.cli.main import app
+from impact_control.pipeline import Pipeline
+from impact_control.recording.trials import Quantity, Source, Trial, TrialSet, write_trials
+from impact_control.references import build_reference
+from impact_control.robots import Dynamics
+from impact_control.scenario import config_directory, load_scenario, robot_of
+from impact_control.simulation import FlexibleJointPlant, PlantOptions, Sensors, build_world
+from impact_control.simulation.options import Backlash
+from impact_control.util.errors import ImpactControlError
+
+PERIOD = 1e-3
+TABLETOP = config_directory() / "scenarios" / "tabletop.yaml"
+HOME = np.array([0.3, -0.5, 0.4, -2.0, 0.6, 1.9, 0.7])
+STIFFNESS = np.array([300.0, 300.0, 300.0, 300.0, 100.0, 80.0, 25.0])
+DAMPING = np.array([25.0, 25.0, 25.0, 25.0, 10.0, 8.0, 4.0])
+GAP = np.array([2e-3, 2e-3, 2e-3, 0.0, 3e-3, 3e-3, 0.0])
+PLAY = Backlash(GAP, 0.5, 0.1)
+COLUMNS = (
+    "time: {column: t, unit: s}\nposition: {columns: 'q{}', unit: rad}\nvelocity: {columns: 'dq{}', unit: rad/s}\n"
+    "torque: {columns: 'tau{}', unit: Nm}\nmotor_position: {columns: 'th{}', unit: rad}\n"
+    "motor_velocity: {columns: 'dth{}', unit: rad/s}\n"
+)
+LAST = 1170
+"""Samples of a trial: 0.17 s beyond its impact."""
+
+HEADER = ",".join(["t", *(f"{name}{joint}" for name in ("q", "dq", "tau", "th", "dth") for joint in range(1, 8))])
+
+
+def called(*words):
+    """Run a command that succeeds; return what it printed, a line."""
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == 0, (result.output, result.exception)
+    return " ".join(result.output.split())
+
+
+def refused(*words):
+    """Run a command that fails with a line; return it."""
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == 1 and isinstance(result.exception, ImpactControlError), (result.output, result.exception)
+    return str(result.exception)
+
+
+def including(path, words=""):
+    """Return a scenario that includes a file."""
+    scenario = path.with_name(f"with_{path.name}")
+    scenario.write_text(f"extends: {TABLETOP}\ninclude: {path.name}\n{words}")
+    return load_scenario(scenario), scenario
+
+
+@functools.cache
+def motion(seed, duration, *, push_at=np.inf, backlash=None, noise=1.0, by_hand=False, still=()):
+    """Stamps (m,) and position, velocity, torque, motor position and velocity (5, m, 7) of a motion of all joints.
+
+    push_at [s]: when somebody pushes the arm for 0.3 s. by_hand: motors hold, links are moved in their gaps. still:
+    joints that stay where they are.
+    """
+    robot, random = robot_of(load_scenario("tabletop").robot), np.random.default_rng(seed)
+    options = PlantOptions() if backlash is None else PlantOptions(backlash=backlash)
+    plant, sensors, dynamics = FlexibleJointPlant(robot, HOME, None, options), Sensors(robot.noise, noise, seed), None
+    rates = np.array([[2.1, 2.3, 2.6, 1.9, 2.9, 2.4, 3.1], [5.3, 5.9, 5.1, 6.1, 4.9, 5.6, 5.2]])
+    rates = rates * random.uniform(0.9, 1.1, rates.shape)
+    phase, size = random.uniform(0.0, 6.0, rates.shape), np.array([[0.4], [0.1]]) * np.ones(7)
+    size[:, list(still)] = 0.0
+    dynamics = Dynamics(robot)
+    widths = (robot.noise.motor_position, robot.noise.motor_velocity)
+    time = PERIOD * np.arange(round(duration / PERIOD))
+    rows = np.zeros((5, time.size, 7))
+    for k, t in enumerate(time):
+        sample = sensors.measure(plant)
+        motor = (plant.motor_position, plant.motor_velocity)
+        blur = noise / 3.0 * np.clip(random.standard_normal((2, 7)), -3.0, 3.0)
+        sides = [value + width * part for value, width, part in zip(motor, widths, blur, strict=True)]
+        rows[:, k] = sample.position, sample.velocity, sample.torque, *sides
+        if by_hand:
+            dynamics.compute(plant.link_position, plant.link_velocity)
+            dynamics.compute_momentum_terms()
+            way = plant.motor_position + (GAP + 0.01) * np.sin(2.0 * t + phase[0]) - plant.link_position
+            limit = np.array([2.0, 2.0, 2.0, 2.0, 1.2, 1.0, 0.6]) * min(1.0, t)
+            plant.external_torque[:] = dynamics.gravity + np.clip(750.0 * way, -limit, limit)
+            hold = 5.0 * STIFFNESS * (HOME - plant.motor_position) - DAMPING * plant.motor_velocity
+            plant.step(hold - dynamics.gravity)
+            continue
+        fade = min(1.0, t) ** 2
+        goal = HOME + fade * (size * np.sin(rates * t + phase)).sum(axis=0)
+        rate = fade * (size * rates * np.cos(rates * t + phase)).sum(axis=0)
+        plant.external_torque[:] = 15.0 * (0.0 <= t - push_at < 0.3) * np.array([0.0, 1.0, 0.0, 1.0, 0.0, 0.3, 0.0])
+        plant.step(STIFFNESS * (goal - plant.motor_position) + DAMPING * (rate - plant.motor_velocity))
+    return time, rows
+
+
+def write_log(path, time, rows, keep=slice(None)):
+    """Write samples as a log, with the file that names its columns beside it."""
+    columns = np.hstack([time[keep, None], *rows[:, keep]])
+    np.savetxt(path, columns, delimiter=",", header=HEADER, comments="")
+    (path.parent / "columns.yaml").write_text(COLUMNS)
+    return str(path)
+
+
+@functools.cache
+def trial(tilt, turn, seed, noise=1.0):
+    """Samples of the tabletop task up to 0.17 s after the impact, on a table tilted by `tilt` [deg] about some axis."""
+    a = np.deg2rad(tilt)
+    normal = [np.sin(a) * np.cos(turn), np.sin(a) * np.sin(turn), np.cos(a)]
+    there = {"actual_environment.surface.normal": normal, "simulation.seed": seed, "simulation.noise": noise}
+    go_on = {f"reaction.on_unexpected_{name}": "continue" for name in ("impact", "post_impact")}
+    scenario = load_scenario("tabletop").with_overrides(there | go_on)
+    robot = robot_of(scenario.robot)
+    world = build_world(scenario)
+    plant, sensors, gate = world.single
+    pipeline = Pipeline(scenario, robot)
+    pipeline.reset()
+    pipeline.start(build_reference(scenario, robot), scenario)
+    rows = np.zeros((3, LAST, 7))
+    for k in range(rows.shape[1]):
+        sample = sensors.measure(plant)
+        rows[:, k] = sample.position, sample.velocity, sample.torque
+        pipeline.tick(k * PERIOD, *rows[:, k])
+        gate.offer(pipeline.torque)
+        world.step([gate.select(plant.link_velocity, PERIOD)])
+    return PERIOD * np.arange(rows.shape[1]), rows
+
+
+def write_trial_set(path, cases, *, last=None, facts=True):
+    """Write trials of (tilt [deg], turn [rad], seed), as expected up to 1 deg, from the start to sample `last`."""
+    trials = []
+    for tilt, turn, seed in cases:
+        time, rows = trial(tilt, turn, seed)
+        units = {"joint_position": "rad", "joint_velocity": "rad/s", "joint_torque": "Nm"}
+        signals = {name: Quantity(row[:last], unit) for (name, unit), row in zip(units.items(), rows, strict=True)}
+        said = {"as_expected": Quantity(np.float64(tilt <= 1.0), "1")} if facts else {}
+        trials.append(Trial({"arm": Source(time[:last], signals)}, said))
+    write_trials(path, TrialSet(load_scenario("tabletop").to_yaml(), 0, "0.1.0", tuple(trials)))
+    return str(path)
+
+
+def trial_cases(seed, count):
+    """Every other trial on a level table, the others on one that is tilted."""
+    random = np.random.default_rng(seed)
+    tilts = np.where(np.arange(count) % 2, random.uniform(5.0, 9.0, count), random.uniform(0.0, 0.8, count))
+    return [(float(t), float(random.uniform(0.0, 6.28)), 100 * seed + k + 1) for k, t in enumerate(tilts)]

@@ -1,0 +1,120 @@
+"""An arm of any number of joints, to see how cost grows with them, and a task at rest for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pinocchio as pin
+
+from impact_control.control import ControlParameters, ImpactCourse
+from impact_control.impacts import SlipOutcome
+from impact_control.references import ImpactReference
+from impact_control.references.impact_geometry import ImpactGeometry
+from impact_control.references.table import ReferenceColumns, ReferenceTable
+from impact_control.robots import Dynamics, RobotDescription, load_robot
+from impact_control.robots.description import CONTACT_FRAME
+from impact_control.robots.joints import JointFriction, JointLimits, SensorNoise, Transmission
+from impact_control.util.types import Vector
+
+LINK = 0.2
+"""[m] length of a link; a cylinder of 2 kg."""
+
+
+def chain(joints: int) -> RobotDescription:
+    """Return an arm of equal links, the first joint about z, then two about y, one about z, and so on.
+
+    What is not geometry is that of the Panda's first joint, its sphere is at the end.
+    """
+    panda = load_robot()
+    model = pin.Model()
+    step = pin.SE3(np.eye(3), np.array([0.0, 0.0, LINK]))
+    link = pin.Inertia.FromCylinder(2.0, 0.05, LINK)
+    for k in range(joints):
+        kind = pin.JointModelRZ() if k % 3 == 0 else pin.JointModelRY()
+        model.addJoint(k, kind, step, f"joint{k + 1}")
+        model.appendBodyToJoint(k + 1, link, pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.5 * LINK])))
+    frame = model.addFrame(pin.Frame(CONTACT_FRAME, joints, 0, step, pin.FrameType.OP_FRAME))
+    limits, motors, rubs, noise = panda.limits, panda.transmission, panda.friction, panda.noise
+
+    def of_all(values: Vector) -> Vector:
+        return np.full(joints, values[0])
+
+    return replace(
+        panda,
+        name=f"chain of {joints}",
+        joint_names=tuple(model.names[1:]),
+        limits=JointLimits(
+            *(
+                of_all(values)
+                for values in (
+                    limits.position_lower, limits.position_upper, limits.velocity, limits.torque, limits.torque_rate,
+                )
+            )
+        ),
+        transmission=Transmission(
+            *(
+                of_all(values)
+                for values in (
+                    motors.stiffness, motors.damping, motors.motor_inertia, motors.reduced_motor_inertia,
+                )
+            )
+        ),
+        friction=JointFriction(of_all(rubs.amplitude), of_all(rubs.slope), of_all(rubs.offset)),
+        noise=SensorNoise(
+            *(
+                of_all(values)
+                for values in (noise.position, noise.velocity, noise.torque, noise.motor_position, noise.motor_velocity)
+            )
+        ),
+        pinocchio_model=model,
+        contact_frame_id=int(frame),
+    )  # fmt: skip
+
+
+def bent(joints: int) -> Vector:
+    """Return a configuration (n,) [rad] of the chain in which its end can move in all directions."""
+    return 0.4 * np.cos(np.arange(joints))
+
+
+def gains(joints: int, period: float) -> ControlParameters:
+    """Return gains and limits of a controller for the chain."""
+    return ControlParameters(
+        position_gain=100.0,
+        orientation_gain=100.0,
+        posture_gain=50.0,
+        position_weight=10.0,
+        orientation_weight=1.0,
+        posture_weight=1.0,
+        course=ImpactCourse(),
+        friction_compensation=0.5,
+        stop_rate=10.0,
+        stop_damping=np.full(joints, 10.0),
+        acceleration_limit=np.full(joints, 10.0),
+        period=period,
+    )
+
+
+def rest_at(robot: RobotDescription, q: Vector) -> ImpactReference:
+    """Return the reference of a task that stays at q (n,) [rad], with an impact that never comes."""
+    dynamics = Dynamics(robot)
+    dynamics.compute(q, np.zeros_like(q))
+    columns = ReferenceColumns(np.zeros((2, 21 + 3 * q.size)), q.size)
+    columns.position[:], columns.joint_position[:] = dynamics.position, q
+    columns.posture[:, 0] = q[0]
+    table = ReferenceTable(1.0, columns)
+    here, up, nothing = dynamics.position.copy(), np.array([0.0, 0.0, 1.0]), np.zeros(3)
+    geometry = ImpactGeometry(
+        normal=up,
+        heading=np.array([1.0, 0.0, 0.0]),
+        contact_point=here,
+        contact_offsets=np.zeros((1, 3)),
+        contact_offset=nothing,
+        start_position=here,
+        impact_position=here,
+        rest_position=here,
+        approach_velocity=nothing,
+        orientation=dynamics.rotation.copy(),
+    )
+    still = np.zeros_like(q)
+    return ImpactReference(table, table, geometry, 1e6, q, q, still, still, still, 0.0, SlipOutcome.STICKS)

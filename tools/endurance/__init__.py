@@ -1,0 +1,1 @@
+"""Tasks back to back for a long time, with faults at random: which faults there are, and what has to hold."""
