@@ -18,6 +18,7 @@ from impact_control.util.types import Matrix, Vector
 IMPACT_MSGS = Path(__file__).parents[2] / "src" / "impact_msgs" / "msg"
 EPOCH_NS = 1_700_000_000_123_456_789
 JOINTS = tuple(f"fr3_joint{i}" for i in range(1, 8))
+TORQUE_LIMITS = np.array([87.0] * 4 + [12.0] * 3)
 
 STANDARD_MESSAGES = {
     "builtin_interfaces/Time": "int32 sec\nuint32 nanosec\n",
@@ -149,6 +150,7 @@ def messages(run: SampleRun, epoch_ns: int = EPOCH_NS) -> Iterator[tuple[str, di
 
     changes = np.abs(np.diff(torque, axis=0, prepend=torque[:1])).max(axis=1) * run.rate
     peak_rate = np.maximum.accumulate(changes)
+    peak_share = np.maximum.accumulate((np.abs(torque) / TORQUE_LIMITS).max(axis=1))
     for k, t in enumerate(time):
         stamp = epoch_ns + round(t * 1e9)
         header = {"stamp": time_message(stamp), "frame_id": "world"}
@@ -231,6 +233,7 @@ def messages(run: SampleRun, epoch_ns: int = EPOCH_NS) -> Iterator[tuple[str, di
                 "orientation_error": vector_message((0, 0, 0)),
                 "commanded_torque": torque[k].tolist(),
                 "torque_limited": False,
+                "peak_torque_share": float(peak_share[k]),
                 "peak_torque_rate": float(peak_rate[k]),
                 "step_duration": float(step[k]),
                 "samples": k + 1,

@@ -299,13 +299,15 @@ def test_stop_lets_the_velocity_decay():
 def test_torque_rate_is_limited_from_the_first_command_on():
     bench = Bench()
     bench.controller.start(REFERENCE, FORCE, 0.0)
-    last = np.zeros(7)
+    last, most = np.zeros(7), 0.0
     random = np.random.default_rng(1)
     for k in range(300):
         q = REFERENCE.initial_configuration + random.normal(0.0, 0.05, 7)
         bench.update(k * 1e-3, q, random.normal(0.0, 0.5, 7))
         assert (np.abs(bench.controller.torque - last) <= 1.0 + 1e-9).all()
         last = bench.controller.torque.copy()
+        most = max(most, float(np.max(np.abs(last) / ROBOT.limits.torque)))
+        assert bench.controller.peak_torque_share == pytest.approx(most)
     assert bench.controller.peak_torque_rate <= 1000.0 * (1.0 + 1e-9)
 
 

@@ -334,7 +334,9 @@ def test_a_desired_torque_that_is_not_a_number_counts_as_zero():
     step = limits.memory["torque_step"]
     previous, torque = 0.4 * step, np.zeros(7)
     previous[1] = 5.0 * step[1]
-    limit_command(np.full(7, np.nan), limits.memory, previous, torque)
+    _, change, share = limit_command(np.full(7, np.nan), limits.memory, previous, torque)
+    assert change == pytest.approx(step.max())
+    assert share == pytest.approx(np.max(np.abs(torque) / limits.memory["torque"]))
     np.testing.assert_allclose(torque, [0.0, 4.0 * step[1], 0.0, 0.0, 0.0, 0.0, 0.0])
     np.testing.assert_array_equal(previous, torque)
 

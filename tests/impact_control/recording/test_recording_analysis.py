@@ -21,6 +21,7 @@ from impact_control.util.words import in_words
 from recording_samples import (
     EPOCH_NS,
     JOINTS,
+    TORQUE_LIMITS,
     TYPES,
     SampleRun,
     encoder,
@@ -30,7 +31,7 @@ from recording_samples import (
     write_run,
 )
 
-LIMITS = CommandLimits(np.array([87.0] * 4 + [12.0] * 3), np.full(7, 1000.0))
+LIMITS = CommandLimits(TORQUE_LIMITS, np.full(7, 1000.0))
 
 
 @pytest.fixture(scope="module")

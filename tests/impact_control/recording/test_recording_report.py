@@ -30,9 +30,9 @@ from impact_control.recording.summary import (
     summarise,
 )
 from impact_control.util.errors import InvalidInputError
-from recording_samples import SampleRun, install_messages, write_run
+from recording_samples import TORQUE_LIMITS, SampleRun, install_messages, write_run
 
-LIMITS = CommandLimits(np.array([87.0] * 4 + [12.0] * 3), np.full(7, 1000.0))
+LIMITS = CommandLimits(TORQUE_LIMITS, np.full(7, 1000.0))
 VOID = {"meta", "img", "br", "link"}
 
 

@@ -68,7 +68,7 @@ class ReferenceSpreadingController:
         self.pressing = False
         self.force, self.orientation_error = law.force, law.orientation_error
         self.position_error, self.velocity_error = law.position_error, law.velocity_error
-        self.peak_torque_rate = 0.0
+        self.peak_torque_share = self.peak_torque_rate = 0.0
         self._entering = True
 
     def change_gains(self, position: float, orientation: float, posture: float) -> None:
@@ -116,14 +116,14 @@ class ReferenceSpreadingController:
         self._happens(Event.RESET)
         self.task_time = 0.0
         self.pressing = False
-        self.peak_torque_rate = 0.0
+        self.peak_torque_share = self.peak_torque_rate = 0.0
 
     def start(self, reference: ImpactReference, force: DesiredForce, time: float) -> None:
         """Begin the task at `time` [s] of the samples' clock; `force` is exerted after the impact."""
         self._reference = reference
         self._force = force
         self.start_time = time
-        self.peak_torque_rate = 0.0
+        self.peak_torque_share = self.peak_torque_rate = 0.0
         self.task_time = 0.0
         self._happens(Event.START, time)
 
@@ -196,14 +196,15 @@ class ReferenceSpreadingController:
             self._entering = False
             if self._law.failures >= self._parameters.qp_failures:
                 self.fail(Fault.QP_FAILED)
-        self._note_torque_rate()
+        self._note_peaks()
 
     def damp(self, velocity: Vector) -> None:
         """Command damping for a sample whose dynamics cannot be computed; velocity may be not finite."""
         self.qp.damp(velocity)
-        self._note_torque_rate()
+        self._note_peaks()
 
-    def _note_torque_rate(self) -> None:
+    def _note_peaks(self) -> None:
+        self.peak_torque_share = max(self.peak_torque_share, self.qp.torque_share)
         self.peak_torque_rate = max(self.peak_torque_rate, self.qp.change / self._parameters.period)
 
     def _obey(self, dynamics: Dynamics, time: float, position: Vector, velocity: Vector, torque: Vector | None) -> None:

@@ -263,15 +263,16 @@ def _broken_limits(limits: Memory, position: Vector, velocity: Vector, accelerat
 
 
 @compiled_in_place
-def limit_command(desired: Vector, limits: Memory, previous: Vector, torque: Vector) -> tuple[bool, float]:
+def limit_command(desired: Vector, limits: Memory, previous: Vector, torque: Vector) -> tuple[bool, float, float]:
     """Write the admissible torque nearest to the desired one and keep it as the previous command, all (n,) [Nm].
 
     A desired torque that is not a number counts as zero: it would pass every comparison, and stay as `previous`.
-    Returns whether a limit held it, and the largest change of a torque [Nm].
+    Returns whether a limit held it, the largest change of a torque [Nm] and the largest part of a torque limit [-].
     """
     limit = limits[()]
     limited = False
     largest_change = 0.0
+    largest_share = 0.0
     for i in range(desired.shape[0]):
         largest, step = limit.torque[i], limit.torque_step[i]
         high = min(previous[i] + step, largest)
@@ -281,6 +282,7 @@ def limit_command(desired: Vector, limits: Memory, previous: Vector, torque: Vec
         margin = 1e-6 * step
         limited = limited or value <= low + margin or value >= high - margin
         largest_change = max(largest_change, abs(value - previous[i]))
+        largest_share = max(largest_share, abs(value) / largest)
         torque[i] = value
         previous[i] = value
-    return limited, largest_change
+    return limited, largest_change, largest_share

@@ -94,7 +94,7 @@ def _solve_freely(
     feedforward: Vector,
     force_torque: Vector,
     exerted: bool,
-) -> tuple[bool, float, bool, float]:
+) -> tuple[bool, float, bool, float, float]:
     """Return whether the minimiser without constraints meets them all, and command it then: it is the solution.
 
     The cost of the tasks is strictly convex, and then the multipliers are zero. Returns also the share of the force,
@@ -121,15 +121,15 @@ def _solve_freely(
         share = _share(problem, force_torque)
         solved = share >= 0.0
     if not solved:
-        return False, 0.0, False, 0.0
-    limited, change = _command(problem, limits, feedforward, force_torque, share)
-    return True, share, limited, change
+        return False, 0.0, False, 0.0, 0.0
+    limited, change, torque_share = _command(problem, limits, feedforward, force_torque, share)
+    return True, share, limited, change, torque_share
 
 
 @compiled_in_place
 def _command(
     problem: Memory, limits: Memory, feedforward: Vector, force_torque: Vector, share: float
-) -> tuple[bool, float]:
+) -> tuple[bool, float, float]:
     """Turn acceleration and share of the force into the command, van Steen 2024 (22), inside the limits.
 
     Returns what `limit_command` does.
@@ -282,8 +282,8 @@ class AccelerationQP:
 
     Attributes after `solve`: torque (n,) [Nm], acceleration (n,) [rad/s^2], force_share s, inertia M + B_theta (n, n),
     status, relaxed (which limits gave way, `Limit`; status is then RELAXED), limited (whether a torque or torque-rate
-    limit holds with equality), change (largest of a torque against the last [Nm]), cause (why the last problem that
-    FAILED has no solution).
+    limit holds with equality), change (largest of a torque against the last [Nm]), torque_share (largest part of a
+    torque limit [-]), cause (why the last problem that FAILED has no solution).
     """
 
     def __init__(
@@ -322,6 +322,7 @@ class AccelerationQP:
         self.relaxed = Limit.NONE
         self.limited = False
         self.change = 0.0
+        self.torque_share = 0.0
         self.cause = ""
 
     def reset(self) -> None:
@@ -352,7 +353,7 @@ class AccelerationQP:
         limits.write_bounds(dynamics, feedforward, self._previous, self._bounds)
         self.relaxed = limits.relaxed
         self.status = _RELAXED if self.relaxed else _SOLVED
-        solved, self.force_share, self.limited, self.change = _solve_freely(
+        solved, self.force_share, self.limited, self.change, self.torque_share = _solve_freely(
             memory, limits.memory, dynamics.q, dynamics.dq, feedforward, force_torque, exerted
         )
         if not solved:
@@ -379,7 +380,7 @@ class AccelerationQP:
             self.relaxed |= self.limits.broken_by(solution, dynamics, BROKEN)
             self.status = QPStatus.RELAXED if self.relaxed else QPStatus.SOLVED
         self.acceleration[:] = solution
-        self.limited, self.change = _command(
+        self.limited, self.change, self.torque_share = _command(
             self._memory, self.limits.memory, feedforward, force_torque, self.force_share
         )
 
@@ -415,4 +416,6 @@ class AccelerationQP:
         self._least_share[()] = 0.0
         self.status = QPStatus.NOT_USED
         self.relaxed = Limit.NONE
-        self.limited, self.change = limit_command(self._desired, self.limits.memory, self._previous, self.torque)
+        self.limited, self.change, self.torque_share = limit_command(
+            self._desired, self.limits.memory, self._previous, self.torque
+        )

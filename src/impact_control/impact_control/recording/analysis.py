@@ -48,7 +48,7 @@ class RunAnalysis:
         ante_velocity, gross_post_velocity: (n,) [rad/s] around the impact, see `observation.post_impact_velocity`.
         timing: of the loop.
         gaps: of the joint states.
-        unseen_torque: (n,) [Nm] bound of the commands that the recording lacks, None for no such.
+        peak_torque_share: [-] largest part of a torque limit, as the controller counted it itself.
         withheld: figures that are None because samples are missing, in words.
     """
 
@@ -75,7 +75,7 @@ class RunAnalysis:
     gross_post_velocity: Vector | None
     timing: Timing
     gaps: Gaps
-    unseen_torque: Vector | None
+    peak_torque_share: float | None
     withheld: tuple[str, ...]
 
     @property
@@ -92,14 +92,16 @@ class RunAnalysis:
 
     @property
     def within_limits(self) -> bool | None:
-        """Torque and torque rate within their limits; None if unknown, also because commands are missing."""
+        """Whether torque and its rate kept their limits; the controller counts for lost commands. None: unknown."""
         if self.limits is None or self.peak_torque is None or self.peak_torque_rate is None:
             return None
-        highest = self.limits.torque * (1 + 1e-9)
+        most = 1 + 1e-9
         rate = (self.peak_torque_rate <= self.limits.torque_rate * (1 + 1e-6)).all()
-        if not (rate and (self.peak_torque <= highest).all()):
+        if not (rate and (self.peak_torque <= most * self.limits.torque).all()):
             return False
-        return True if self.unseen_torque is None or (self.unseen_torque <= highest).all() else None
+        if self.peak_torque_share is not None:
+            return self.peak_torque_share <= most
+        return None if self.gaps.missing else True
 
 
 def analyse(recording: Recording, *, limits: CommandLimits | None = None) -> RunAnalysis:
@@ -160,7 +162,7 @@ def analyse(recording: Recording, *, limits: CommandLimits | None = None) -> Run
         gross_post_velocity=gross,
         timing=measures.loop_timing(recording),
         gaps=gaps,
-        unseen_torque=measures.unseen_torque(recording),
+        peak_torque_share=None if status is None else float(np.max(status["peak_torque_share"])),
         withheld=tuple(withheld),
     )
     if analysis.limits is None or analysis.peak_torque is None or analysis.within_limits is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from impact_control.recording.defects import GAP_FACTOR
-from impact_control.util.types import Matrix, Vector
+from impact_control.util.types import Vector
 
 BRIDGED = 0.01
 """[s] Longest gap over which a mean, or a fit to a tenth of a second, still says the same."""
@@ -47,25 +47,3 @@ class Gaps:
         """Return number, longest gap and its place in words."""
         at = float(self.start[np.argmax(self.end - self.start)])
         return f"{self.missing} samples missing, the longest gap {1e3 * self.longest:.0f} ms after {at:.3f} s"
-
-
-def unseen_torque(
-    time: Vector, torque: Matrix, period: float, peak_rate: float, lost: int | None = None
-) -> Vector | None:
-    """Return the largest torque (n,) [Nm] that the commands can have had in the gaps of a recording; None without one.
-
-    A torque that leaves one value and arrives at another no faster than its rate allows stays below their mean plus
-    half of rate times time. time (m,) [s] and torque (m, n) [Nm] of the recorded commands; peak_rate: [Nm/s] largest
-    rate of a joint, as the controller counted it itself; infinity where it did not.
-    lost: number of commands that the recording lacks, None where it is not known: the stamps alone make a gap, too,
-    where only the joint states are missing, whose stamps the commands get.
-    """
-    length = np.diff(time)
-    wide = length > GAP_FACTOR * period
-    if lost == 0 or not wide.any():
-        return None
-    if lost is not None:
-        length = np.minimum(length, (lost + 1) * period)
-    ends = np.abs(torque[:-1][wide]) + np.abs(torque[1:][wide])
-    bound: Vector = np.max(0.5 * (ends + peak_rate * length[wide][:, None]), axis=0)
-    return bound

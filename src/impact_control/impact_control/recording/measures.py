@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.recording import gaps
 from impact_control.recording.series import Recording, Series, Topics
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Matrix, Vector
@@ -123,19 +122,6 @@ def commanded_peaks(recording: Recording) -> tuple[Vector | None, Vector | None]
             steps = np.abs(np.diff(torque, axis=0)).max(axis=0)
             peak_rate = np.maximum(peak_rate, steps / ((1 + lost) * period))
     return np.abs(torque).max(axis=0), peak_rate
-
-
-def unseen_torque(recording: Recording) -> Vector | None:
-    """Return the bound (n,) [Nm] of commands that the recording lacks, see `gaps.unseen_torque`; None for no such."""
-    commanded = commanded_torque(recording)
-    if commanded is None:
-        return None
-    status = recording.get(Topics.status)
-    period = control_period(recording)
-    if status is None:
-        return gaps.unseen_torque(*commanded, period, math.inf)
-    lost = _lost_commands(status, recording.get(Topics.commands), period)
-    return gaps.unseen_torque(*commanded, period, float(np.max(status["peak_torque_rate"])), lost)
 
 
 def _lost_commands(status: Series, commands: Series | None, period: float) -> int | None:

@@ -196,6 +196,7 @@ class StatusWriter:
         set_xyz(status.orientation_error, controller.orientation_error)
         self._commanded[:] = controller.torque
         status.torque_limited = controller.qp.limited
+        status.peak_torque_share = controller.peak_torque_share
         status.peak_torque_rate = controller.peak_torque_rate
         status.step_duration = duration
         status.samples = samples
