@@ -17,10 +17,19 @@ BROWSER = Path(__file__).resolve().parents[2] / ".venv" / "browser"
 """Where `make browser` puts the Chromium of npm's @sparticuz/chromium."""
 
 FLAGS = (
-    "--headless", "--no-sandbox", "--ignore-gpu-blocklist",
-    "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-background-networking",
-    "--hide-scrollbars", "--mute-audio", "--lang=en-US", "--remote-debugging-port=0", "about:blank",
-)  # fmt: skip
+    "--headless",
+    "--no-sandbox",
+    "--ignore-gpu-blocklist",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-background-networking",
+    "--hide-scrollbars",
+    "--mute-audio",
+    "--lang=en-US",
+    "--remote-debugging-port=0",
+    "about:blank",
+)
 """Software rendering, no window, no sandbox: the browser sees a page of this machine only, and may run as root."""
 
 START_PATIENCE = 120.0
@@ -40,8 +49,11 @@ class Browser:
         self._log = (directory / "browser.log").open("w+")
         self._process = subprocess.Popen(
             [program, *FLAGS[:-1], f"--user-data-dir={directory / 'profile'}", FLAGS[-1]],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._log, env={**os.environ, **own},
-        )  # fmt: skip
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=self._log,
+            env={**os.environ, **own},
+        )
         self._numbers = itertools.count(1)
         self.messages: list[str] = []
         try:
@@ -50,8 +62,9 @@ class Browser:
             self._session = self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
             for domain in ("Page", "Runtime"):
                 self.call(f"{domain}.enable")
-            self.call("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1,
-                      mobile=False)  # fmt: skip
+            self.call(
+                "Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1, mobile=False
+            )
         except BaseException:
             self.close()
             raise

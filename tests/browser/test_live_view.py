@@ -41,8 +41,10 @@ class Command:
         self._log = (directory / "command.log").open("w+")
         self.process = subprocess.Popen(
             [sys.executable, "-m", "impact_control.cli.main", *arguments, "--view", "--port", str(self.port)],
-            stdin=subprocess.DEVNULL, stdout=self._log, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=subprocess.STDOUT,
+        )
 
     def __enter__(self):
         return self

@@ -88,22 +88,38 @@ def test_the_feedback_torque_is_that_of_the_joint_errors_where_all_gains_are_one
     """With the same gain in all tasks and joints, small errors ask for inertia (k e + 2 sqrt(k) de) in both forms."""
     gain, gamma, robot = 100.0, 0.7, load_robot()
     p = ControlParameters(
-        gain, gain, gain, 1.0, 1.0, 1.0, ImpactCourse(), 1.0, 10.0, np.ones(7), np.ones(7), hold_gain=gain,
+        gain,
+        gain,
+        gain,
+        1.0,
+        1.0,
+        1.0,
+        ImpactCourse(),
+        1.0,
+        10.0,
+        np.ones(7),
+        np.ones(7),
+        hold_gain=gain,
         joint_space=joint_space,
-    )  # fmt: skip
+    )
     q = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
     error, rate = 1e-6 * np.arange(1.0, 8.0), 1e-5 * np.linspace(1.0, -2.0, 7)
     dynamics = Dynamics(robot)
     dynamics.compute(q, -rate)
     twist = dynamics.jacobian @ np.array([error, rate]).T
     wanted = SimpleNamespace(
-        joint_position=q + error, joint_velocity=np.zeros(7), posture=np.array([q[0] + error[0], 0.0, 0.0]),
+        joint_position=q + error,
+        joint_velocity=np.zeros(7),
+        posture=np.array([q[0] + error[0], 0.0, 0.0]),
         angular_velocity=np.zeros(3),
-    )  # fmt: skip
+    )
     controller = SimpleNamespace(
-        desired=wanted, gamma=gamma, position_error=twist[:3, 0], orientation_error=twist[3:, 0],
+        desired=wanted,
+        gamma=gamma,
+        position_error=twist[:3, 0],
+        orientation_error=twist[3:, 0],
         velocity_error=twist[:3, 1],
-    )  # fmt: skip
+    )
     whole, by_velocity = FeedbackTorque(p, 7).at(controller, dynamics)
     inertia = dynamics.mass_matrix + np.diag(robot.transmission.reduced_motor_inertia)
     np.testing.assert_allclose(by_velocity, inertia @ (2.0 * gamma * math.sqrt(gain) * rate), rtol=1e-6)

@@ -402,9 +402,7 @@ def test_the_quick_study_runs_to_its_report_and_trial_data(monkeypatch, tmp_path
     shown = {"table_ii": SceneCase(PUSH, "catfood", 2), "table_iii": SceneCase(GRAB, "juice", 3)}
     for name, case in shown.items():
         first, *averages = found[name].rows
-        assert [first[0], *(row[0] for row in averages)] == [
-            tables.case_name(case), "Average error", "Absolute error"
-        ]  # fmt: skip
+        assert [first[0], *(row[0] for row in averages)] == [tables.case_name(case), "Average error", "Absolute error"]
         assert all(math.isfinite(cell) for cell in first[1:])
         assert first[6] == published.ROWS[case].errors[0]
         assert abs(first[5]) < 10.0, "the map is not far off"

@@ -201,8 +201,13 @@ def test_an_expected_impact_is_not_unexpected_and_a_tilted_one_is(result):
 
 def test_the_study_is_drawn(result):
     assert [figure.name for figure in result.figures] == [
-        "observer", "gaps", "references", "paths", "sine", "envelopes"
-    ]  # fmt: skip
+        "observer",
+        "gaps",
+        "references",
+        "paths",
+        "sine",
+        "envelopes",
+    ]
     for figure in result.figures:
         assert figure.draw().axes
     (references,) = (figure for figure in result.figures if figure.name == "references")

@@ -14,9 +14,32 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "fresh_machine.sh"
 COMMANDS = (
-    "awk", "cksum", "cut", "date", "env", "find", "flock", "git", "grep", "id", "install", "mkdir", "mktemp", "mount",
-    "mv", "rm", "setpriv", "sh", "sleep", "tail", "tar", "tee", "true", "unshare", "xargs",
-)  # fmt: skip
+    "awk",
+    "cksum",
+    "cut",
+    "date",
+    "env",
+    "find",
+    "flock",
+    "git",
+    "grep",
+    "id",
+    "install",
+    "mkdir",
+    "mktemp",
+    "mount",
+    "mv",
+    "rm",
+    "setpriv",
+    "sh",
+    "sleep",
+    "tail",
+    "tar",
+    "tee",
+    "true",
+    "unshare",
+    "xargs",
+)
 
 MAY_MOUNT = os.geteuid() == 0 and subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"]).returncode == 0
 needs_root = pytest.mark.skipif(not MAY_MOUNT, reason="only root may make a machine, and where mounts are allowed")

@@ -286,12 +286,14 @@ def test_an_old_distribution_is_told_its_newer_python(clone: Path) -> None:
         ("leap", "python3.12", [NO_HEADERS], "the header files (Python.h)", "zypper install python312-devel"),
         ("arch", "python3", [NO_HEADERS], "the header files (Python.h)", "pacman -S python"),
         (
-            "debian", "python3", [NO_VENV, NO_HEADERS],
+            "debian",
+            "python3",
+            [NO_VENV, NO_HEADERS],
             "the modules venv and ensurepip of python3 (3.12), the header files (Python.h)",
             "apt-get install python3-venv python3-dev",
         ),
     ],
-)  # fmt: skip
+)
 def test_a_missing_part_of_python_is_named_with_its_package(
     clone: Path, distribution: str, name: str, lacking: list[str], parts: str, command: str
 ) -> None:

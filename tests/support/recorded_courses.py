@@ -116,33 +116,55 @@ def course_messages(course, scenario_name, rows):
         )
         reference = run.reference
         content = {
-            "header": header, "scenario": scenario_name, "joint_names": names, "mode": int(reference.mode[k]),
+            "header": header,
+            "scenario": scenario_name,
+            "joint_names": names,
+            "mode": int(reference.mode[k]),
             "task_time": float(reference.task_time[k]),
             "nominal_impact_time": float(reference.nominal_impact_time[k]),
             "impact_configuration": reference.impact_configuration[k].tolist(),
             "jump_deviation": reference.jump_deviation[k].tolist(),
             "ante_joint_velocity": reference.ante_velocity[k].tolist(),
             "post_joint_velocity": reference.post_velocity[k].tolist(),
-            "position": vector_message(np.zeros(3)), "velocity": vector_message(np.zeros(3)),
+            "position": vector_message(np.zeros(3)),
+            "velocity": vector_message(np.zeros(3)),
             "force": vector_message(reference.force[k]),
-        }  # fmt: skip
+        }
         told.append(("/controller/reference", content, stamp + 400_000))
         if k in events:
             event = events[k]
             content = {
-                "header": header, "impact_time": time_message(EPOCH_NS + round(1e9 * event.impact_time)), "index": 1,
-                "joint_names": names, "triggered": [True] * 7, "external_torque": [0.0] * 7,
-                "external_torque_rate": [0.0] * 7, "joint_position": run.position[k].tolist(),
-                "joint_velocity": run.velocity[k].tolist(), "isolated_link": event.link,
-            }  # fmt: skip
+                "header": header,
+                "impact_time": time_message(EPOCH_NS + round(1e9 * event.impact_time)),
+                "index": 1,
+                "joint_names": names,
+                "triggered": [True] * 7,
+                "external_torque": [0.0] * 7,
+                "external_torque_rate": [0.0] * 7,
+                "joint_position": run.position[k].tolist(),
+                "joint_velocity": run.velocity[k].tolist(),
+                "isolated_link": event.link,
+            }
             told.append(("/impact/events", content, stamp + 260_000))
     content = {
-        "header": header, "scenario": scenario_name, "impact_index": len(events),
-        "impact": verdicts[run.verdict.impact], "post_impact": verdicts[run.verdict.post_impact],
-        "reason": run.verdict.reason, "impact_time": 0.0, "time_error": 0.0, "time_error_limit": 0.1,
-        "configuration_error": 0.0, "configuration_error_limit": 0.1, "joint_names": names,
-        "envelope_lower": [0.0] * 7, "envelope_upper": [0.0] * 7, "margin": [0.0] * 7, "envelope_margin": 0.0,
-        "probability": 0.5, "decision_time": 0.0,
-    }  # fmt: skip
+        "header": header,
+        "scenario": scenario_name,
+        "impact_index": len(events),
+        "impact": verdicts[run.verdict.impact],
+        "post_impact": verdicts[run.verdict.post_impact],
+        "reason": run.verdict.reason,
+        "impact_time": 0.0,
+        "time_error": 0.0,
+        "time_error_limit": 0.1,
+        "configuration_error": 0.0,
+        "configuration_error_limit": 0.1,
+        "joint_names": names,
+        "envelope_lower": [0.0] * 7,
+        "envelope_upper": [0.0] * 7,
+        "margin": [0.0] * 7,
+        "envelope_margin": 0.0,
+        "probability": 0.5,
+        "decision_time": 0.0,
+    }
     told.append(("/impact/classification", content, stamp + 500_000))
     return told

@@ -216,8 +216,13 @@ class TestArmWatch:
     def see(self, watch, cycles=(1, 2, 3), **changed):
         middle = 0.5 * (self.limits.position_lower + self.limits.position_upper)
         values = {"position": middle, "velocity": np.zeros(7), "torque": np.zeros(7)} | changed
-        watch.see(np.array(cycles), **{name: np.stack([middle if name == "position" else np.zeros(7), row, row])
-                     for name, row in values.items()})  # fmt: skip
+        watch.see(
+            np.array(cycles),
+            **{
+                name: np.stack([middle if name == "position" else np.zeros(7), row, row])
+                for name, row in values.items()
+            },
+        )
 
     def test_inside_all_limits_there_is_no_violation(self):
         watch = ArmWatch(self.limits)
@@ -323,9 +328,20 @@ def test_a_report_that_is_no_file_is_passed_over(tmp_path):
 
 def test_the_report_is_told_in_a_few_lines():
     fault = TaskRecord(
-        2, 12.0, "tabletop", 2, "kill recorder, at 0.69 s", "session ended", "node 'recorder' was killed by SIGKILL",
-        (), "started again", 3.0, None, None, None,
-    )  # fmt: skip
+        2,
+        12.0,
+        "tabletop",
+        2,
+        "kill recorder, at 0.69 s",
+        "session ended",
+        "node 'recorder' was killed by SIGKILL",
+        (),
+        "started again",
+        3.0,
+        None,
+        None,
+        None,
+    )
     text = report_text(report([record(1), fault, record(3, "the bag has no joint states")]))
     assert text.startswith("FAILED: 3 tasks in 13.3 min, 1 with a fault, 1 with complaints\n")
     assert "outcomes: succeeded 2, session ended 1" in text
@@ -602,8 +618,9 @@ class TestJudgement:
     def test_another_outcome_than_the_file_says_is_told(self, tmp_path):
         end = TaskEnd(self.result(Outcome.NO_IMPACT, "no impact was detected"))
         assert evaluated(end, self.plan, tmp_path, NO_SPANS) == (
-            None, ["no impact, not succeeded: no impact was detected"]
-        )  # fmt: skip
+            None,
+            ["no impact, not succeeded: no impact was detected"],
+        )
 
     @pytest.mark.parametrize(
         ("limits", "without", "complaint"),

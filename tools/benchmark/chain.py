@@ -48,7 +48,11 @@ def chain(joints: int) -> RobotDescription:
             *(
                 of_all(values)
                 for values in (
-                    limits.position_lower, limits.position_upper, limits.velocity, limits.torque, limits.torque_rate,
+                    limits.position_lower,
+                    limits.position_upper,
+                    limits.velocity,
+                    limits.torque,
+                    limits.torque_rate,
                 )
             )
         ),
@@ -56,7 +60,10 @@ def chain(joints: int) -> RobotDescription:
             *(
                 of_all(values)
                 for values in (
-                    motors.stiffness, motors.damping, motors.motor_inertia, motors.reduced_motor_inertia,
+                    motors.stiffness,
+                    motors.damping,
+                    motors.motor_inertia,
+                    motors.reduced_motor_inertia,
                 )
             )
         ),
@@ -69,7 +76,7 @@ def chain(joints: int) -> RobotDescription:
         ),
         pinocchio_model=model,
         contact_frame_id=int(frame),
-    )  # fmt: skip
+    )
 
 
 def bent(joints: int) -> Vector:

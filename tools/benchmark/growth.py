@@ -119,9 +119,13 @@ def _observer(joints: int) -> Work:
     def step() -> None:
         dynamics.compute_momentum_terms()
         observer.observe(
-            dynamics.mass_matrix, q, torque, dynamics.coriolis_transposed_velocity, dynamics.gravity,
+            dynamics.mass_matrix,
+            q,
+            torque,
+            dynamics.coriolis_transposed_velocity,
+            dynamics.gravity,
             next(samples) * PERIOD,
-        )  # fmt: skip
+        )
 
     return step
 

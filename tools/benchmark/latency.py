@@ -140,9 +140,17 @@ class Answerer:
         median, high, highest, longest = np.percentile(answers, [50, 99, 99.9, 100]).tolist()
         own = sum(not overlap(standstills, sent, sent + period) for sent in self.missed)
         return Latency(
-            self.name, median, high, highest, longest, float(answers.std()), len(self.missed), own, self.cycles,
+            self.name,
+            median,
+            high,
+            highest,
+            longest,
+            float(answers.std()),
+            len(self.missed),
+            own,
+            self.cycles,
             tuple(self.memory),
-        )  # fmt: skip
+        )
 
     def note(self, due: int, answer: float | None) -> None:
         """Note a cycle: when it began [ns] of the monotonic clock, and after what [s] its answer came, if in time."""

@@ -36,8 +36,12 @@ def loop_figures(course: Course, peers: Peers) -> list[Figure]:
 
     return [
         figure_beside(
-            "control step: state to torque", partial(_controller_durations, course, 1), controllers, PASSES,
-            STEP_TARGET, STEP_TAIL_TARGET,
+            "control step: state to torque",
+            partial(_controller_durations, course, 1),
+            controllers,
+            PASSES,
+            STEP_TARGET,
+            STEP_TAIL_TARGET,
         ),
         figure_beside(
             "control step of two arms", partial(_controller_durations, course, 2), ruler, PASSES, TWO_ARMS_TARGET
@@ -48,7 +52,7 @@ def loop_figures(course: Course, peers: Peers) -> list[Figure]:
         figure_beside("observer and detector", observing, ruler, 2),
         figure_beside("classifier", classifying, ruler, 2),
         figure_beside("observer, detector and classifier", judging, ruler, 2, JUDGING_TARGET),
-    ]  # fmt: skip
+    ]
 
 
 def _controller_durations(course: Course, arms: int) -> list[float]:

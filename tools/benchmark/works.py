@@ -93,9 +93,13 @@ def _observer(course: Course) -> Work:
         for k in range(150):
             dynamics.compute_momentum_terms()
             observer.observe(
-                dynamics.mass_matrix, signals.velocity, signals.joint_torque, dynamics.coriolis_transposed_velocity,
-                dynamics.gravity, k * period,
-            )  # fmt: skip
+                dynamics.mass_matrix,
+                signals.velocity,
+                signals.joint_torque,
+                dynamics.coriolis_transposed_velocity,
+                dynamics.gravity,
+                k * period,
+            )
             detector.detect(signals, k * period)
 
     return work

@@ -61,11 +61,22 @@ def fuzz(
     record, corpus, log = (directory / f"{surface}{end}" for end in (".json", ".corpus", ".log"))
     plant(corpus, seed)
     command = [
-        sys.executable, str(HERE / "coverage_guided.py"), surface, str(record), str(inputs), str(corpus),
-        f"-runs={inputs}", f"-seed={seed}", f"-max_len={LARGEST}", "-len_control=0", "-keep_seed=1",
-        "-reduce_inputs=0", f"-timeout={hang}",
-        "-rss_limit_mb=4096", f"-artifact_prefix={directory}/failed-{surface}-",
-    ]  # fmt: skip
+        sys.executable,
+        str(HERE / "coverage_guided.py"),
+        surface,
+        str(record),
+        str(inputs),
+        str(corpus),
+        f"-runs={inputs}",
+        f"-seed={seed}",
+        f"-max_len={LARGEST}",
+        "-len_control=0",
+        "-keep_seed=1",
+        "-reduce_inputs=0",
+        f"-timeout={hang}",
+        "-rss_limit_mb=4096",
+        f"-artifact_prefix={directory}/failed-{surface}-",
+    ]
     ended = run_apart(command, surface, log, stopped)
     edges, features, kept = (_COVERAGE.findall(log.read_text(errors="replace")) or [("0", "0", "0")])[-1]
     coverage = {"edges": int(edges), "features": int(features), "corpus": int(kept)}

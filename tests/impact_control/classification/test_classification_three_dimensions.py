@@ -82,10 +82,18 @@ def hit(tilt, seed=1):
         world.step([pipeline.torque])
     time, velocity, expected = (np.array(column) for column in zip(*rows, strict=True))
     recording = RecordedImpact(
-        time, velocity, expected, np.array(times), np.array(samples, dtype=int), np.array(places).reshape(-1, 7),
-        completion.contact_time, completed, reference.nominal_impact_time, reference.impact_configuration,
+        time,
+        velocity,
+        expected,
+        np.array(times),
+        np.array(samples, dtype=int),
+        np.array(places).reshape(-1, 7),
+        completion.contact_time,
+        completed,
+        reference.nominal_impact_time,
+        reference.impact_configuration,
         math.hypot(*tilt),
-    )  # fmt: skip
+    )
     return recording, plant.first_contact_times.copy(), np.array(gaps)
 
 

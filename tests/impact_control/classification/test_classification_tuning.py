@@ -43,9 +43,18 @@ def recording(seed: int, deviation: float, joints: int = 3, impacts: int = 1, sa
     configurations = 0.002 * random.normal(size=(impacts, joints)) + 0.004 * abs(deviation)
     complete = int(places[-1]) + 12
     return RecordedImpact(
-        time, velocity, np.zeros_like(velocity), PERIOD * places - 0.0005, places, configurations,
-        PERIOD * complete, complete, 0.1, np.zeros(joints), deviation,
-    )  # fmt: skip
+        time,
+        velocity,
+        np.zeros_like(velocity),
+        PERIOD * places - 0.0005,
+        places,
+        configurations,
+        PERIOD * complete,
+        complete,
+        0.1,
+        np.zeros(joints),
+        deviation,
+    )
 
 
 def classifier_of(algorithm: Algorithm, parameters: ClassifierParameters, n: int):

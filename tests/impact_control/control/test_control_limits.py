@@ -105,9 +105,7 @@ def test_a_larger_deceleration_allows_a_later_stop():
 
 
 @settings(deadline=None, max_examples=10)
-@given(
-    st.integers(0, 2**32 - 1), st.sampled_from([0.5, 0.9, 0.99, 1.0]), st.sampled_from([PERIOD, 0.013, 0.06])
-)  # fmt: skip
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.5, 0.9, 0.99, 1.0]), st.sampled_from([PERIOD, 0.013, 0.06]))
 def test_no_long_sequence_of_adversaries_gets_out_or_stuck(seed, boldness, horizon):
     """From any state that can still stop, with whole pushes for random times: 5 s inside all limits, none relaxed."""
     random = np.random.default_rng(seed)

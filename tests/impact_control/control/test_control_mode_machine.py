@@ -78,9 +78,12 @@ def test_a_single_impact_blends_the_velocity_feedback_in():
 def test_counted_impacts_are_the_printed_rule(samples, expected, longest):
     """Proper 2021 (3.11), (3.12), written down again from the number j of impacts and the time t - t_1."""
     course = ImpactCourse(
-        interim_duration=0.0, until=InterimEnd.IMPACT_COUNT, expected_impacts=expected,
-        longest_interim=longest * PERIOD, ante_in_interim=True,
-    )  # fmt: skip
+        interim_duration=0.0,
+        until=InterimEnd.IMPACT_COUNT,
+        expected_impacts=expected,
+        longest_interim=longest * PERIOD,
+        ante_in_interim=True,
+    )
     for k, (time, state) in enumerate(run(course, impacts(samples))):
         j = sum(sample <= k for sample in samples)
         if j == 0:
@@ -96,9 +99,12 @@ def test_counted_impacts_are_the_printed_rule(samples, expected, longest):
 
 @settings(deadline=None, max_examples=40)
 @given(
-    IMPACT_TIMES.filter(len), st.sampled_from(InterimEnd), st.sampled_from(FurtherImpacts), st.integers(0, 80),
+    IMPACT_TIMES.filter(len),
+    st.sampled_from(InterimEnd),
+    st.sampled_from(FurtherImpacts),
+    st.integers(0, 80),
     st.lists(st.integers(0, 400), max_size=2),
-)  # fmt: skip
+)
 def test_whatever_touches_the_feedback_comes_back_in_time(samples, until, further, blend, closings):
     """At the latest t_switch + Delta t_int after the first impact; until then gamma is a share."""
     course = ImpactCourse(

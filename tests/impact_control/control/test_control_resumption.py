@@ -75,8 +75,11 @@ def test_a_slowed_down_sample_is_the_derivative_of_the_slowed_down_motion(rate):
     basis = np.array([[1, start, start**2, start**3], [0, 1, 2 * start, 3 * start**2], [0, 0, 2, 6 * start]])
     value, slope, curvature = basis @ coefficients
     parts = {
-        "position": slice(0, 3), "orientation": slice(3, 6), "posture": slice(6, 7), "joint_position": slice(7, 14),
-    }  # fmt: skip
+        "position": slice(0, 3),
+        "orientation": slice(3, 6),
+        "posture": slice(6, 7),
+        "joint_position": slice(7, 14),
+    }
     columns.position[:], columns.velocity[:], columns.acceleration[:] = (x[0:3] for x in (value, slope, curvature))
     columns.orientation[:], columns.angular_velocity[:], columns.angular_acceleration[:] = (
         x[3:6] for x in (value, slope, curvature)

@@ -85,9 +85,10 @@ def test_with_one_unknown_it_is_bayes_rule():
 def test_where_it_sticks_whatever_the_friction_nothing_is_learned_of_it():
     belief = ImpactBelief.around(np.array([4.0, 0.0, 1.0]), np.array([0.3, 0.0, 0.4]))
     impact = next(
-        impact for impact in (made_impact(k, 4.0, 0.0, 0.8) for k in range(50))
+        impact
+        for impact in (made_impact(k, 4.0, 0.0, 0.8) for k in range(50))
         if {outcome(impact, mu) for mu in belief.axes[0]} == {SlipOutcome.STICKS}
-    )  # fmt: skip
+    )
     after = learned(belief, [impact] * 3)
     assert after.estimate[0] == belief.estimate[0]
     assert after.covariance[0, 0] == pytest.approx(belief.covariance[0, 0], rel=1e-6)
@@ -98,10 +99,11 @@ def test_who_believes_that_it_sticks_learns_that_it_slips():
     """The map does not change with friction about what is believed: its slope there would never tell."""
     belief = ImpactBelief.around(np.array([1.5, 0.0, 1.0]), np.array([0.5, 0.0, 0.0]))
     impacts = [
-        impact for impact in (made_impact(k, 0.1, 0.0, 1.0) for k in range(100))
+        impact
+        for impact in (made_impact(k, 0.1, 0.0, 1.0) for k in range(100))
         if {outcome(impact, mu) for mu in (1.4, 1.5, 1.6)} == {SlipOutcome.STICKS}
         and outcome(impact, 0.1) is not SlipOutcome.STICKS
-    ]  # fmt: skip
+    ]
     assert len(impacts) >= 3
     after = learned(belief, impacts[:3])
     assert after.estimate[0] == pytest.approx(0.1, abs=0.08)
@@ -110,9 +112,10 @@ def test_who_believes_that_it_sticks_learns_that_it_slips():
 def test_an_impact_that_sticks_says_that_friction_is_at_least_that():
     belief = ImpactBelief.around(np.array([0.3, 0.0, 1.0]), np.array([0.3, 0.0, 0.0]))
     impact = next(
-        impact for impact in (made_impact(k, 1.2, 0.0, 1.0, 0.0) for k in range(100))
+        impact
+        for impact in (made_impact(k, 1.2, 0.0, 1.0, 0.0) for k in range(100))
         if outcome(impact, 1.1) is SlipOutcome.STICKS and outcome(impact, 0.3) is not SlipOutcome.STICKS
-    )  # fmt: skip
+    )
     after = learned(belief, [impact] * 3)
     sticking = np.array([outcome(impact, mu) is SlipOutcome.STICKS for mu in after.axes[0]])
     chance, before = (one.weights[sticking, 0, 0].sum() for one in (after, belief))

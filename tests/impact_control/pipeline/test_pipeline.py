@@ -79,9 +79,16 @@ def run(name, *, seed=1, delay=1, lost=0.0, copied=0.0, overrides=()):
         if pipeline.finished:
             break
     return Record(
-        pipeline, modes, detected - plant.first_contact_time, np.array(torque), np.array(force),
-        np.abs(velocity).max(axis=1), np.array(position), np.array(velocity), pipeline.detector.index,
-    )  # fmt: skip
+        pipeline,
+        modes,
+        detected - plant.first_contact_time,
+        np.array(torque),
+        np.array(force),
+        np.abs(velocity).max(axis=1),
+        np.array(position),
+        np.array(velocity),
+        pipeline.detector.index,
+    )
 
 
 def assert_limits_kept(record, robot):

@@ -26,14 +26,17 @@ def test_scenes_of_the_package_can_be_started(name):
         ("push_parcel_1", {"task__ante__distance": "0.9 m"}, Obstacle.UNREACHABLE),
         ("push_parcel_1", {"task__impact_time": "0.2 s"}, Obstacle.UNREACHABLE),
         ("push_parcel_1", {"arms__left__impact__offset": "0, -8 cm"}, Obstacle.TABLE),
-        ("push_parcel_1", {"task__post__duration": "0.2 s", "task__post__displacement": "0, -0.03, 0 m"},
-         Obstacle.SEPARATES),
+        (
+            "push_parcel_1",
+            {"task__post__duration": "0.2 s", "task__post__displacement": "0, -0.03, 0 m"},
+            Obstacle.SEPARATES,
+        ),
         ("grab_parcel_1", {"task__post__force": "900 N"}, Obstacle.TORQUE),
         ("grab_juice_1", {"task__post__force": "8 N"}, Obstacle.SLIPS),
         ("grab_juice_1", {"expected_environment__objects__box__friction": 0.1}, Obstacle.SLIPS),
         ("grab_juice_1", {"task__ante__extension_depth": "0.12 m"}, Obstacle.MEETING),
     ],
-)  # fmt: skip
+)
 def test_an_obstacle_is_found(name, overrides, obstacle):
     findings = found(name, **overrides)
     assert obstacle in {finding.obstacle for finding in findings}

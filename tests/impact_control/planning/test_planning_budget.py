@@ -114,7 +114,7 @@ def test_a_reference_beyond_a_joint_limit_is_refused():
         ({"task__post__lead": "10 ms"}, Quantity.ACCELERATION, POST, "task.post.lead"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, dict) else str(getattr(value, "name", value)),
-)  # fmt: skip
+)
 def test_each_limit_is_found_with_the_entry_that_drives_it(overrides, quantity, reference, key):
     violations = budget_of(draft(**overrides)).violations
     assert (quantity, reference, key) in {(one.quantity, one.reference, one.key) for one in violations}

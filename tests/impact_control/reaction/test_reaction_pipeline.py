@@ -91,9 +91,17 @@ def run(name, touch: Callable, overrides=(), duration=12.0, meanwhile=lambda tim
         world.step([gate.select(plant.link_velocity, PERIOD)])
         controller = pipeline.controller
         rows.append(
-            (int(controller.mode), controller.task_time, plant.link_position.copy(), plant.link_velocity.copy(),
-             pipeline.torque.copy(), truth.position.copy(), force, plant.normal_force)
-        )  # fmt: skip
+            (
+                int(controller.mode),
+                controller.task_time,
+                plant.link_position.copy(),
+                plant.link_velocity.copy(),
+                pipeline.torque.copy(),
+                truth.position.copy(),
+                force,
+                plant.normal_force,
+            )
+        )
         end = min(end, k + AFTERWARDS / PERIOD) if pipeline.finished else end
         if k >= end:
             break
@@ -181,9 +189,15 @@ def test_a_push_in_the_approach_is_reacted_to_inside_all_limits(reaction):
         "stop": [Mode.ANTE, Mode.STOPPED],
         "pull_back": [Mode.ANTE, Mode.PULL_BACK, Mode.STOPPED],
         "admittance": [
-            Mode.ANTE, Mode.ADMITTANCE, Mode.RESUME, Mode.ANTE, Mode.INTERIM, Mode.POST, Mode.STOPPED,
+            Mode.ANTE,
+            Mode.ADMITTANCE,
+            Mode.RESUME,
+            Mode.ANTE,
+            Mode.INTERIM,
+            Mode.POST,
+            Mode.STOPPED,
         ],
-    }  # fmt: skip
+    }
     assert record.modes() == modes[reaction]
     expected = Outcome.SUCCEEDED if reaction == "admittance" else Outcome.IMPACT_UNEXPECTED
     assert record.pipeline.outcome is expected, record.pipeline.judge.classifier.reason

@@ -137,8 +137,10 @@ def test_events_are_paired_with_the_nearest():
     events = [ReplayedEvent(time, time, 0, "") for time in (1.0, 2.0, 3.0)]
     recorded = [RecordedEvent(time, time, 0) for time in (0.5, 1.01, 3.001)]
     pairs = pair_events(events, recorded)
-    found = [(pair.replayed and pair.replayed.detection_time, pair.recorded and pair.recorded.detection_time)
-             for pair in pairs]  # fmt: skip
+    found = [
+        (pair.replayed and pair.replayed.detection_time, pair.recorded and pair.recorded.detection_time)
+        for pair in pairs
+    ]
     assert found == [(None, 0.5), (1.0, 1.01), (2.0, None), (3.0, 3.001)]
     assert [pair.same for pair in pairs] == [False, False, False, True]
     assert pair_events([], []) == ()

@@ -57,12 +57,24 @@ def test_a_fault_is_said_with_its_reason_and_nothing_is_said_of_nothing():
 
 def test_numbers_come_with_their_units():
     frame = ArmFrame(
-        contact_force=np.array([3.0, 0.0, 4.0]), desired_force=np.array([0.0, 0.0, -30.0]), peak_force=8991.2,
-        task_time=1.456, position_error=0.00042, impacts=2, isolated_link=6, missed_samples=3,
-    )  # fmt: skip
+        contact_force=np.array([3.0, 0.0, 4.0]),
+        desired_force=np.array([0.0, 0.0, -30.0]),
+        peak_force=8991.2,
+        task_time=1.456,
+        position_error=0.00042,
+        impacts=2,
+        isolated_link=6,
+        missed_samples=3,
+    )
     said = text(arm_panel("", frame))
-    for part in ("Task time 1.46 s", "Impacts 2, link 6", "Contact force 5 N, peak 8991 N", "Desired force 30 N",
-                 "Position error 0.4 mm", "Missed samples 3"):  # fmt: skip
+    for part in (
+        "Task time 1.46 s",
+        "Impacts 2, link 6",
+        "Contact force 5 N, peak 8991 N",
+        "Desired force 30 N",
+        "Position error 0.4 mm",
+        "Missed samples 3",
+    ):
         assert part in said
 
 

@@ -94,9 +94,13 @@ def test_the_predictor_answers_with_the_map_of_the_core(session):
     q, dq = reference.impact_configuration, reference.ante_impact_velocity
     with ImpactClient() as client:
         found = client.predict(
-            q, dq, geometry.normal, contact_offset=geometry.contact_offset, friction=0.1,
+            q,
+            dq,
+            geometry.normal,
+            contact_offset=geometry.contact_offset,
+            friction=0.1,
             inertia_model=InertiaModel.MOTORS,
-        )  # fmt: skip
+        )
         expected = rigid_impact_map(robot, InertiaModel.MOTORS)(q, dq, geometry.contact_offset, geometry.normal, 0.1)
         np.testing.assert_allclose(found.joint_velocity, expected.velocity, rtol=1e-12)
         assert found.joint_names == tuple(robot.joint_names)

@@ -111,8 +111,14 @@ def test_a_task_that_went_on_needs_nothing(run, tmp_path):
     session = StandInSession(tmp_path)
     end = run(session)
     assert [name for name, *_ in session.asked] == [
-        "restart_arm", "begin_bag", "disturb", "run_task", "mend", "pause", "end_bag",
-    ]  # fmt: skip
+        "restart_arm",
+        "begin_bag",
+        "disturb",
+        "run_task",
+        "mend",
+        "pause",
+        "end_bag",
+    ]
     assert end.injected and end.result.outcome is Outcome.SUCCEEDED
     assert not end.session_over and end.recovery == "" and end.said == "so"
 

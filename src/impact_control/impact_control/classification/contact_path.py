@@ -14,9 +14,15 @@ from impact_control.util.types import Vector
 
 @compiled
 def _follow(
-    height: float, position: Vector, normal: Vector, ring: Vector, count: int, state: Vector, deviation: float,
+    height: float,
+    position: Vector,
+    normal: Vector,
+    ring: Vector,
+    count: int,
+    state: Vector,
+    deviation: float,
     slope: float,
-) -> float:  # fmt: skip
+) -> float:
     """Take one sample; return the deviation of the mean height from the first one, in standard deviations."""
     size = ring.shape[0]
     slot = count % size

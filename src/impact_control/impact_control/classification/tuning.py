@@ -319,9 +319,14 @@ def _miss(error: Matrix, weight: Vector, window: int, judged: int, margins: Vect
 
 @compiled
 def _miss_all(
-    error: Matrix, weight: Vector, ends: NDArray[np.int64], window: int, judged: NDArray[np.int64], unseen: float,
+    error: Matrix,
+    weight: Vector,
+    ends: NDArray[np.int64],
+    window: int,
+    judged: NDArray[np.int64],
+    unseen: float,
     missing: Matrix,
-) -> None:  # fmt: skip
+) -> None:
     """`_miss` for trials whose samples end before `ends` (k,) in `error`; `unseen` where the window is never full."""
     start = 0
     margins = np.full(error.shape[1], np.inf)

@@ -16,9 +16,14 @@ from impact_control.util.types import Matrix, Vector
 
 
 def jump_deviation(
-    robot: RobotDescription, geometry: ImpactGeometry, q: Vector, before: Vector, after: Vector, friction: float,
+    robot: RobotDescription,
+    geometry: ImpactGeometry,
+    q: Vector,
+    before: Vector,
+    after: Vector,
+    friction: float,
     uncertainty: Uncertainty,
-) -> Vector:  # fmt: skip
+) -> Vector:
     """Return the standard deviation (n,) [rad/s] of dq^+, independent errors added by their squares.
 
     q (n,) [rad], before dq^-, after dq^+ (n,) [rad/s]: as planned. Errors of one standard deviation each: of M and

@@ -233,11 +233,14 @@ class ImpactClient:
             InvalidInputError: arrays of other sizes.
         """
         request = PredictPostImpact.Request(
-            frame=frame, friction=float(friction), restitution=float(restitution), inertia_model=int(inertia_model),
+            frame=frame,
+            friction=float(friction),
+            restitution=float(restitution),
+            inertia_model=int(inertia_model),
             learned=learned,
             joint_position=np.asarray(position, dtype=float).tolist(),
             joint_velocity=np.asarray(velocity, dtype=float).tolist(),
-        )  # fmt: skip
+        )
         set_xyz(request.normal, finite_array("normal", normal, (3,)))
         offset = np.zeros(3) if contact_offset is None else contact_offset
         set_xyz(request.contact_offset, finite_array("contact_offset", offset, (3,)))

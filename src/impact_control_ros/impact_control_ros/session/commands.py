@@ -77,11 +77,19 @@ def demo(
     with stoppable() as stop:
         try:
             runs = run(
-                scenario, directory, shape=shape, lockstep=lockstep, real_time_factor=real_time_factor, seed=seed,
+                scenario,
+                directory,
+                shape=shape,
+                lockstep=lockstep,
+                real_time_factor=real_time_factor,
+                seed=seed,
                 view=View(port, host, wait) if view else None,
-                stop_requested=stop, on_progress=line.progress, on_stage=line.stage, on_results=results.update,
+                stop_requested=stop,
+                on_progress=line.progress,
+                on_stage=line.stage,
+                on_results=results.update,
                 on_loss=losses.append,
-            )  # fmt: skip
+            )
         except (ImpactControlError, OSError):
             line.end()
             for arm, result in results.items():

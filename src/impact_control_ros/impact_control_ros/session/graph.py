@@ -126,9 +126,12 @@ def describe_graph(
         nodes.append(NodeSpec("recorder", "recorder", Duty.RECORDER, recorded))
     if simulate:
         parameters = {
-            **common, "seed": -1 if seed is None else seed, "lockstep": lockstep, "start_paused": lockstep,
+            **common,
+            "seed": -1 if seed is None else seed,
+            "lockstep": lockstep,
+            "start_paused": lockstep,
             "real_time_factor": factor,
-        }  # fmt: skip
+        }
         nodes.append(NodeSpec("simulator", "simulator", Duty.ROBOT, parameters))
     if not arms:
         nodes.append(NodeSpec("predictor", "predictor", Duty.SERVICE, common))
@@ -151,8 +154,12 @@ def _loops(shape: Shape, own: Mapping[str, object], controls: Mapping[str, objec
 def viewer(scenario: str, view: View, *, simulated: bool) -> NodeSpec:
     """Return the node that shows a graph with this scenario. simulated: whether the robot side is the simulator."""
     parameters = {
-        "scenario": scenario, "port": view.port, "host": view.host, "patience": view.patience, "simulated": simulated,
-    }  # fmt: skip
+        "scenario": scenario,
+        "port": view.port,
+        "host": view.host,
+        "patience": view.patience,
+        "simulated": simulated,
+    }
     return NodeSpec("viewer", "viewer", Duty.VIEWER, parameters)
 
 

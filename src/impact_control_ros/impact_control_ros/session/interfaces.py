@@ -77,10 +77,14 @@ LOGGING = Interfaces(publishes=("/rosout",))
 
 PARAMETERS = Interfaces(
     serves=below(
-        "describe_parameters", "get_parameters", "get_parameter_types", "list_parameters", "set_parameters",
+        "describe_parameters",
+        "get_parameters",
+        "get_parameter_types",
+        "list_parameters",
+        "set_parameters",
         "set_parameters_atomically",
     )
-)  # fmt: skip
+)
 
 LIFECYCLE = Interfaces(
     publishes=below("transition_event"),
@@ -129,9 +133,14 @@ WATCHED = (topics.COMMANDS, topics.JOINT_STATES, topics.STATUS)
 """Topics of each arm that the supervisor watches."""
 
 SHOWN = (
-    topics.JOINT_STATES, topics.EXTERNAL_TORQUE, topics.REFERENCE, topics.STATUS, topics.TRUTH, topics.EVENTS,
+    topics.JOINT_STATES,
+    topics.EXTERNAL_TORQUE,
+    topics.REFERENCE,
+    topics.STATUS,
+    topics.TRUTH,
+    topics.EVENTS,
     topics.CLASSIFICATION,
-)  # fmt: skip
+)
 """Displayed topics of each arm; the true state of a simulated one only."""
 
 TOOLS = ("launch_ros_*", "_ros2cli_*")

@@ -81,9 +81,14 @@ def run(
     isolate(directory / "log")
     bag = directory / "bag"
     specs = describe_graph(
-        name, **parts_of(scenario), shape=shape, lockstep=lockstep, real_time_factor=real_time_factor, seed=seed,
+        name,
+        **parts_of(scenario),
+        shape=shape,
+        lockstep=lockstep,
+        real_time_factor=real_time_factor,
+        seed=seed,
         view=view,
-    )  # fmt: skip
+    )
     with Session(specs, directory / "log", stop_requested=stop_requested) as session:
         on_stage("starting the nodes")
         session.start(bag, scenario.to_yaml(), lambda: on_stage("waiting for a browser"))

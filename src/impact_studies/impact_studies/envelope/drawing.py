@@ -83,8 +83,11 @@ def draw_envelope(runs: Runs, bins: Sequence[Bin]) -> Figure:
     share = right(certain)
     figure.suptitle(
         f"Where it can be trusted: {100.0 * share.value:.1f} % of {share.of} verdicts on random tasks are right",
-        x=0.01, ha="left", fontsize=12, fontweight="bold",
-    )  # fmt: skip
+        x=0.01,
+        ha="left",
+        fontsize=12,
+        fontweight="bold",
+    )
     figure.tight_layout(rect=(0.0, 0.0, 1.0, 0.98))
     return figure
 
@@ -120,9 +123,16 @@ def _map(axes: Axes, runs: Runs, across: _Scale, up: _Scale) -> None:
 
 
 def _cells(
-    axes: Axes, runs: Runs, across: _Scale, up: _Scale, hit: Mask, of: Mask, colours: str | Colormap, low: float,
+    axes: Axes,
+    runs: Runs,
+    across: _Scale,
+    up: _Scale,
+    hit: Mask,
+    of: Mask,
+    colours: str | Colormap,
+    low: float,
     high: float,
-) -> None:  # fmt: skip
+) -> None:
     """Draw in each cell how many per cent of the rows `of` are `hit`."""
     x, y = across.edges(runs, _CELLS), up.edges(runs, _CELLS)
     columns, rows = (np.digitize(scale.of(runs), edges) - 1 for scale, edges in ((across, x), (up, y)))
@@ -193,7 +203,12 @@ def _reliability(axes: Axes, bins: Sequence[Bin]) -> None:
             axes.plot([100.0 * one.mean], [value], "o", color=colour, markersize=4.0)
             side = -1.0 if one.mean > 0.5 else 1.0
             axes.annotate(
-                str(one.expected.of), (100.0 * one.mean, value), (4.0 * side, -3.0), textcoords="offset points",
-                ha="left" if side > 0.0 else "right", va="top", fontsize=7,
-            )  # fmt: skip
+                str(one.expected.of),
+                (100.0 * one.mean, value),
+                (4.0 * side, -3.0),
+                textcoords="offset points",
+                ha="left" if side > 0.0 else "right",
+                va="top",
+                fontsize=7,
+            )
     axes.set(xlabel="probability of a verdict [%]", ylabel="turns out as expected [%]", xlim=(-3, 103), ylim=(-3, 103))

@@ -72,9 +72,15 @@ class TrialSignals:
 
 
 _KEPT = (
-    "position", "velocity", "ante_position", "ante_velocity", "post_position", "post_velocity", "gamma",
+    "position",
+    "velocity",
+    "ante_position",
+    "ante_velocity",
+    "post_position",
+    "post_velocity",
+    "gamma",
     "normal_force",
-)  # fmt: skip
+)
 
 
 def direction(case: SceneCase) -> Vector:
