@@ -20,13 +20,13 @@ from impact_control.util.types import Vector
 class DetectorAlone:
     """Observer and detector of one arm.
 
-    After `tick`: `impact_now` (an impact was detected on this sample), and `observer` and `detector` with their own
-    attributes.
+    After `tick`: `impact_now` (an impact was detected on this sample), and `dynamics`, `observer` and `detector` with
+    their own attributes.
     """
 
     def __init__(self, scenario: Scenario, robot: RobotDescription) -> None:
         self._sensing = sensing = Sensing(scenario, robot)
-        self.observer, self.detector = sensing.observer, sensing.detector
+        self.dynamics, self.observer, self.detector = sensing.dynamics, sensing.observer, sensing.detector
         self._check = SampleCheck(robot, sample_gaps(scenario))
         self.impact_now = False
 

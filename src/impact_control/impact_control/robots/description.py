@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
@@ -96,6 +97,7 @@ class RobotDescription:
         pinocchio_model: pinocchio.Model with the end-effector's inertia and the frame CONTACT_FRAME. Links
             only: no motor inertia. Shared by all who use the description, not to be changed.
         contact_frame_id: id of the contact frame E in the model.
+        urdf: file of the arm without end-effector.
         gravity: acceleration (3,) [m/s^2], world frame A.
     """
 
@@ -110,6 +112,7 @@ class RobotDescription:
     end_effector: EndEffector
     pinocchio_model: pin.Model
     contact_frame_id: int
+    urdf: Path
     gravity: Vector
 
     def __post_init__(self) -> None:

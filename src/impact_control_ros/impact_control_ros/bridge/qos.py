@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from impact_msgs.msg import (
     ControllerReference,
     ControllerStatus,
@@ -65,6 +66,9 @@ OFFERED: Mapping[str, tuple[type, QoSProfile]] = {
     topics.EXTERNAL_TORQUE: (ExternalTorque, STREAM),
     topics.REFERENCE: (ControllerReference, STREAM),
     topics.STATUS: (ControllerStatus, STREAM),
+    topics.POSE: (PoseStamped, STREAM),
+    topics.TWIST: (TwistStamped, STREAM),
+    topics.WRENCH: (WrenchStamped, STREAM),
     topics.TRUTH: (GroundTruth, STREAM),
     topics.EVENTS: (ImpactEvent, EVENT),
     topics.CLASSIFICATION: (ImpactClassification, EVENT),

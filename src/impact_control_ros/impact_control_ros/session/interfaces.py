@@ -14,7 +14,7 @@ from operator import or_
 
 from impact_control.pipeline.parts import needs_commands
 from impact_control.scenario import load_scenario
-from impact_control_ros.bridge import qos, topics
+from impact_control_ros.bridge import end_effector, qos, topics
 from impact_control_ros.robot_side import franka_state
 from impact_control_ros.robot_side.robot_switch import SwitchKind, switches_of
 from impact_control_ros.session.graph import OPERATOR, Duty, NodeSpec, full_name
@@ -94,7 +94,8 @@ LIFECYCLE = Interfaces(
 )
 
 _DETECTION = Interfaces(
-    publishes=(topics.EXTERNAL_TORQUE, topics.EVENTS, topics.DIAGNOSTICS), subscribes=(topics.JOINT_STATES,)
+    publishes=(topics.EXTERNAL_TORQUE, topics.EVENTS, *end_effector.PUBLISHED, topics.DIAGNOSTICS),
+    subscribes=(topics.JOINT_STATES,),
 )
 _CLASSIFICATION = Interfaces(publishes=(topics.CLASSIFICATION, topics.DIAGNOSTICS), subscribes=(topics.JOINT_STATES,))
 _CONTROL = Interfaces(
