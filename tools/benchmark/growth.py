@@ -22,7 +22,6 @@ from impact_control.control import ReferenceSpreadingController
 from impact_control.control.contact_force import NO_FORCE
 from impact_control.impacts import Contact, predict_multi_contact_impact
 from impact_control.observation import MomentumObserver
-from impact_control.pipeline.parts import classifier_parameters
 from impact_control.recording.bag import BagWriter
 from impact_control.robots import Dynamics
 from impact_control.scenario import CompletionSettings
@@ -162,7 +161,7 @@ def grow_windows(course: Course, windows: Sequence[int] = WINDOWS) -> Curve:
 
 
 def _classifier(course: Course, window: int, noise: np.ndarray) -> Work:
-    parameters = replace(classifier_parameters(course.scenario), window_length=window)
+    parameters = replace(course.scenario.classification, window_length=window)
     classifier = SingleImpactClassifier(parameters, 7)
     classifier.await_impact(1e6, course.reference.impact_configuration)
     samples, still = iter(range(10**9)), np.zeros(7)

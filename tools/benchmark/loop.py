@@ -12,7 +12,7 @@ from benchmark.yardstick import YARDSTICK, yardstick_pass
 from impact_control.classification import SingleImpactClassifier
 from impact_control.control import ReferenceSpreadingController
 from impact_control.pipeline import Pipeline
-from impact_control.pipeline.parts import classifier_parameters, contact_force, control_parameters
+from impact_control.pipeline.parts import contact_force, control_parameters
 from impact_control.robots import Dynamics
 
 STEP_TARGET = 20e-6
@@ -108,7 +108,7 @@ def _observer_durations(course: Course) -> list[float]:
 
 def _classifier_durations(course: Course) -> list[float]:
     reference = course.reference
-    classifier = SingleImpactClassifier(classifier_parameters(course.scenario), len(course.robot.joint_names))
+    classifier = SingleImpactClassifier(course.scenario.classification, len(course.robot.joint_names))
     classifier.await_impact(reference.nominal_impact_time, reference.impact_configuration)
     row = reference.ante.new_sample()
     durations = []

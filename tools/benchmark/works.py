@@ -18,7 +18,7 @@ from benchmark.yardstick import Work, yardstick
 from impact_control.classification import SingleImpactClassifier
 from impact_control.control import ReferenceSpreadingController
 from impact_control.pipeline import Pipeline
-from impact_control.pipeline.parts import classifier_parameters, contact_force, control_parameters
+from impact_control.pipeline.parts import contact_force, control_parameters
 from impact_control.robots import Dynamics
 
 
@@ -108,7 +108,7 @@ def _observer(course: Course) -> Work:
 def _classifier(course: Course) -> Work:
     """The classifier: 100 samples before and 100 after an impact."""
     reference = course.reference
-    classifier = SingleImpactClassifier(classifier_parameters(course.scenario), len(course.robot.joint_names))
+    classifier = SingleImpactClassifier(course.scenario.classification, len(course.robot.joint_names))
     expected = reference.ante_impact_velocity
     when, where = reference.nominal_impact_time, reference.impact_configuration
     times = [when + course.scenario.control.period * k for k in range(-100, 100)]

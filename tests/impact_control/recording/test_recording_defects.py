@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from impact_control.calibration.thresholds import calibrate_thresholds
-from impact_control.classification import ClassifierParameters, SingleImpactClassifier, Verdict
+from impact_control.classification import SingleImpactClassifier, Verdict
 from impact_control.detection import make_detector
 from impact_control.observation import MomentumObserver
 from impact_control.recording.bag import BagWriter
@@ -18,6 +18,7 @@ from impact_control.recording.defects import CheckedSamples, DefectKind, check_s
 from impact_control.recording.opening import open_recording
 from impact_control.replay import replay_samples
 from impact_control.robots import load_robot
+from impact_control.scenario import Classification
 from impact_control.simulation import FlexibleJointPlant, Sensors
 from impact_control.util.errors import InvalidInputError
 from recording_samples import EPOCH_NS, encoder, install_messages, time_message
@@ -119,8 +120,15 @@ class AtRest:
 
 def started_classifier():
     """A classifier that would call any impact one: expected at the middle, in reach of nothing."""
-    parameters = ClassifierParameters(20, 30.0, 0.03, 0.02, 0.03, 0.15)
-    classifier = SingleImpactClassifier(parameters, 7)
+    tuning = Classification.of(
+        window_length=20,
+        decay_rate=30.0,
+        envelope_margin=0.03,
+        configuration_error=0.02,
+        time_error=0.03,
+        post_impact_time=0.15,
+    )
+    classifier = SingleImpactClassifier(tuning, 7)
     classifier.await_impact(0.5 * DURATION, HOME)
     return classifier
 

@@ -16,7 +16,6 @@ import pytest
 from impact_control.classification import ExternalForce, SingleImpactClassifier, Verdict
 from impact_control.detection import DetectionSignals
 from impact_control.pipeline.parts import (
-    classifier_parameters,
     make_classifier,
     make_completion,
     make_detector,
@@ -85,7 +84,7 @@ class Loop:
         self.completion = make_completion(scenario, robot)
         self.classifiers = (
             make_classifier(scenario, n),
-            SingleImpactClassifier(classifier_parameters(scenario), n),
+            SingleImpactClassifier(scenario.classification, n),
         )
         self.classifier = self.classifiers[0]
         self.signals = DetectionSignals(n)

@@ -9,7 +9,6 @@ import numpy as np
 from impact_control import detection
 from impact_control.classification import (
     Classifier,
-    ClassifierParameters,
     ContactCompletion,
     ContactPath,
     EnvelopeMargin,
@@ -39,25 +38,11 @@ NOISE_QUANTILE = 3.0
 """Standard deviations in the half-width of sensor noise, Proper 2021 (3.5) as in the Errata."""
 
 
-def classifier_parameters(scenario: Scenario) -> ClassifierParameters:
-    """Return the tuning parameters of the scenario's classifier; without a fixed margin see `envelope_margin`."""
-    c = scenario.classification
-    return ClassifierParameters(
-        window_length=c.window_length,
-        decay_rate=c.decay_rate,
-        envelope_margin=0.0 if c.envelope_margin is None else tuple(c.envelope_margin.tolist()),
-        configuration_error=c.configuration_error,
-        time_error=c.time_error,
-        post_impact_time=c.post_impact_time,
-        impact_interval=math.inf if c.impact_interval is None else c.impact_interval,
-    )
-
-
 def envelope_margin(scenario: Scenario, robot: RobotDescription, jump_deviation: Vector) -> EnvelopeMargin:
     """Return the margin of a task: the scenario's, or one from the deviation of its predicted velocity (n,) [rad/s]."""
     c, control = scenario.classification, scenario.control
     if c.envelope_margin is not None:
-        return fixed_margin(c.envelope_margin)
+        return fixed_margin(c.envelope_margin, jump_deviation.size)
     return propagated_margin(
         jump_deviation,
         c.uncertainty.tracking,
@@ -79,11 +64,10 @@ def make_contact_path(scenario: Scenario) -> ContactPath | None:
 
 def make_classifier(scenario: Scenario, size: int) -> Classifier:
     """Return the scenario's classifier for an arm of `size` joints."""
-    parameters = classifier_parameters(scenario)
-    if scenario.classification.method == SIMULTANEOUS:
-        awaits = scenario.classification.completion is not None
-        return SimultaneousImpactClassifier(parameters, size, await_completion=awaits)
-    return SingleImpactClassifier(parameters, size)
+    c = scenario.classification
+    if c.method == SIMULTANEOUS:
+        return SimultaneousImpactClassifier(c, size, await_completion=c.completion is not None)
+    return SingleImpactClassifier(c, size)
 
 
 def make_completion(scenario: Scenario, robot: RobotDescription) -> ContactCompletion | None:
