@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from benchmark.chain import bent, chain, gains, rest_at
+from benchmark.chain import bent, chain, control, rest_at
 from benchmark.course import Course
 from benchmark.physics import UP, OneImpact, falling_box, flexible_plant, point_of_box
 from benchmark.yardstick import Work, durations_in_turns
@@ -98,7 +98,7 @@ def grow_joints(joints: Sequence[int] = JOINTS) -> Curve:
 def _control_step(joints: int) -> Work:
     robot, q = chain(joints), bent(joints)
     dynamics = Dynamics(robot)
-    controller = ReferenceSpreadingController(robot, gains(joints, PERIOD))
+    controller = ReferenceSpreadingController(robot, control(joints, PERIOD), q)
     controller.start(rest_at(robot, q), NO_FORCE, 0.0)
     nearby, still = q + 1e-3, np.zeros(joints)
 

@@ -18,7 +18,7 @@ from benchmark.yardstick import Work, yardstick
 from impact_control.classification import SingleImpactClassifier
 from impact_control.control import ReferenceSpreadingController
 from impact_control.pipeline import Pipeline
-from impact_control.pipeline.parts import contact_force, control_parameters
+from impact_control.pipeline.parts import contact_force
 from impact_control.robots import Dynamics
 
 
@@ -48,7 +48,7 @@ def _control_steps(course: Course) -> Work:
     """Dynamics and controller: 8 samples of the approach and 8 after the impact, where limits are met."""
     scenario, robot, reference = course.scenario, course.robot, course.reference
     dynamics = Dynamics(robot)
-    controller = ReferenceSpreadingController(robot, control_parameters(scenario, robot))
+    controller = ReferenceSpreadingController(robot, scenario.control, scenario.task.home_configuration)
     force = contact_force(scenario, reference)
     impact = next(k for k, sample in enumerate(course.samples) if sample[0] >= reference.nominal_impact_time)
     before, after = course.samples[impact - 40 : impact - 32], course.samples[impact + 10 : impact + 18]

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from impact_control.control import RUNNING, Fault, ImpactStrategy, Mode
+from impact_control.control import RUNNING, Fault, Mode
 from impact_control.observation import MomentumObserver
 from impact_control.pipeline.judge import ExpectedImpact, Judge
-from impact_control.pipeline.parts import impact_course, sample_gaps
+from impact_control.pipeline.parts import sample_gaps
 from impact_control.pipeline.rest import Rest
 from impact_control.pipeline.samples import SampleCheck
 from impact_control.pipeline.sensing import Sensing
 from impact_control.robots import Dynamics, RobotDescription
-from impact_control.scenario import Scenario
+from impact_control.scenario import ImpactStrategy, Scenario
 from impact_control.util.types import Vector
 
 
@@ -77,7 +77,7 @@ class JudgeAlone:
 
     def __init__(self, scenario: Scenario, robot: RobotDescription) -> None:
         self.judge = Judge(scenario, robot)
-        self._plain = impact_course(scenario).strategy is ImpactStrategy.PLAIN_TRACKING
+        self._plain = scenario.control.impact_strategy is ImpactStrategy.PLAIN_TRACKING
         self._rest = Rest()
         self.reset()
 

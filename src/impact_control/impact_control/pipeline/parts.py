@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from impact_control import detection
@@ -20,18 +18,13 @@ from impact_control.classification import (
 )
 from impact_control.control import (
     ContactForce,
-    ControlParameters,
-    FurtherImpacts,
-    ImpactCourse,
-    ImpactStrategy,
-    InterimEnd,
 )
 from impact_control.detection import MAXIMUM_GAP, SCORES, Detector, FirstOf, step_response
 from impact_control.observation import MomentumObserver
 from impact_control.pipeline.samples import Gaps
 from impact_control.references import ImpactReference
-from impact_control.robots import Dynamics, RobotDescription
-from impact_control.scenario import ANTE_REFERENCE, JOINT_SPACE, SIMULTANEOUS, Detection, RetreatDirection, Scenario
+from impact_control.robots import RobotDescription
+from impact_control.scenario import SIMULTANEOUS, Detection, RetreatDirection, Scenario
 from impact_control.util.types import Vector
 
 NOISE_QUANTILE = 3.0
@@ -82,50 +75,6 @@ def make_held_force(scenario: Scenario) -> HeldForce | None:
     """Return what judges the force that the arm feels after the impact; None when the scenario does not ask for it."""
     c = scenario.classification.held_force
     return None if c is None else HeldForce(c)
-
-
-def control_parameters(scenario: Scenario, robot: RobotDescription) -> ControlParameters:
-    """Return gains and limits of the scenario's controller.
-
-    The damping of a fault lets each joint, with the inertia it has at the home configuration, decay at the
-    scenario's stop rate.
-    """
-    c = scenario.control
-    dynamics = Dynamics(robot)
-    home = scenario.task.home_configuration
-    dynamics.compute(home, np.zeros_like(home))
-    inertia = np.diag(dynamics.mass_matrix) + robot.transmission.reduced_motor_inertia
-    return ControlParameters(
-        position_gain=c.gains.position,
-        orientation_gain=c.gains.orientation,
-        posture_gain=c.gains.posture,
-        position_weight=c.weights.position,
-        orientation_weight=c.weights.orientation,
-        posture_weight=c.weights.posture,
-        course=impact_course(scenario),
-        friction_compensation=c.friction_compensation,
-        stop_rate=c.stop_damping,
-        stop_damping=c.stop_damping * inertia,
-        acceleration_limit=c.max_joint_acceleration,
-        hold_gain=c.gains.joint,
-        joint_space=c.feedback == JOINT_SPACE,
-        period=c.period,
-    )
-
-
-def impact_course(scenario: Scenario) -> ImpactCourse:
-    """Return how the scenario's controller goes through the impacts of a task."""
-    c, interim = scenario.control, scenario.control.interim
-    return ImpactCourse(
-        strategy=ImpactStrategy[c.impact_strategy.upper()],
-        interim_duration=c.interim_duration,
-        until=InterimEnd[interim.until.upper()],
-        expected_impacts=interim.expected_impacts,
-        longest_interim=interim.longest,
-        ante_in_interim=interim.reference == ANTE_REFERENCE,
-        further_impacts=FurtherImpacts[interim.further_impacts.upper()],
-        missing_impact_timeout=math.inf if c.missing_impact_timeout is None else c.missing_impact_timeout,
-    )
 
 
 def contact_force(scenario: Scenario, reference: ImpactReference) -> ContactForce:

@@ -11,7 +11,7 @@ from impact_control.control import RUNNING, DesiredForce, Event, Fault, Mode, Re
 from impact_control.detection import Detector
 from impact_control.pipeline.judge import Judge, TaskJudge
 from impact_control.pipeline.outcome import Outcome, outcome_of
-from impact_control.pipeline.parts import contact_force, control_parameters, retreat_direction, sample_gaps
+from impact_control.pipeline.parts import contact_force, retreat_direction, sample_gaps
 from impact_control.pipeline.rest import Rest
 from impact_control.pipeline.samples import SampleCheck
 from impact_control.pipeline.sensing import Sensing
@@ -49,7 +49,7 @@ class Pipeline:
         self._sensing = sensing = Sensing(scenario, robot, detector)
         self.dynamics, self.observer, self.detector = sensing.dynamics, sensing.observer, sensing.detector
         self.judge: TaskJudge = Judge(scenario, robot) if judge is None else judge
-        self.controller = ReferenceSpreadingController(robot, control_parameters(scenario, robot))
+        self.controller = ReferenceSpreadingController(robot, scenario.control, scenario.task.home_configuration)
         self.reaction = CollisionReaction(scenario.reaction)
         self._check = SampleCheck(robot, sample_gaps(scenario))
         self._rest = Rest()

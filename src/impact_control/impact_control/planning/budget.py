@@ -23,14 +23,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.control import ImpactStrategy
 from impact_control.control.limits import HORIZON
-from impact_control.pipeline.parts import impact_course
 from impact_control.planning.arm_plan import ArmPlan
 from impact_control.planning.driving_key import driving_key
 from impact_control.planning.limit_use import ANTE, POST, Quantity, Use
 from impact_control.references import ReferenceColumns, ReferenceTable
 from impact_control.robots import Dynamics, InertiaModel
+from impact_control.scenario import ImpactStrategy
 from impact_control.util.types import Matrix, Vector
 
 _SPACING = 0.005
@@ -94,10 +93,11 @@ def largest_share(plan: ArmPlan, with_torque: bool) -> float:
 
 def _followed(plan: ArmPlan) -> tuple[Rows, Rows]:
     """Return the samples of the ante- and of the post-impact reference that can be followed."""
-    task, impact, course = plan.scenario.task, plan.reference.nominal_impact_time, impact_course(plan.scenario)
-    end = impact + min(task.ante.extension_duration, course.missing_impact_timeout)
+    task, impact, control = plan.scenario.task, plan.reference.nominal_impact_time, plan.scenario.control
+    extension, timeout = task.ante.extension_duration, control.missing_impact_timeout
+    end = impact + (extension if timeout is None else min(extension, timeout))
     begin = impact - min(task.post.lead, plan.scenario.classification.time_error)
-    if course.strategy is ImpactStrategy.PLAIN_TRACKING:
+    if control.impact_strategy is ImpactStrategy.PLAIN_TRACKING:
         end = begin = impact
     rest = impact + max(task.post.duration, task.post.settle_duration)
     return _rows(plan.reference.ante, 0.0, end), _rows(plan.reference.post, begin, rest)
