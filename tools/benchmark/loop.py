@@ -10,9 +10,8 @@ from benchmark.figure import Figure, figure_beside
 from benchmark.peers import Peers
 from benchmark.yardstick import YARDSTICK, yardstick_pass
 from impact_control.classification import SingleImpactClassifier
-from impact_control.control import ReferenceSpreadingController
+from impact_control.control import ContactForce, ReferenceSpreadingController
 from impact_control.pipeline import Pipeline
-from impact_control.pipeline.parts import contact_force
 from impact_control.robots import Dynamics
 
 STEP_TARGET = 20e-6
@@ -58,7 +57,7 @@ def loop_figures(course: Course, peers: Peers) -> list[Figure]:
 def _controller_durations(course: Course, arms: int) -> list[float]:
     """Return how long dynamics and controllers of this many arms took for each sample [s], every arm on the same."""
     scenario, reference = course.scenario, course.reference
-    home, force = scenario.task.home_configuration, contact_force(scenario, reference)
+    home, force = scenario.task.home_configuration, ContactForce.of(scenario, reference)
     controllers = [ReferenceSpreadingController(course.robot, scenario.control, home) for _ in range(arms)]
     dynamics = [Dynamics(course.robot) for _ in controllers]
     for controller in controllers:

@@ -16,9 +16,8 @@ from benchmark.course import Course, observing_parts, record_course
 from benchmark.physics import OneImpact, eight_contacts
 from benchmark.yardstick import Work, yardstick
 from impact_control.classification import SingleImpactClassifier
-from impact_control.control import ReferenceSpreadingController
+from impact_control.control import ContactForce, ReferenceSpreadingController
 from impact_control.pipeline import Pipeline
-from impact_control.pipeline.parts import contact_force
 from impact_control.robots import Dynamics
 
 
@@ -49,7 +48,7 @@ def _control_steps(course: Course) -> Work:
     scenario, robot, reference = course.scenario, course.robot, course.reference
     dynamics = Dynamics(robot)
     controller = ReferenceSpreadingController(robot, scenario.control, scenario.task.home_configuration)
-    force = contact_force(scenario, reference)
+    force = ContactForce.of(scenario, reference)
     impact = next(k for k, sample in enumerate(course.samples) if sample[0] >= reference.nominal_impact_time)
     before, after = course.samples[impact - 40 : impact - 32], course.samples[impact + 10 : impact + 18]
 

@@ -15,7 +15,7 @@ from impact_control import __version__
 from impact_control.calibration import motion as motion_module
 from impact_control.cli.main import app
 from impact_control.pipeline import Outcome
-from impact_control.pipeline.parts import make_detector
+from impact_control.pipeline.sensing import make_detector
 from impact_control.recording.log import load_log_columns
 from impact_control.recording.recorded_run import RecordedFile, only_arm
 from impact_control.recording.trials import Quantity, Source, Trial, TrialSet, write_trials

@@ -23,7 +23,6 @@ from impact_control.control import (
 )
 from impact_control.control.contact_force import ContactForce
 from impact_control.control.controller import QP_FAILURES
-from impact_control.pipeline.parts import contact_force
 from impact_control.references import build_reference
 from impact_control.robots import Dynamics, load_robot
 from impact_control.scenario import Feedback, ImpactStrategy, Interim, InterimEnd, InterimReference, load_scenario
@@ -34,7 +33,7 @@ ROBOT = load_robot()
 REFERENCE = build_reference(SCENARIO, ROBOT)
 CONTROL = SCENARIO.control
 HOME = SCENARIO.task.home_configuration
-FORCE = contact_force(SCENARIO, REFERENCE)
+FORCE = ContactForce.of(SCENARIO, REFERENCE)
 STILL = np.zeros(7)
 UP = np.array([0.0, 0.0, 1.0])
 RETREAT = SCENARIO.reaction.pull_back

@@ -24,7 +24,8 @@ from impact_control.classification import (
     is_unexpected,
     judge,
 )
-from impact_control.pipeline.parts import make_classifier, make_detector, make_observer
+from impact_control.pipeline.judge import make_classifier
+from impact_control.pipeline.sensing import make_detector, make_observer
 from impact_control.recording.log import LogColumns
 from impact_control.recording.summary import Grid, Mark, Row, RunSummary, number_grid, short_joint_names
 from impact_control.replay import TaskFollower, followed_reference, replay_samples, usable_samples

@@ -16,7 +16,7 @@ from impact_control import __version__
 from impact_control.detection import DetectionSignals
 from impact_control.detection.detector import NO_LINK
 from impact_control.detection.factory import make_score
-from impact_control.pipeline.parts import make_observer, score_settings
+from impact_control.pipeline.sensing import make_observer, score_settings
 from impact_control.recording.defects import CheckedSamples
 from impact_control.recording.log import LogColumns
 from impact_control.recording.opening import open_recordings

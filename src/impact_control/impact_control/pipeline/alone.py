@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from impact_control.control import RUNNING, Fault, Mode
 from impact_control.observation import MomentumObserver
 from impact_control.pipeline.judge import ExpectedImpact, Judge
-from impact_control.pipeline.parts import sample_gaps
 from impact_control.pipeline.rest import Rest
-from impact_control.pipeline.samples import SampleCheck
+from impact_control.pipeline.samples import Gaps, SampleCheck
 from impact_control.pipeline.sensing import Sensing
 from impact_control.robots import Dynamics, RobotDescription
 from impact_control.scenario import ImpactStrategy, Scenario
@@ -27,7 +26,7 @@ class DetectorAlone:
     def __init__(self, scenario: Scenario, robot: RobotDescription) -> None:
         self._sensing = sensing = Sensing(scenario, robot)
         self.dynamics, self.observer, self.detector = sensing.dynamics, sensing.observer, sensing.detector
-        self._check = SampleCheck(robot, sample_gaps(scenario))
+        self._check = SampleCheck(robot, Gaps.of(scenario))
         self.impact_now = False
 
     def reset(self) -> None:

@@ -7,19 +7,18 @@ import math
 import numpy as np
 
 from impact_control.classification import Verdict
-from impact_control.control import RUNNING, DesiredForce, Event, Fault, Mode, ReferenceSpreadingController
+from impact_control.control import RUNNING, ContactForce, DesiredForce, Event, Fault, Mode, ReferenceSpreadingController
 from impact_control.detection import Detector
 from impact_control.pipeline.judge import Judge, TaskJudge
 from impact_control.pipeline.outcome import Outcome, outcome_of
-from impact_control.pipeline.parts import contact_force, retreat_direction, sample_gaps
 from impact_control.pipeline.rest import Rest
-from impact_control.pipeline.samples import SampleCheck
+from impact_control.pipeline.samples import Gaps, SampleCheck
 from impact_control.pipeline.sensing import Sensing
 from impact_control.pipeline.start_pose import StartPose
 from impact_control.reaction import CollisionReaction
 from impact_control.references import ImpactReference
 from impact_control.robots import RobotDescription
-from impact_control.scenario import Scenario
+from impact_control.scenario import RetreatDirection, Scenario
 from impact_control.util.types import Vector
 
 
@@ -51,7 +50,7 @@ class Pipeline:
         self.judge: TaskJudge = Judge(scenario, robot) if judge is None else judge
         self.controller = ReferenceSpreadingController(robot, scenario.control, scenario.task.home_configuration)
         self.reaction = CollisionReaction(scenario.reaction)
-        self._check = SampleCheck(robot, sample_gaps(scenario))
+        self._check = SampleCheck(robot, Gaps.of(scenario))
         self._rest = Rest()
         self._unknown = np.full(len(robot.joint_names), np.nan)
         self._begin = -math.inf
@@ -117,16 +116,17 @@ class Pipeline:
         self._duration = scenario.task.duration
         self.judge.begin_task(scenario, reference)
         self.reaction.watch(scenario.reaction)
-        self.controller.prepare_reactions(
-            retreat_direction(scenario, reference), scenario.reaction.pull_back, scenario.reaction.admittance
-        )
+        geometry, pull_back = reference.geometry, scenario.reaction.pull_back
+        along_normal = pull_back.direction is RetreatDirection.SURFACE_NORMAL
+        away = geometry.normal if along_normal else -geometry.approach_velocity
+        self.controller.prepare_reactions(away, pull_back, scenario.reaction.admittance)
         self._touched = False
         self.finished = False
         self._cancelled = False
         self._interrupted = False
         self._gap = 0.0
         self._rest.reset()
-        self._armed = (reference, contact_force(scenario, reference) if force is None else force)
+        self._armed = (reference, ContactForce.of(scenario, reference) if force is None else force)
 
     def cancel(self) -> None:
         """Stop the task: the arm decelerates and holds."""

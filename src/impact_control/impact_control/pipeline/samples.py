@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from impact_control.control import Fault
+from impact_control.detection import MAXIMUM_GAP
 from impact_control.robots import RobotDescription
+from impact_control.scenario import Scenario
 from impact_control.util.compiled import compiled
 from impact_control.util.types import Matrix, Vector
 
@@ -21,6 +23,9 @@ by a contact it does not know of, and an impact as those of the scenarios adds l
 
 MOTION = 1e-9
 """[rad/s] from which on a joint moves: in a period of 1 ms its position changes by thousands of the last digits."""
+
+SETTLING = 3.0
+"""Time constants of the observer after which its residual follows the arm again: 5 % of an error are left."""
 
 NOT_FINITE, OUTSIDE = 1, 2
 
@@ -82,6 +87,13 @@ class Gaps:
     timeout: float
     longest: float
     settling: float = 0.0
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> Gaps:
+        """Return what the scenario says of gaps in the joint states; afterwards the detectors begin anew."""
+        control = scenario.control
+        settling = max(SETTLING / float(np.min(scenario.detection.observer_gain)), MAXIMUM_GAP + control.period)
+        return cls(control.period, control.state_timeout, control.longest_gap, settling)
 
     def count(self, gap: float) -> int:
         """Return the number of samples in a gap [s]."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from impact_control.classification import envelope_history
 from impact_control.control import Mode
-from impact_control.pipeline.parts import envelope_margin
+from impact_control.pipeline.judge import envelope_margin
 from impact_control.recording.analysis import RunAnalysis, analyse
 from impact_control.recording.measures import CommandLimits, MeasuredJoints, measured_joints
 from impact_control.recording.motion_figures import Envelope

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from impact_control.observation.post_impact_velocity import ante_impact_velocity, gross_post_impact_velocity
-from impact_control.pipeline.parts import make_detector, make_observer, rate_threshold
+from impact_control.pipeline.sensing import make_detector, make_observer
 from impact_control.recording.defects import CheckedSamples
 from impact_control.recording.log import LogColumns
 from impact_control.recording.measures import MeasuredJoints
@@ -130,7 +130,7 @@ def _replay(
         replay=replay,
         judged=follower is not None,
         reason="" if follower is None else follower.reason,
-        threshold=rate_threshold(scenario, len(robot.joint_names)),
+        threshold=scenario.detection.rate_threshold,
         seconds=seconds,
         comparison=None if arm else _comparison(run, samples, replay, scenario, robot),
         notes=tuple(notes),

@@ -15,8 +15,7 @@ from impact_control.control import Fault, Mode
 from impact_control.pipeline.alone import FollowedSample, JudgeAlone
 from impact_control.pipeline.elsewhere import DetectorElsewhere
 from impact_control.pipeline.judge import ExpectedImpact
-from impact_control.pipeline.parts import sample_gaps
-from impact_control.pipeline.samples import SampleCheck
+from impact_control.pipeline.samples import Gaps, SampleCheck
 from impact_control.pipeline.sensing import Sensing
 from impact_control.planning.assignment import assigned
 from impact_control_ros.bridge import qos, real_time, runtime, topics
@@ -54,7 +53,7 @@ class Classification(Configuration):
         self._reader = JointStateReader(robot.joint_names)
         self._alone = JudgeAlone(scenario, robot)
         self._sensing = Sensing(scenario, robot, DetectorElsewhere(n))
-        self._check = SampleCheck(robot, sample_gaps(scenario))
+        self._check = SampleCheck(robot, Gaps.of(scenario))
         self._writer = ClassificationWriter(scenario, n)
         self._stamps = [0] * PAIRING_DEPTH
         self._states = np.zeros((PAIRING_DEPTH, 3, n))

@@ -12,7 +12,6 @@ from dataclasses import dataclass, fields
 from functools import reduce
 from operator import or_
 
-from impact_control.pipeline.parts import needs_commands
 from impact_control.scenario import load_scenario
 from impact_control_ros.bridge import end_effector, qos, topics
 from impact_control_ros.robot_side import franka_state
@@ -187,7 +186,7 @@ def _profile(spec: NodeSpec, namespace: str, arms: Sequence[str], objects: Seque
         more = Interfaces(subscribes=LEARNED_FROM if learns else ())
     elif spec.executable == "detector":
         detection = load_scenario(str(spec.parameters["scenario"])).detection
-        more = Interfaces(subscribes=(topics.COMMANDS,) if needs_commands(detection) else ())
+        more = Interfaces(subscribes=(topics.COMMANDS,) if detection.needs_commands else ())
     elif spec.executable == "viewer":
         more = Interfaces(subscribes=(*_of_arms(arms, SHOWN), *poses))
     elif spec.executable == "recorder":

@@ -13,7 +13,7 @@ from impact_control.calibration.thresholds import HOUR, calibrate_thresholds
 from impact_control.calibration.whitening import BLOCK, learn_detector
 from impact_control.detection import DetectionSignals, Detector, make_detector
 from impact_control.detection.detector import NO_LINK
-from impact_control.pipeline.parts import make_observer
+from impact_control.pipeline.sensing import make_observer
 from impact_control.recording.defects import CheckedSamples
 from impact_control.replay.samples import SETTLING_TIME, replay_samples
 from impact_control.robots import RobotDescription
