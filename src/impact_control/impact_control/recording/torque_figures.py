@@ -108,10 +108,10 @@ def replayed_residual(
         _draw_ratio(axes, *with_gaps(time, np.nanmax(np.abs(rate[:, bounded]) / threshold[bounded], axis=1)))
         axes.set_ylabel("rate /\nthreshold [-]")
     time, residual = with_gaps(time, residual)
-    recorded = None if recorded is None else with_gaps(*recorded)
+    before = None if recorded is None else with_gaps(*recorded)
     for joint, axes in enumerate(panels[rows - len(joints) :]):
-        if recorded is not None:
-            axes.plot(recorded[0], recorded[1][:, joint], color=ANTE, linewidth=2.2)
+        if before is not None:
+            axes.plot(before[0], before[1][:, joint], color=ANTE, linewidth=2.2)
         axes.plot(time, residual[:, joint], color=INK, linewidth=0.9)
         axes.set_ylabel(f"{joints[joint]}\n[Nm]")
     for axes in panels:

@@ -13,7 +13,7 @@ import numpy as np
 from impact_control.classification import Verdict
 from impact_control.control import Fault, Mode
 from impact_control.util.types import Vector
-from impact_control.util.words import in_words
+from impact_control.util.words import fixed, in_words
 from impact_control.view.frame import PLOT_SPAN, ArmFrame, Courses
 
 _GREEN, _RED, _BLUE, _ORANGE = "#2f9e44", "#e03131", "#1c7ed6", "#e8590c"
@@ -102,7 +102,7 @@ def _joint_row(joint: int, rate: float, threshold: float, residual: float) -> st
         f"<td style='width:100%;padding:1px 4px'>{_bar(rate, threshold)}</td>",
         f"<td style='{_CELL}'>{rate:.0f}</td>",
         f"<td style='{_CELL};color:#666'>{_text(threshold, '.0f')}</td>",
-        f"<td style='{_CELL}'>{residual:+.2f}</td>",
+        f"<td style='{_CELL}'>{fixed(residual, 2, '+')}</td>",
     )
     return f"<tr>{''.join(cells)}</tr>"
 
