@@ -199,6 +199,14 @@ def mislabel(random, samples):
         column[first:last] = column[first:last][:, order]
 
 
+def set_clock(random, samples):
+    """The clock set back, or some samples lost and the stamps of those after them moved up."""
+    row, by = int(random.integers(600, samples.time.size - 500)), int(random.integers(60, 120))
+    if random.random() < 0.5:
+        samples.take(np.delete(np.arange(samples.time.size), np.arange(row, row + by)))
+    samples.time[row:] -= by * PERIOD
+
+
 FAULTS = {
     lose: {DefectKind.GAP},
     repeat: {DefectKind.DUPLICATED},
@@ -207,7 +215,8 @@ FAULTS = {
     misdate: {DefectKind.REORDERED},
     spoil: {DefectKind.NOT_FINITE},
     rename: {DefectKind.OTHER_ORDER},
-    mislabel: {DefectKind.JUMPED},
+    mislabel: {DefectKind.SWAPPED},
+    set_clock: {DefectKind.ELSEWHERE},
 }
 
 
@@ -267,6 +276,34 @@ def test_unchecked_the_same_faults_do_raise_alarms():
     )
     assert walked(blind, limits()).impacts
     assert not walked(checked, limits()).impacts
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_record_goes_on_after_an_odd_stamp_and_its_impact_is_found(lost):
+    odd = simulated(push_at=1.2)
+    if lost:
+        odd.take(np.delete(np.arange(odd.time.size), np.arange(800, 870)))
+    odd.time[800:] -= 0.07
+    checked = odd.checked()
+    assert checked.count(DefectKind.ELSEWHERE) == 1
+    assert np.count_nonzero(checked.usable) >= 1500 - 140
+    found = walked(checked, limits())
+    assert found.impacts[0].impact_time == pytest.approx(1.13, abs=3 * PERIOD)
+
+
+def test_joints_that_trade_places_are_named_and_those_alike_are_not():
+    """Of a usual pose three joints are at 0: which of them is which must not keep the rest of the record out."""
+    samples = free_motion().copy()
+    samples.columns[0][:, [0, 2, 4]] = 1e-4 * np.sin(np.outer(np.arange(samples.time.size), [1.0, 2.0, 3.0]))
+    samples.columns[1][:, [0, 2, 4]] = 0.0
+    for column in samples.columns:
+        column[700:900] = column[700:900][:, [1, 0, 2, 3, 4, 6, 5]]
+        column[1000:1200] = np.roll(column[1000:1200], 1, axis=1)
+    checked = samples.checked()
+    assert np.flatnonzero(~checked.usable).tolist() == [*range(700, 900), *range(1000, 1200)]
+    words = " ".join(checked.in_words())
+    assert "200 samples with joints that trade places" in words and checked.count(DefectKind.SWAPPED) == 400
+    assert "panda_joint2 holds panda_joint1, panda_joint1 holds panda_joint2, panda_joint7 holds panda_joint6" in words
 
 
 def test_an_impact_is_still_found_and_doubted_only_beside_a_gap():

@@ -104,9 +104,8 @@ def _format(path: Path) -> str:
 def _open_mcap(path: Path) -> RecordedFile:
     recording = read_bag(path)
     torn = [file.name for file in ([path] if path.is_file() else storage_files(path)) if summary_of(file) is None]
-    return _open_bag(
-        path, "MCAP bag", recording, [f"{name} was cut off: read up to its last whole record" for name in torn]
-    )
+    cut = [f"{name} was cut off: read up to its last whole record" for name in torn]
+    return _open_bag(path, "MCAP bag", recording, [*cut, *recording.notes])
 
 
 def _open_bag(path: Path, form: str, recording: Recording, notes: list[str]) -> RecordedFile:

@@ -26,7 +26,7 @@ RULES = (
 )
 """Element of a policy, of each name in it, its attribute, and where the names stand in `Interfaces`."""
 
-_NAMESPACE = re.compile(r"(/?[A-Za-z_][A-Za-z0-9_]*)*/?")
+_NAMESPACE = re.compile(r"(/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*)?/?")
 
 
 def graph_policy(

@@ -69,7 +69,7 @@ def cluster(address: str) -> Iterator[DaskCluster]:
             raise InvalidInputError("scheduler", address, allowed)
         with interruption_kept_back():
             local = distributed.LocalCluster(
-                n_workers=int(count), threads_per_worker=1, dashboard_address=":0", memory_limit=0
+                n_workers=int(count), threads_per_worker=1, dashboard_address="127.0.0.1:0", memory_limit=0
             )
         with local, distributed.Client(local, **options) as client:
             yield DaskCluster(client)
