@@ -48,7 +48,8 @@ class ControlLoop(SampleLoop):
         self.log = log
         self.supervision = Supervised(self._task_runs)
         self._reported = (Mode.IDLE, Fault.NONE, 0)
-        self._stopped_partner = self._sources = ""
+        self._published_fault = Fault.NONE
+        self._stopped_partner = self._sources = self._silence = ""
         self._patience = 0.0
         self._control_output = ControlOutput(self, self._robot.joint_names)
         self.open_results()
@@ -88,6 +89,7 @@ class ControlLoop(SampleLoop):
         self.pipeline.reset()
         self._control_output.reset()
         self._reported = (Mode.IDLE, Fault.NONE, 0)
+        self._published_fault, self._silence = Fault.NONE, ""
         self.take_parameters()
         self.tasks.open()
         sys.setswitchinterval(SWITCH_INTERVAL)
@@ -119,6 +121,9 @@ class ControlLoop(SampleLoop):
     def publish(self, base: int, elapsed: float) -> None:
         """Publish detections, verdicts, reference and status."""
         self.publish_results(base)
+        if (fault := self.pipeline.controller.fault) is not self._published_fault:
+            self._published_fault = fault
+            self._control_output.statuses.fault_reason = self.fault_reason()
         self._control_output.publish(self.pipeline.controller, self._reader, elapsed, self._samples, self._missed)
 
     def look_for_listeners(self) -> None:
@@ -206,6 +211,8 @@ class ControlLoop(SampleLoop):
             reason = self.supervision.reason
         elif fault is Fault.STATE_SOURCES:
             reason = self._sources
+        elif fault is Fault.STATE_STALE and self._silence:
+            reason = self._silence
         elif fault is Fault.QP_FAILED:
             reason = controller.qp.cause
         else:
@@ -234,7 +241,8 @@ class ControlLoop(SampleLoop):
             return
         controller = self.pipeline.controller
         if controller.mode is not Mode.FAULT:
-            self.log.error(f"no joint state for {silent:.2f} s (limit {self._patience:g} s)")
+            self._silence = f"no joint state for {silent:.2f} s (limit {self._patience:g} s)"
+            self.log.error(self._silence)
             self.pipeline.fail(Fault.STATE_STALE)
             self.pipeline.end_after_fault()
 
@@ -276,5 +284,4 @@ class ControlLoop(SampleLoop):
             if reason:
                 step = "" if fault is Fault.SUPERVISOR_STOP else "deactivate and activate this node, then "
                 self.log.error(f"fault {reason}: joints are damped; to clear it, {step}reset the supervisor")
-            self._control_output.statuses.fault_reason = reason
         self._reported = (mode, fault, impacts)
