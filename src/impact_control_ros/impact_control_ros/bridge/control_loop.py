@@ -49,13 +49,14 @@ class ControlLoop(SampleLoop):
         self.supervision = Supervised(self._task_runs)
         self._reported = (Mode.IDLE, Fault.NONE, 0)
         self._published_fault = Fault.NONE
-        self._stopped_partner = self._sources = self._silence = ""
+        self._stopped_partner = self._cause = ""
         self._patience = 0.0
         self._control_output = ControlOutput(self, self._robot.joint_names)
         self.open_results()
         self.subscription(SupervisorStatus, topics.SUPERVISOR, self.supervision.take, qos.LATCHED)
         self.tasks = ImpactTaskServer(self, assignment, source, name)
         self._partners = Partners(self, partners, self._on_partner_impact, self._on_partner_stop)
+        self._sole |= self._partners.events
         self.timer(0.05, self._on_slow_timer)
         node.get_logger().info(f"ready to control {self._robot.name}, scenario {pipeline.scenario.name}")
 
@@ -70,6 +71,9 @@ class ControlLoop(SampleLoop):
 
     def publish_results(self, base: int) -> None:
         """Publish detections and verdicts of a sample. base: see `publish`."""
+
+    def watch_results(self) -> None:
+        """Report what is wrong with detections and verdicts of others. Beside the loop."""
 
     def begin_results(self, task: PreparedTask) -> None:
         """Expect the verdicts of a task, which is started then."""
@@ -89,7 +93,7 @@ class ControlLoop(SampleLoop):
         self.pipeline.reset()
         self._control_output.reset()
         self._reported = (Mode.IDLE, Fault.NONE, 0)
-        self._published_fault, self._silence = Fault.NONE, ""
+        self._published_fault, self._cause = Fault.NONE, ""
         self.take_parameters()
         self.tasks.open()
         sys.setswitchinterval(SWITCH_INTERVAL)
@@ -149,7 +153,7 @@ class ControlLoop(SampleLoop):
 
     def _on_partner_impact(self, time: int) -> None:
         seconds = self._in_task(time)
-        if seconds is not None:
+        if seconds is not None and not self._watch_sources():
             self.pipeline.partner_touched(seconds)
 
     def _on_partner_stop(self, name: str, time: int) -> None:
@@ -209,14 +213,12 @@ class ControlLoop(SampleLoop):
             reason = self._reader.reason
         elif fault in (Fault.SUPERVISOR_STOP, Fault.SUPERVISOR_LOST):
             reason = self.supervision.reason
-        elif fault is Fault.STATE_SOURCES:
-            reason = self._sources
-        elif fault is Fault.STATE_STALE and self._silence:
-            reason = self._silence
+        elif self._cause:
+            reason = self._cause
         elif fault is Fault.QP_FAILED:
             reason = controller.qp.cause
         else:
-            # A second source shows in its stamps and positions before it is found.
+            # A second publisher shows in its stamps and positions before it is found.
             reason = "; ".join(filter(None, (self.pipeline.sample_defect(), self.rival_sources())))
         return f"{fault.name}: {reason}" if reason else fault.name
 
@@ -229,6 +231,7 @@ class ControlLoop(SampleLoop):
         self._watch_arrival()
         self._watch_sources()
         self._watch_supervisor()
+        self.watch_results()
         self._report(controller.mode, controller.fault, pipeline.judge.impacts)
         self.tasks.advance()
 
@@ -241,17 +244,22 @@ class ControlLoop(SampleLoop):
             return
         controller = self.pipeline.controller
         if controller.mode is not Mode.FAULT:
-            self._silence = f"no joint state for {silent:.2f} s (limit {self._patience:g} s)"
-            self.log.error(self._silence)
-            self.pipeline.fail(Fault.STATE_STALE)
-            self.pipeline.end_after_fault()
+            cause = f"no joint state for {silent:.2f} s (limit {self._patience:g} s)"
+            self.log.error(cause)
+            self._fail(Fault.STATE_STALE, cause)
 
-    def _watch_sources(self) -> None:
-        """Fail, with or without a task, when another publisher of joint states is found."""
-        if self.pipeline.controller.mode is Mode.FAULT or not (sources := self.rival_sources()):
-            return
-        self._sources = sources
-        self.pipeline.fail(Fault.STATE_SOURCES)
+    def _watch_sources(self) -> bool:
+        """Fail, with or without a task, when a topic has a second publisher where one is allowed; return whether."""
+        rivals = any(one.get_publisher_count() > 1 for one in self._sole.values())
+        if rivals and self.pipeline.controller.mode is not Mode.FAULT:
+            of_states = self._states.get_publisher_count() > 1
+            self._fail(Fault.STATE_SOURCES if of_states else Fault.RESULT_SOURCES, self.rival_sources())
+        return rivals
+
+    def _fail(self, fault: Fault, cause: str) -> None:
+        """Go to FAULT between two samples, for a cause in words."""
+        self._cause = cause
+        self.pipeline.fail(fault)
         self.pipeline.end_after_fault()
 
     def _watch_supervisor(self) -> None:

@@ -130,6 +130,16 @@ def node_names(node: Node, topic: str) -> list[str]:
     return sorted(f"{one.node_namespace.rstrip('/')}/{one.node_name}" for one in publishers)
 
 
+def rival_publishers(node: Node, subscription: Subscription, topic: str) -> str:
+    """Name the publishers of a topic where there are several; "" for one. topic: its name in the text.
+
+    A message of rclpy does not say which publisher it is of.
+    """
+    if (count := subscription.get_publisher_count()) < 2:
+        return ""
+    return f"{count} publishers of {topic}: {', '.join(node_names(node, subscription.topic_name))}"
+
+
 class Slot:
     """One subscription of an inbox.
 

@@ -14,7 +14,7 @@ from impact_control_ros.bridge import qos, real_time, topics
 from impact_control_ros.bridge.diagnostics import LoopDiagnostics
 from impact_control_ros.bridge.joint_states import JointStateReader
 from impact_control_ros.bridge.lifecycle import Configuration, declare
-from impact_control_ros.bridge.rclpy_internals import node_names
+from impact_control_ros.bridge.rclpy_internals import rival_publishers
 
 
 def declare_arm(node: Node) -> None:
@@ -42,6 +42,7 @@ class SampleLoop(Configuration):
         self._samples = self._missed = self._last_stamp = 0
         self._last_arrival = time.monotonic()
         self._states = self.subscription(JointState, topics.JOINT_STATES, self._on_state, qos.STREAM, raw=True)
+        self._sole = {topics.JOINT_STATES: self._states}
         self._diagnostics = LoopDiagnostics(self, period)
         self.timer(1.0, self._on_diagnostics)
 
@@ -54,11 +55,9 @@ class SampleLoop(Configuration):
         return "" if self._states.get_publisher_count() else str(self._states.topic_name)
 
     def rival_sources(self) -> str:
-        """Name the publishers of the joint states where there are several; "" for one."""
-        if (count := self._states.get_publisher_count()) < 2:
-            return ""
-        names = ", ".join(node_names(self.node, self._states.topic_name))
-        return f"{count} publishers of {topics.JOINT_STATES}: {names}"
+        """Name the publishers of a topic that is subscribed to where there are several; "" for one."""
+        rivals = (rival_publishers(self.node, one, topic) for topic, one in self._sole.items())
+        return next(filter(None, rivals), "")
 
     def activate(self) -> None:
         """Count anew."""
