@@ -85,6 +85,10 @@ class ControlLoop(SampleLoop):
 
     # ------------------------------------------------------------------ life
 
+    def sole(self) -> list[str]:
+        """Return the topics that have to have one publisher, that of the commands too."""
+        return [*super().sole(), self._control_output.topic]
+
     def activate(self) -> None:
         """Start with cleared buffers; the controller holds the pose of the first sample."""
         if (rivals := self._control_output.rivals()) > 0:

@@ -140,6 +140,15 @@ def rival_publishers(node: Node, subscription: Subscription, topic: str) -> str:
     return f"{count} publishers of {topic}: {', '.join(node_names(node, subscription.topic_name))}"
 
 
+def only_namesakes(node: Node, topic: str) -> bool:
+    """Return whether a topic has several publishers whose nodes have one name: all but one of them may be dead.
+
+    A node that was killed is listed until its lease is over.
+    """
+    names = node_names(node, topic)
+    return len(names) > 1 == len(set(names))
+
+
 class Slot:
     """One subscription of an inbox.
 
