@@ -228,6 +228,16 @@ def test_a_whole_record_has_no_defects_and_no_impact():
     assert replay.events == () and replay.defects == ()
 
 
+def test_a_torque_that_no_joint_gives_is_a_defect():
+    torque = np.zeros((5, 2))
+    torque[1, 1], torque[3, 0] = 1e100, -871.0
+    strongest, period = np.array([870.0, 120.0]), 1e-3
+    rows = (np.zeros((5, 2)), np.zeros((5, 2)), torque)
+    checked = check_samples(period * np.arange(5), "ab", *rows, joints="ab", period=period, strongest=strongest)
+    assert checked.usable.tolist() == [True, False, True, False, True]
+    assert checked.count(DefectKind.IMPOSSIBLE) == 2
+
+
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 @settings(deadline=None, max_examples=10)
 @given(seed=st.integers(0, 2**32 - 1))

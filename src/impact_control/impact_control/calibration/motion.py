@@ -84,7 +84,7 @@ class _ScoreRecord:
     """Keeps the scores of a scenario's detectors; a `Detector` that reports nothing."""
 
     index, isolated_link, link_settled = 0, NO_LINK, True
-    detection_time = impact_time = math.nan
+    detection_time = impact_time = share = math.nan
 
     def __init__(self, scenario: Scenario, size: int) -> None:
         self.triggered = np.zeros(size, dtype=np.bool_)

@@ -44,6 +44,7 @@ class DefectKind(Enum):
     REPEATED = "{count} samples equal to the one before although a joint moves: lost ones"
     REORDERED = "{count} samples with stamps out of order"
     NOT_FINITE = "{count} samples with a number or stamp that is not finite"
+    IMPOSSIBLE = "{count} samples with a torque that no joint gives"
     OTHER_ORDER = "{count} samples with the joints in another order, sorted by name"
     OTHER_JOINTS = "{count} samples without all joints"
     SWAPPED = "{count} samples with joints that trade places under their names, left out"
@@ -104,12 +105,13 @@ def check_samples(
     *,
     joints: Sequence[str],
     period: float,
+    strongest: Vector | None = None,
 ) -> CheckedSamples:
     """Check recorded joint samples and arrange them.
 
-    A sample is used when it has all joints, only finite numbers, a stamp in order, numbers of its own, and positions
-    that can be reached. What stands in for a lost sample, the last one with a new stamp, is no sample: no two have the
-    same noise in all joints, and after some of them the arm would seem to have jumped.
+    A sample is used when it has all joints, only finite numbers, torques that can be, a stamp in order, numbers of its
+    own, and positions that can be reached. What stands in for a lost sample, the last one with a new stamp, is no
+    sample: no two have the same noise in all joints, and after some of them the arm would seem to have jumped.
 
     Order: of all selections of samples with rising stamps the longest is used, so that one stamp far in the future
     costs itself and not the rest of the record.
@@ -126,6 +128,7 @@ def check_samples(
         position, velocity, torque: (m, n) [rad, rad/s, Nm], or rows of their own length.
         joints: names of the returned columns, in order.
         period: [s] between samples, above 0.
+        strongest: (n,) [Nm] of the returned columns, beyond which a torque is none; None: not looked at.
 
     Raises:
         InvalidInputError: no samples, other numbers of rows, a period that is not above 0, or joints named twice.
@@ -153,6 +156,10 @@ def check_samples(
     note(DefectKind.OTHER_JOINTS, missing, f"expected are {', '.join(ordered)}")
     note(DefectKind.OTHER_ORDER, moved & ~missing)
     note(DefectKind.NOT_FINITE, ~finite & ~missing)
+    if strongest is not None:
+        impossible = whole & np.any(np.abs(arranged[2]) > strongest, axis=1)
+        note(DefectKind.IMPOSSIBLE, impossible)
+        whole &= ~impossible
     again = _seen_before(stamps, np.isfinite(stamps))
     candidates = np.flatnonzero(whole & ~again)
     older = np.zeros(stamps.size, dtype=bool)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from impact_control.observation.post_impact_velocity import ante_impact_velocity, gross_post_impact_velocity
+from impact_control.pipeline.samples import TORQUE_TOLERANCE
 from impact_control.pipeline.sensing import make_detector, make_observer
 from impact_control.recording.defects import CheckedSamples
 from impact_control.recording.log import LogColumns
@@ -141,7 +142,7 @@ def usable_samples(file: RecordedFile, run: RecordedRun, robot: RobotDescription
     """Return the samples of a run, see `check_samples`. Raises RecordingError when none can be used."""
     if not len(run.time):
         raise RecordingError(str(file.path), "no joint samples in it", "one or more")
-    samples = run.checked(robot.joint_names, period)
+    samples = run.checked(robot.joint_names, period, TORQUE_TOLERANCE * robot.limits.torque)
     if not samples.usable.any():
         defects = "; ".join(samples.in_words())
         allowed = f"whole samples of {', '.join(robot.joint_names)}"

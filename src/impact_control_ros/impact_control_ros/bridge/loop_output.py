@@ -324,9 +324,14 @@ class ControlOutput:
         self._heard = self._reference.get_subscription_count() > 0
         self._status_heard = self._status.get_subscription_count() > 0
 
+    @property
+    def topic(self) -> str:
+        """Full name of the topic of the commands."""
+        return str(self._command.topic_name)
+
     def rivals(self) -> int:
         """Return the number of other publishers of commands."""
-        return int(self._node.count_publishers(self._command.topic_name)) - 1
+        return int(self._node.count_publishers(self.topic)) - 1
 
     def command(self, torque: Vector) -> None:
         """Send a torque (n,) [Nm] to the joints."""

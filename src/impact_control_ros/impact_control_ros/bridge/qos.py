@@ -48,6 +48,9 @@ EVENT = _profile(50, reliable=True, latched=True)
 LATCHED = _profile(1, reliable=True, latched=True)
 """A state that changes seldom: a node that joins late gets the present one."""
 
+CALLS = _profile(2000, reliable=True)
+"""Requests that wait for a service, and its answers. By default ten of each are kept, and the others lost."""
+
 DIAGNOSTICS = _profile(10, reliable=True)
 """Diagnostics of nodes, once a second, as diagnostic_updater publishes them."""
 

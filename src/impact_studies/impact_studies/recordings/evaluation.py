@@ -56,7 +56,7 @@ class _Together:
     """Several detectors over the same samples: keeps the times of their events, and reports none itself."""
 
     index, isolated_link, link_settled = 0, NO_LINK, True
-    detection_time = impact_time = math.nan
+    detection_time = impact_time = share = math.nan
 
     def __init__(self, detectors: Mapping[str, Detector], size: int) -> None:
         self.triggered = np.zeros(size, dtype=np.bool_)
