@@ -118,6 +118,8 @@ def transition(state: ModeState, event: Event, time: float, course: ImpactCourse
         return state
     if event is Event.START:
         return ModeState(mode=Mode.ANTE)
+    if event is Event.MOVE:
+        return ModeState(mode=Mode.MOVE)
     if event is Event.IMPACT:
         return _after_impact(state, time, course)
     if event is Event.CONTACT_CLOSED:
