@@ -431,6 +431,8 @@ def in_mode(mode):
         c.fail(Fault.INTERNAL)
     elif mode is Mode.PULL_BACK:
         c.react(Event.PULL_BACK)
+    elif mode is Mode.MOVE:
+        c.move(REFERENCE.ante, -0.5)
     elif mode in (Mode.ADMITTANCE, Mode.RESUME):
         c.react(Event.YIELD_TO_ANTE)
         if mode is Mode.RESUME:

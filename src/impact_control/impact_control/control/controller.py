@@ -18,7 +18,7 @@ from impact_control.control.modes import RUNNING, Event, Fault, Mode
 from impact_control.control.resumption import Resumption, resumption_time, slow_down
 from impact_control.control.retreat import Retreat
 from impact_control.control.torque_law import TorqueLaw
-from impact_control.references import ImpactReference, ReferenceColumns
+from impact_control.references import ImpactReference, ReferenceColumns, ReferenceTable
 from impact_control.robots import Dynamics, RobotDescription
 from impact_control.scenario import Admittance, Control, PullBack
 from impact_control.util.types import Vector
@@ -60,6 +60,7 @@ class ReferenceSpreadingController:
         self._resumption = Resumption(n, c.period)
         self._state = ModeState()
         self._reference: ImpactReference | None = None
+        self._move: ReferenceTable | None = None
         self._force: DesiredForce = NO_FORCE
         self.ante = ReferenceColumns.one_sample(n)
         self.post = ReferenceColumns.one_sample(n)
@@ -129,6 +130,19 @@ class ReferenceSpreadingController:
         self.peak_torque_share = self.peak_torque_rate = 0.0
         self.task_time = 0.0
         self._happens(Event.START, time)
+
+    def move(self, motion: ReferenceTable, time: float) -> None:
+        """Follow a motion of the joints, from `time` [s] of the samples' clock on, outside of a task."""
+        self._move = motion
+        self.start_time = time
+        self.peak_torque_share = self.peak_torque_rate = 0.0
+        self.task_time = 0.0
+        self._happens(Event.MOVE)
+
+    @property
+    def held_configuration(self) -> Vector:
+        """Configuration (n,) [rad] that IDLE and STOPPED hold; for a motion that begins there without a step."""
+        return self._decay.position
 
     def impact(self, time: float) -> bool:
         """An impact was detected at `time` [s]. True when the mode changed."""
@@ -212,7 +226,9 @@ class ReferenceSpreadingController:
 
     def _obey(self, dynamics: Dynamics, time: float, position: Vector, velocity: Vector, torque: Vector | None) -> None:
         reference = self._reference
-        if reference is None or self.mode in (Mode.IDLE, Mode.STOPPED):
+        if self._move is not None and self.mode is Mode.MOVE:
+            self._follow_move(self._move, time)
+        elif reference is None or self.mode in (Mode.IDLE, Mode.STOPPED):
             self._hold(dynamics, time, position, velocity)
         elif self.mode is Mode.PULL_BACK:
             self._withdraw(dynamics, position)
@@ -234,6 +250,13 @@ class ReferenceSpreadingController:
             self._stand_still(dynamics, position)
         self._decay.at(time)
         self._track(self._decay)
+
+    def _follow_move(self, motion: ReferenceTable, time: float) -> None:
+        self.task_time = time - self.start_time
+        motion.sample(self.task_time, self.post)
+        self.ante.data[:] = self.post.data
+        desired = self.post
+        self._law.track(desired.joint_position, desired.joint_velocity, desired.joint_acceleration, desired.position)
 
     def _withdraw(self, dynamics: Dynamics, position: Vector) -> None:
         retreat, desired = self._retreat, self.post

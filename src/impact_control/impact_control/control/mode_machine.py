@@ -60,6 +60,8 @@ def transition(state: ModeState, event: Event, time: float, control: Control) ->
         return state
     if event is Event.START:
         return ModeState(mode=Mode.ANTE)
+    if event is Event.MOVE:
+        return ModeState(mode=Mode.MOVE)
     if event is Event.IMPACT:
         return _after_impact(state, time, control)
     if event is Event.CONTACT_CLOSED:

@@ -115,7 +115,7 @@ class JudgeAlone:
             self._rest.reset()
         if begins or (before is Mode.RESUME and sample.mode in RUNNING):
             self.start = time - sample.task_time
-        if sample.mode in (Mode.FAULT, Mode.IDLE):
+        if sample.mode in (Mode.FAULT, Mode.IDLE, Mode.MOVE):
             self.start = math.nan
         return begins
 

@@ -267,7 +267,7 @@ class Drawing:
             ]
 
 
-_LED = ("ANTE", "INTERIM", "POST", "RESUME")
+_LED = ("ANTE", "INTERIM", "POST", "RESUME", "MOVE")
 """Modes in which the reference of the end-effector is followed."""
 
 _AXES = ({"label": "s", "labelSize": 16, "size": 30}, {"size": 46})

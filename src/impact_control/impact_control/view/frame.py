@@ -22,7 +22,7 @@ PLOT_SPAN = 4.0
 _PLOT_STEP = 0.01
 """[s] between two points of a plot."""
 
-_FOLLOWED = (*RUNNING, Mode.RESUME)
+_FOLLOWED = (*RUNNING, Mode.RESUME, Mode.MOVE)
 """Modes in which a reference is followed."""
 
 _PLOT_PATIENCE = 0.05

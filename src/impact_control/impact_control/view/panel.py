@@ -29,6 +29,7 @@ MODE_COLORS = {
     Mode.PULL_BACK: _VIOLET,
     Mode.ADMITTANCE: _TEAL,
     Mode.RESUME: _BLUE,
+    Mode.MOVE: _TEAL,
 }
 """Colour of each mode."""
 

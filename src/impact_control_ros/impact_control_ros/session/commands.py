@@ -39,6 +39,9 @@ def add(app: typer.Typer) -> None:
     app.command()(verdicts)
     app.command()(stop)
     app.command()(reset)
+    app.command()(run)
+    app.command()(home)
+    app.command("move-to")(move_to)
     app.command()(doctor)
     app.command()(security)
 
@@ -151,6 +154,83 @@ def reset(namespace: NamespaceOption = "") -> None:
 
     with ImpactClient(namespace) as client:
         typer.echo(client.reset())
+
+
+def run(
+    scenario: Annotated[str, typer.Argument(help="Name of a scenario, or path of a file.")],
+    times: Annotated[int, typer.Option(min=1, max=1000, help="Number of trials.")] = 1,
+    vary: Annotated[
+        Optional[Path], typer.Option(help="YAML file: for each key of the scenario that changes a list of values.")
+    ] = None,
+    launched: Annotated[bool, typer.Option("--launched", help="On a running graph, not with a simulated arm.")] = False,
+    namespace: NamespaceOption = "",
+    shape: ShapeOption = Shape.COMPOSED,
+    lockstep: Annotated[bool, typer.Option(help="The simulator waits for the command of each sample.")] = False,
+    output: OutputOption = Path("runs"),
+) -> None:
+    """Run a task again and again; the arm moves back in between, and one report tells of all trials."""
+    from impact_control.recording.page import summary_text
+    from impact_control.util.stopping import stoppable
+    from impact_control_ros.session.runs import new_run_directory
+    from impact_control_ros.session.series import planned_series, run_series
+
+    series = planned_series(scenario, times, vary)
+    directory = new_run_directory(output, series.name)
+    line = ProgressLine(series.name)
+    with stoppable() as stop:
+        try:
+            summary = run_series(
+                series,
+                directory,
+                launched=launched,
+                namespace=namespace,
+                shape=shape,
+                lockstep=lockstep,
+                stop_requested=stop,
+                on_progress=line.progress,
+                on_stage=line.stage,
+            )
+        finally:
+            line.end()
+    typer.echo(summary_text(summary, color=sys.stdout.isatty()), nl=False)
+    typer.echo(f"Report: {directory / 'report.html'}")
+    if not summary.good:
+        raise typer.Exit(1)
+
+
+SpeedOption = Annotated[float, typer.Option(min=0.0, help="Of the fastest joint, in rad/s; 0: 0.5 rad/s.")]
+
+
+def home(
+    scenario: Annotated[str, typer.Option("--scenario", "-s", help="Whose start; default: the one of the graph.")] = "",
+    speed: SpeedOption = 0.0,
+    namespace: NamespaceOption = "",
+) -> None:
+    """Bring the arm of a running graph to the start of a scenario, off the surface first; at a contact it stops."""
+    _move([], scenario, speed, namespace)
+
+
+def move_to(
+    joint_position: Annotated[list[float], typer.Argument(help="Of each joint, in rad; before negative ones: --.")],
+    speed: SpeedOption = 0.0,
+    namespace: NamespaceOption = "",
+) -> None:
+    """Bring the arm of a running graph to a configuration, off the surface first; at a contact it stops."""
+    _move(joint_position, "", speed, namespace)
+
+
+def _move(joint_position: list[float], scenario: str, speed: float, namespace: str) -> None:
+    """Exit with code 1 unless the goal is reached."""
+    from impact_control.pipeline import MoveOutcome
+    from impact_control.util.words import in_words
+    from impact_control_ros.session.client import ImpactClient
+
+    with ImpactClient(namespace) as client:
+        result = client.move_to(joint_position, speed=speed, scenario=scenario)
+    reason = f" ({result.summary})" if result.summary else ""
+    typer.echo(f"Motion: {in_words(result.outcome)}{reason}, {result.final_error:.3f} rad from the goal")
+    if result.outcome is not MoveOutcome.REACHED:
+        raise typer.Exit(1)
 
 
 def doctor(
