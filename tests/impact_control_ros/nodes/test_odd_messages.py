@@ -55,7 +55,7 @@ def reference(**changes):
 @pytest.mark.parametrize(
     "odd",
     [
-        {"mode": 9},
+        {"mode": 10},
         {"mode": 255},
         {"task_time": math.inf},
         {"task_time": math.nan},

@@ -14,9 +14,10 @@ from impact_control.control import Fault, Mode, QPStatus
 from impact_control.pipeline import Pipeline, StartPose, warm_up
 from impact_control.planning.assignment import Assignment, assigned
 from impact_control.util.errors import ImpactControlError
+from impact_control.util.types import Vector
 from impact_control_ros.bridge import qos, topics
 from impact_control_ros.bridge.diagnostics import QueuedLog
-from impact_control_ros.bridge.impact_task import ImpactTaskServer, PreparedTask
+from impact_control_ros.bridge.impact_task import ImpactTaskServer, PreparedMove, PreparedTask
 from impact_control_ros.bridge.loop_output import ControlOutput
 from impact_control_ros.bridge.partners import Partners, Supervised
 from impact_control_ros.bridge.sample_loop import SampleLoop
@@ -193,6 +194,20 @@ class ControlLoop(SampleLoop):
         )
         self.begin_results(task)
         return ""
+
+    def start_move(self, move: PreparedMove) -> str:
+        """Start a motion with the next sample; return the reason of a refusal, "" without one."""
+        if (fault := self.supervision.fault()) is not Fault.NONE:
+            return f"{fault.name}: {self.supervision.reason}"
+        start_pose = StartPose(self._robot.joint_names, move.held)
+        if not start_pose.compare(self._reader.position):
+            return start_pose.reason()
+        self.pipeline.start_move(move.motion, start_pose)
+        return ""
+
+    def held_configuration(self) -> Vector | None:
+        """Return where the arm is held (n,) [rad]; None before the first joint state."""
+        return self.pipeline.controller.held_configuration.copy() if self._samples else None
 
     def fault_reason(self) -> str:
         """Return the fault in words, "" without one."""

@@ -16,6 +16,7 @@ DIAGNOSTICS = "/diagnostics"
 
 PREDICT = "predict_post_impact"
 EXECUTE = "execute_impact_task"
+MOVE_TO = "move_to"
 RESET = "simulation/reset"
 PAUSE = "simulation/pause"
 ACCEPT = "simulation/accept_commands"

@@ -6,14 +6,14 @@ import math
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 import rclpy
-from impact_msgs.action import ExecuteImpactTask
+from impact_msgs.action import ExecuteImpactTask, MoveTo
 from impact_msgs.msg import ImpactClassification
 from impact_msgs.srv import PredictPostImpact
 from rclpy.action import ActionClient
@@ -23,7 +23,7 @@ from std_srvs.srv import Trigger
 
 from impact_control.classification import Verdict
 from impact_control.impacts import SlipOutcome
-from impact_control.pipeline import Outcome
+from impact_control.pipeline import MoveOutcome, Outcome
 from impact_control.robots import InertiaModel
 from impact_control.util.checks import finite_array
 from impact_control.util.types import Vector
@@ -31,7 +31,7 @@ from impact_control.util.words import in_words
 from impact_control_ros.bridge import qos, topics
 from impact_control_ros.bridge.calls import CALL_PATIENCE, Caller
 from impact_control_ros.bridge.messages import set_xyz, xyz
-from impact_control_ros.bridge.task_messages import Progress, TaskResult, progress_of, task_result
+from impact_control_ros.bridge.task_messages import MoveResult, Progress, TaskResult, progress_of, task_result
 from impact_control_ros.session.processes import GraphError
 
 RUN_PATIENCE = 120.0
@@ -179,6 +179,30 @@ class ImpactClient:
         if result.outcome is Outcome.REFUSED:
             raise GraphError(f"the controller refused scenario {scenario!r}: {result.summary}")
         return result
+
+    def move_to(
+        self,
+        joint_position: Sequence[float] | Vector,
+        *,
+        speed: float = 0.0,
+        timeout: float = RUN_PATIENCE,
+        scenario: str = "",
+    ) -> MoveResult:
+        """Bring the arm to a configuration (n,) [rad] and return the result; at a contact it stops.
+
+        speed [rad/s]: of the fastest joint; 0: 0.5 rad/s. timeout: [s], after which the motion is cancelled. scenario:
+        with the surface near the goal; "": the configured one. Raises GraphError when nothing is moved.
+        """
+        goal = MoveTo.Goal(joint_position=np.asarray(joint_position, dtype=float).tolist(), speed=float(speed))
+        goal.scenario = scenario
+        result = self._caller.move_to(goal, topics.MOVE_TO, self._patience, timeout)
+        if result.outcome is MoveOutcome.REFUSED:
+            raise GraphError(f"the controller refused to move: {result.summary}")
+        return result
+
+    def home(self, scenario: str = "", *, speed: float = 0.0, timeout: float = RUN_PATIENCE) -> MoveResult:
+        """Bring the arm to the start of a scenario, "" for the configured one; else as `move_to`."""
+        return self.move_to(np.empty(0), speed=speed, timeout=timeout, scenario=scenario)
 
     def wait_for_verdict(self, timeout: float = RUN_PATIENCE) -> ImpactVerdict:
         """Return the verdict on the present task, or on the last one if none runs, once it is decided.

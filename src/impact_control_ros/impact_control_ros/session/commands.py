@@ -39,6 +39,8 @@ def add(app: typer.Typer) -> None:
     app.command()(verdicts)
     app.command()(stop)
     app.command()(reset)
+    app.command()(home)
+    app.command("move-to")(move_to)
     app.command()(doctor)
     app.command()(security)
 
@@ -151,6 +153,41 @@ def reset(namespace: NamespaceOption = "") -> None:
 
     with ImpactClient(namespace) as client:
         typer.echo(client.reset())
+
+
+SpeedOption = Annotated[float, typer.Option(min=0.0, help="Of the fastest joint, in rad/s; 0: 0.5 rad/s.")]
+
+
+def home(
+    scenario: Annotated[str, typer.Option("--scenario", "-s", help="Whose start; default: the one of the graph.")] = "",
+    speed: SpeedOption = 0.0,
+    namespace: NamespaceOption = "",
+) -> None:
+    """Bring the arm of a running graph to the start of a scenario, off the surface first; at a contact it stops."""
+    _move([], scenario, speed, namespace)
+
+
+def move_to(
+    joint_position: Annotated[list[float], typer.Argument(help="Of each joint, in rad; before negative ones: --.")],
+    speed: SpeedOption = 0.0,
+    namespace: NamespaceOption = "",
+) -> None:
+    """Bring the arm of a running graph to a configuration, off the surface first; at a contact it stops."""
+    _move(joint_position, "", speed, namespace)
+
+
+def _move(joint_position: list[float], scenario: str, speed: float, namespace: str) -> None:
+    """Exit with code 1 unless the goal is reached."""
+    from impact_control.pipeline import MoveOutcome
+    from impact_control.util.words import in_words
+    from impact_control_ros.session.client import ImpactClient
+
+    with ImpactClient(namespace) as client:
+        result = client.move_to(joint_position, speed=speed, scenario=scenario)
+    reason = f" ({result.summary})" if result.summary else ""
+    typer.echo(f"Motion: {in_words(result.outcome)}{reason}, {result.final_error:.3f} rad from the goal")
+    if result.outcome is not MoveOutcome.REACHED:
+        raise typer.Exit(1)
 
 
 def doctor(

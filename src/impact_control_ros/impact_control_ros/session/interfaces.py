@@ -102,7 +102,7 @@ _CONTROL = Interfaces(
     publishes=(topics.COMMANDS, topics.REFERENCE, topics.STATUS, topics.DIAGNOSTICS),
     subscribes=(topics.JOINT_STATES, topics.SUPERVISOR),
     requests=(topics.PREDICT,),
-    executes=(topics.EXECUTE,),
+    executes=(topics.EXECUTE, topics.MOVE_TO),
 )
 
 OWN: Mapping[str, Interfaces] = {

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 import rclpy
-from impact_msgs.action import ExecuteImpactTask
+from impact_msgs.action import ExecuteImpactTask, MoveTo
 from impact_msgs.msg import SupervisorStatus
 from lifecycle_msgs.msg import State, Transition
 from rcl_interfaces.srv import SetParameters
@@ -30,7 +30,7 @@ from impact_control_ros.bridge.calls import CALL_PATIENCE, START_PATIENCE, Calle
 from impact_control_ros.bridge.messages import to_stamp
 from impact_control_ros.bridge.rclpy_internals import EventsExecutor
 from impact_control_ros.bridge.real_time import LEAVE_MACHINE
-from impact_control_ros.bridge.task_messages import Progress, TaskResult, progress_of, task_result
+from impact_control_ros.bridge.task_messages import MoveResult, Progress, TaskResult, progress_of, task_result
 from impact_control_ros.robot_side.supervision import Cause, Supervision
 from impact_control_ros.session.graph import LARGEST_FACTOR, OPERATOR, Duty, NodeSpec, full_name
 from impact_control_ros.session.occupants import require_free
@@ -314,6 +314,15 @@ class Session:
                     self._serve_until(goal.cancel_goal_async(), CANCEL_PATIENCE)
             raise
         return {arm: task_result(result.result()) for arm, result in results.items()}
+
+    def move_to(self, scenario: str = "", timeout: float = 60.0) -> MoveResult:
+        """Bring the only arm to the start of a scenario, "" for the configured one; a result that says how it went.
+
+        Raises NoAnswerError when it takes longer than `timeout` [s], and as `run_tasks`.
+        """
+        if self._lockstep:
+            self.pause(False)
+        return self._caller.move_to(MoveTo.Goal(scenario=scenario), topics.MOVE_TO, START_PATIENCE, timeout)
 
     def _on_supervision(self, status: SupervisorStatus) -> None:
         self._supervision = status
