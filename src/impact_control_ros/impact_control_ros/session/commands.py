@@ -39,6 +39,7 @@ def add(app: typer.Typer) -> None:
     app.command()(verdicts)
     app.command()(stop)
     app.command()(reset)
+    app.command()(run)
     app.command()(home)
     app.command("move-to")(move_to)
     app.command()(doctor)
@@ -153,6 +154,48 @@ def reset(namespace: NamespaceOption = "") -> None:
 
     with ImpactClient(namespace) as client:
         typer.echo(client.reset())
+
+
+def run(
+    scenario: Annotated[str, typer.Argument(help="Name of a scenario, or path of a file.")],
+    times: Annotated[int, typer.Option(min=1, max=1000, help="Number of trials.")] = 1,
+    vary: Annotated[
+        Optional[Path], typer.Option(help="YAML file: for each key of the scenario that changes a list of values.")
+    ] = None,
+    launched: Annotated[bool, typer.Option("--launched", help="On a running graph, not with a simulated arm.")] = False,
+    namespace: NamespaceOption = "",
+    shape: ShapeOption = Shape.COMPOSED,
+    lockstep: Annotated[bool, typer.Option(help="The simulator waits for the command of each sample.")] = False,
+    output: OutputOption = Path("runs"),
+) -> None:
+    """Run a task again and again; the arm moves back in between, and one report tells of all trials."""
+    from impact_control.recording.page import summary_text
+    from impact_control.util.stopping import stoppable
+    from impact_control_ros.session.runs import new_run_directory
+    from impact_control_ros.session.series import planned_series, run_series
+
+    series = planned_series(scenario, times, vary)
+    directory = new_run_directory(output, series.name)
+    line = ProgressLine(series.name)
+    with stoppable() as stop:
+        try:
+            summary = run_series(
+                series,
+                directory,
+                launched=launched,
+                namespace=namespace,
+                shape=shape,
+                lockstep=lockstep,
+                stop_requested=stop,
+                on_progress=line.progress,
+                on_stage=line.stage,
+            )
+        finally:
+            line.end()
+    typer.echo(summary_text(summary, color=sys.stdout.isatty()), nl=False)
+    typer.echo(f"Report: {directory / 'report.html'}")
+    if not summary.good:
+        raise typer.Exit(1)
 
 
 SpeedOption = Annotated[float, typer.Option(min=0.0, help="Of the fastest joint, in rad/s; 0: 0.5 rad/s.")]
