@@ -172,7 +172,8 @@ def test_workers_that_compute_with_something_else_are_refused(dask, monkeypatch,
         run_trials(work, [1], None, silent)
 
 
-@pytest.mark.parametrize("address", ["local:", "local:0", "local:two", "nowhere://here:1"])
-def test_an_address_without_a_scheduler_is_refused(address):
+@pytest.mark.parametrize("address", ["local:", "local:0", "local:two", "nowhere://here:1", "foo", "tcp://127.0.0.1:1"])
+def test_an_address_without_a_scheduler_is_refused_before_a_client_is_made(address, monkeypatch):
+    monkeypatch.setattr(distributed, "Client", lambda *_, **__: pytest.fail("it complains when it is collected"))
     with pytest.raises(InvalidInputError, match="local:N"), open_place(1, address):
         pass

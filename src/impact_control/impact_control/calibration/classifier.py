@@ -32,6 +32,7 @@ from impact_control.replay import TaskFollower, followed_reference, replay_sampl
 from impact_control.robots import RobotDescription
 from impact_control.scenario import SIMULTANEOUS, Classification, Scenario, robot_of, scenario_from_text
 from impact_control.scenario.settings import entries
+from impact_control.util.checks import require_finite
 from impact_control.util.errors import RecordingError
 from impact_control.util.types import Vector
 from impact_control.util.yaml_text import parse_yaml
@@ -136,8 +137,11 @@ def tune_classifier(
     them for the trials in it; None: as the trials say (`as_expected`), or the scenario of simulated ones. task_start:
     see `replay_file`.
 
-    Raises RecordingError, which names the file, where nothing is to be tuned on; ScenarioError.
+    Raises RecordingError, which names the file, where nothing is to be tuned on; ScenarioError; InvalidInputError for
+    a start that is not finite.
     """
+    if task_start is not None:
+        require_finite("task_start", task_start)
     chosen, files = open_files(paths, scenario, columns)
     given_labels = {} if labels is None else _read_labels(labels)
     robot = robot_of(chosen.robot)

@@ -20,6 +20,7 @@ from impact_control.replay.evaluation import comparison_with, predicted_impacts
 from impact_control.replay.samples import Replay, TaskFollower, planned_reference, replay_samples
 from impact_control.robots import RobotDescription
 from impact_control.scenario import Scenario, Scene, load_scenario, robot_of, scenario_from_text
+from impact_control.util.checks import require_finite
 from impact_control.util.errors import InvalidInputError, RecordingError, ScenarioError
 from impact_control.util.types import Vector
 
@@ -82,7 +83,10 @@ def replay_file(
     Raises:
         RecordingError: nothing to replay in it, or its scenario is not known.
         ScenarioError: a broken scenario.
+        InvalidInputError: a start that is not finite.
     """
+    if task_start is not None:
+        require_finite("task_start", task_start)
     chosen = None if scenario is None else load_scenario(scenario)
     joints = _JOINTS if chosen is None else len(robot_of(chosen.robot).joint_names)
     file = open_recording(path, columns=columns, trial=trial, joints=joints)

@@ -23,6 +23,7 @@ ACCEPT = "simulation/accept_commands"
 SUPERVISOR = "supervisor/status"
 STOP = "supervisor/stop"
 RESUME = "supervisor/reset"
+END = "session/end"
 
 OBJECTS = "simulation/objects"
 

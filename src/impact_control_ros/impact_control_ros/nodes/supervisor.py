@@ -23,7 +23,14 @@ from impact_control_ros.bridge.messages import answered, serialised_stamp
 from impact_control_ros.bridge.rclpy_internals import Inbox, NodeExecutor, Slot
 from impact_control_ros.robot_side.franka_state import FrankaState, franka_robot_state
 from impact_control_ros.robot_side.robot_switch import RobotSwitch, SwitchKind, robot_switches
-from impact_control_ros.robot_side.supervision import Cause, Finding, Supervision, SupervisionLimits, Watch
+from impact_control_ros.robot_side.supervision import (
+    LONGEST_LIMIT,
+    Cause,
+    Finding,
+    Supervision,
+    SupervisionLimits,
+    Watch,
+)
 
 LOOK_INTERVAL = 0.004
 """[s] between two looks at what has arrived."""
@@ -176,7 +183,7 @@ class SupervisorNode(ConfiguredNode[Watching]):
         declare(self, "arms", "", "arms of a scene, separated by commas; empty: one arm")
         kinds = ", ".join(kind.value for kind in SwitchKind)
         declare(self, "robot_side", SwitchKind.SIMULATOR.value, f"who takes the commands: {kinds}")
-        limits, bounds = SupervisionLimits(), (0.005, 10.0)
+        limits, bounds = SupervisionLimits(), (0.005, LONGEST_LIMIT)
         declare(self, "command_limit", limits.command_limit, _limit("without a command"), bounds=bounds)
         declare(self, "state_limit", limits.state_limit, _limit("without a joint state"), bounds=bounds)
         declare(self, "lag_limit", limits.lag_limit, _limit("of the controller behind the joint states"), bounds=bounds)

@@ -203,11 +203,12 @@ def _of_arms(arms: Iterable[str], names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _operator(processes: Iterable[Profile], namespace: str) -> tuple[Profile, ...]:
-    """Return the nodes of the operator, who starts and watches a graph: they publish nothing to it."""
+    """Return the nodes of the operator, who starts, watches and ends a graph: they publish nothing to it."""
     used = reduce(or_, (profile.resolved() for profile in processes))
     watching = Interfaces(subscribes=used.publishes, requests=used.serves, calls=used.executes)
+    ending = Interfaces(serves=(topics.END,), requests=(topics.END,))
     visitors = [Profile(full_name(namespace, ""), name, NODE | LOGGING) for name in VISITORS]
     tools = [Profile("/", name, NODE | LOGGING | PARAMETERS) for name in TOOLS]
     # The rights of a process are those of its enclave, in whichever profile: listed once.
-    first = Profile(visitors[0].namespace, visitors[0].name, visitors[0].interfaces | watching)
+    first = Profile(visitors[0].namespace, visitors[0].name, visitors[0].interfaces | watching | ending)
     return (first, *visitors[1:], *tools)
