@@ -1,36 +1,31 @@
-"""A loop that was killed and is started again alone, while DDS still lists the dead one."""
+"""A loop that is activated while DDS lists another publisher of its commands, as it does one that was killed."""
 
 from __future__ import annotations
 
-import os
-import signal
+import time
 
-import pytest
+import rclpy
+from std_msgs.msg import Float64MultiArray
 
-from harness import Peer
-from impact_control_ros.bridge import topics
-from impact_control_ros.robot_side.files import ros_directory
-from impact_control_ros.session.graph import Duty, NodeSpec
-
-pytestmark = pytest.mark.wall_clock
-
-SIMULATOR = NodeSpec("simulator", "simulator", Duty.ROBOT, {"scenario": "tabletop", "seed": 1})
-LOOP = NodeSpec("impact_loop", "loop", Duty.LOOP, {"scenario": "tabletop"})
+from impact_control_ros.bridge import qos, topics
 
 
-LEASE = "<leaseDuration><sec>8</sec></leaseDuration><leaseAnnouncement><sec>1</sec></leaseAnnouncement>"
-"""A dead node is listed for 20 s by default."""
+def test_it_waits_for_the_end_of_one_with_its_own_name(graph):
+    loop = graph.add_loop("impact_loop")
+    for name, waits in (("impact_loop", True), ("another", False)):
+        node = graph.add(lambda name=name: rclpy.create_node(name, namespace="/impact_loop"))
+        dead = node.create_publisher(Float64MultiArray, topics.COMMANDS, qos.COMMAND)
+        await_publishers(loop, 2)
+        loop.prepare_activation()
+        assert loop.awaits_activation() is bool(loop.built.missing()) is waits
+        node.destroy_publisher(dead)
+        await_publishers(loop, 1)
+        assert not loop.awaits_activation()
 
 
-def test_it_is_activated_once_the_dead_one_is_unlisted(tmp_path, monkeypatch):
-    profile = ros_directory("config/dds").joinpath("localhost.xml").read_text()
-    lease = profile.replace("<rtps>", f"<rtps><builtin><discovery_config>{LEASE}</discovery_config></builtin>")
-    (tmp_path / "short_lease.xml").write_text(lease)
-    monkeypatch.setenv("FASTRTPS_DEFAULT_PROFILES_FILE", str(tmp_path / "short_lease.xml"))
-    with Peer(tmp_path) as peer:
-        peer.bring_up(SIMULATOR, LOOP)
-        os.kill(peer.processes.pid(LOOP.name), signal.SIGKILL)
-        peer.until(lambda: not peer.processes.running(LOOP.name), what="its end")
-        peer.bring_up(LOOP)
-        assert "waiting for the dead to be unlisted" in peer.log(LOOP.name)
-        assert peer.node.count_publishers(topics.COMMANDS) == 1
+def await_publishers(loop, count):
+    """Wait until so many publishers of commands are found."""
+    end = time.monotonic() + 20.0
+    while len(loop.get_publishers_info_by_topic(f"/impact_loop/{topics.COMMANDS}")) != count:
+        time.sleep(0.01)
+        assert time.monotonic() < end, f"not {count} publishers"
