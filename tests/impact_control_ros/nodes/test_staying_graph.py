@@ -20,13 +20,13 @@ from impact_control.util.errors import InvalidInputError
 from impact_control_ros.bridge.calls import NoAnswerError
 from impact_control_ros.session.client import ImpactClient
 
-pytestmark = pytest.mark.wall_clock
+pytestmark = [pytest.mark.wall_clock, pytest.mark.timeout(400)]
 
 IMPACT_CONTROL = [sys.executable, "-m", "impact_control.cli"]
 
 
 def command(*words):
-    return subprocess.run([*IMPACT_CONTROL, *words], capture_output=True, text=True, timeout=60)
+    return subprocess.run([*IMPACT_CONTROL, *words], capture_output=True, text=True, timeout=180)
 
 
 def start(directory, *words):
@@ -54,7 +54,8 @@ def graph(tmp_path_factory):
 def test_its_states_are_streamed(graph):
     robot = robot_of(load_scenario("tabletop").robot)
     with ImpactClient() as client:
-        first, *others = itertools.islice(client.states(0.05), 4)
+        known = (state for state in client.states(0.05) if state.mode is not None)
+        first, *others = itertools.islice(known, 4)
         with pytest.raises(InvalidInputError, match="period"):
             next(client.states(0.0))
     assert first.joint_names == tuple(robot.joint_names)
@@ -120,7 +121,7 @@ def test_a_client_without_an_arm_does_not_wait_for_ever():
         next(client.states(0.01))
 
 
-@pytest.mark.parametrize("words", [["verdicts"], ["stop"], ["status"], ["up"], ["view"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["verdicts"], ["stop"], ["status"], ["up"]], ids=" ".join)
 def test_a_namespace_that_ros_does_not_allow_is_refused_in_one_line(words, tmp_path, monkeypatch, capsys):
     from impact_control.cli.main import main
 

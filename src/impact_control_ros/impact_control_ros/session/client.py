@@ -36,7 +36,7 @@ from impact_control_ros.bridge.messages import nanoseconds, set_xyz, xyz
 from impact_control_ros.bridge.rclpy_internals import Inbox
 from impact_control_ros.bridge.task_messages import MoveResult, Progress, TaskResult, progress_of, task_result
 from impact_control_ros.session.graph import full_name
-from impact_control_ros.session.occupants import ANSWER_TIME, DISCOVERY_TIME, join, nodes_of_a_graph
+from impact_control_ros.session.occupants import ANSWER_TIME, LAUNCH_DISCOVERY_TIME, join, nodes_of_a_graph
 from impact_control_ros.session.processes import GraphError
 
 RUN_PATIENCE = 120.0
@@ -379,7 +379,7 @@ class ImpactClient:
                 return f"no {name} in {self.place}{elsewhere and f'; there is one in {elsewhere}'}"
         return ""
 
-    def nodes(self, discovery: float = DISCOVERY_TIME) -> dict[str, str]:
+    def nodes(self, discovery: float = LAUNCH_DISCOVERY_TIME) -> dict[str, str]:
         """Return the lifecycle states of the nodes of graphs in and below the namespace, by full name.
 
         discovery: [s] that nodes are looked for. A node that does not answer, as one that was killed, has the state

@@ -4,6 +4,7 @@ Annotations are not postponed here: Typer 0.9, which Ubuntu 24.04 has, does not 
 """
 
 import os
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -41,6 +42,9 @@ LOOK_PATIENCE = 1.0
 
 MODE_PERIOD = 0.2
 """[s] in which the status of a controller comes, and verdicts that were sent before."""
+
+MODE_LOOKS = 10
+"""States after which a controller without a status is none."""
 
 
 def add(app: typer.Typer) -> None:
@@ -198,7 +202,10 @@ def _arm_rows(namespace: str) -> "list[tuple[str, str]]":
 
     with ImpactClient(namespace, patience=LOOK_PATIENCE) as client:
         try:
-            state = next(client.states(MODE_PERIOD))
+            # The status may be found later than the joint states.
+            for state in islice(client.states(MODE_PERIOD), MODE_LOOKS):
+                if state.mode is not None:
+                    break
         except NoAnswerError as error:
             mode, verdict = str(error), client.verdict
         else:
