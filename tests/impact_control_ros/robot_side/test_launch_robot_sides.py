@@ -282,6 +282,7 @@ def test_nothing_waits_for_a_time():
     [
         ("sim", {}, True, False),
         ("mock", {}, True, True),
+        ("mock", {"hardware": "topics"}, True, True),
         ("mock", {"hardware": "generic"}, False, True),
         ("gazebo", {}, False, True),
         ("franka", {}, False, True),
@@ -307,8 +308,22 @@ def test_only_the_robot_side_differs(monkeypatch, name, values, simulate, behind
         assert not behind or parameters["real_time_factor"] == 1.0
 
 
+@pytest.mark.parametrize("hardware", ["simulated", "topics", "generic"])
+def test_simulator_and_hardware_share_memory_unless_told_otherwise(monkeypatch, hardware):
+    monkeypatch.setenv("ROS_DOMAIN_ID", "7")
+    _, graph, _ = all_started(monkeypatch, "mock", namespace="left", hardware=hardware)
+    name = {"simulated": "/impact_sim_7_left"}.get(hardware, "")
+    launch_file = load(monkeypatch, "mock")
+    started(launch_file, namespace="left", hardware=hardware)
+    ((_, mappings),) = launch_file.xacro_asked
+    assert mappings["shared_memory"] == name
+    for simulator in (node for node in named(graph, "LifecycleNode") if node.name == "simulator"):
+        assert simulator.parameters[0]["shared_memory"] == name
+        assert bool(simulator.remappings) == (not name)
+
+
 def test_the_simulator_meets_topic_based_ros2_control_on_its_topics(monkeypatch):
-    _, graph, _ = all_started(monkeypatch, "mock")
+    _, graph, _ = all_started(monkeypatch, "mock", hardware="topics")
     (simulator,) = (node for node in named(graph, "LifecycleNode") if node.name == "simulator")
     text = (PACKAGE / "urdf" / "ros2_control.xacro").read_text()
     named_there = dict(re.findall(r'<param name="joint_(states|commands)_topic">([^<]+)<', text))
@@ -327,7 +342,7 @@ def test_the_description_is_that_of_the_side(monkeypatch, name):
     assert all(Path(mappings[file]).is_file() for file in ("robot", "end_effector"))
     arguments = {e.get("name") for e in ElementTree.parse(path).iter("{http://www.ros.org/wiki/xacro}arg")}
     assert mappings.keys() <= arguments
-    assert mappings["side"] == {"mock": "topics"}.get(name, name)
+    assert mappings["side"] == {"mock": "shared"}.get(name, name)
     (publisher,) = (node for node in named(actions, "Node") if node.package == "robot_state_publisher")
     assert publisher.namespace == "left" and dict(*publisher.parameters)["frame_prefix"] == "left_"
     assert mappings["namespace"] == mappings["arm_prefix"] == "left"
