@@ -1,7 +1,7 @@
 // Stand-in for a controller manager: reads orders, one a line, and does to an exchange what the hardware does.
 //
 //   attach             -> attached | absent | refused: REASON
-//   read MILLISECONDS  -> sample NUMBER POSITION VELOCITY EFFORT of the first joint | timeout | gone
+//   read MILLISECONDS  -> sample NUMBER POSITION VELOCITY EFFORT of the second joint | timeout | gone
 //   write STAMP COMMANDED EFFORT...  -> written
 //   run CYCLES         -> ran, or what ended it: each cycle answers effort 1 with the number of the sample, effort 2
 //                         with its position, velocity + effort with effort 3, without a pause
@@ -53,8 +53,8 @@ std::string obey(Exchange & exchange, std::istringstream & order)
     const Wait wait = exchange.await(milliseconds * 1'000'000);
     if (wait == Wait::SAMPLE) {
       const Sample & sample = exchange.sample();
-      answer << "sample " << sample.sequence.load() << " " << sample.position[0] << " " << sample.velocity[0] << " "
-             << sample.effort[0];
+      answer << "sample " << sample.sequence.load() << " " << sample.position[1] << " " << sample.velocity[1] << " "
+             << sample.effort[1];
     } else {
       answer << words_of(wait);
     }

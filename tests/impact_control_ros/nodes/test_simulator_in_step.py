@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from impact_msgs.msg import GroundTruth
 from std_srvs.srv import SetBool
 
 from hardware_stand_in import Manager, compiled
 from harness import JOINTS, Peer
-from impact_control.robots import load_robot
+from impact_control.scenario import load_scenario, robot_of
 from impact_control_ros.bridge import qos
 from impact_control_ros.bridge.messages import nanoseconds
 from impact_control_ros.session.graph import Duty, NodeSpec
@@ -36,7 +37,7 @@ def peer(tmp_path_factory):
 
 
 def cycle(peer, commanded=True, effort=(0.0,) * 7):
-    """One cycle of the manager; return the sample of the first joint, and the truth it was measured on."""
+    """One cycle of the manager; return the sample of the second joint, and the truth it was measured on."""
     number, *values = peer.manager.ask("read", LONG).removeprefix("sample ").split()
     peer.stamp += 1_000_000
     peer.truths.clear()
@@ -52,11 +53,16 @@ def test_each_answer_is_one_period_and_the_arm_measures_its_weight(peer):
     numbers, samples, truths = zip(*courses, strict=True)
     assert list(np.diff(numbers)) == [1] * 29 and list(np.diff([truth.cycles for truth in truths])) == [1] * 29
     np.testing.assert_allclose(np.diff([truth.time for truth in truths]), 1e-3, rtol=0.0, atol=1e-9)
-    noise = load_robot().noise
-    for (position, velocity, _), truth in zip(samples, truths, strict=True):
+    robot = robot_of(load_scenario("tabletop").single.robot)
+    model = robot.pinocchio_model
+    weight = pin.computeGeneralizedGravity(model, model.createData(), np.array(truths[-1].joint_position))[1]
+    assert abs(weight) > 10.0
+    noise = robot.noise
+    for (position, velocity, effort), truth in zip(samples, truths, strict=True):
         # Text has six digits.
-        assert position == pytest.approx(truth.joint_position[0], abs=noise.position + 1e-5)
-        assert velocity == pytest.approx(truth.joint_velocity[0], abs=noise.velocity + 1e-5)
+        assert position == pytest.approx(truth.joint_position[1], abs=noise.position[1] + 1e-5)
+        assert velocity == pytest.approx(truth.joint_velocity[1], abs=noise.velocity[1] + 1e-5)
+        assert effort == pytest.approx(weight, abs=noise.torque[1] + 0.5)
     assert truths[-1].command_state == GroundTruth.COMMAND_FRESH
     # Without gravity in the command, the arm rests.
     assert np.abs(truths[-1].joint_velocity).max() < 0.01
