@@ -13,7 +13,7 @@ from std_srvs.srv import SetBool
 from hardware_stand_in import Manager, compiled
 from harness import JOINTS, Peer
 from impact_control.scenario import load_scenario, robot_of
-from impact_control_ros.bridge import qos
+from impact_control_ros.bridge import qos, topics
 from impact_control_ros.bridge.messages import nanoseconds
 from impact_control_ros.session.graph import Duty, NodeSpec
 
@@ -95,10 +95,10 @@ def test_without_a_controller_the_arm_is_damped(peer):
 
 
 def test_the_supervisor_can_stop_it(peer):
-    assert peer.ask(SetBool, "simulation/accept", SetBool.Request(data=False)).success
+    assert peer.ask(SetBool, topics.ACCEPT, SetBool.Request(data=False)).success
     cycle(peer)
     assert cycle(peer)[2].command_state == GroundTruth.COMMAND_REFUSED
-    assert peer.ask(SetBool, "simulation/accept", SetBool.Request(data=True)).success
+    assert peer.ask(SetBool, topics.ACCEPT, SetBool.Request(data=True)).success
     cycle(peer)
     assert cycle(peer)[2].command_state == GroundTruth.COMMAND_FRESH
 
