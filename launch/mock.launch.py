@@ -31,7 +31,7 @@ def generate_launch_description() -> LaunchDescription:
 
 def start(side: RobotSide) -> list:
     """Return the controller manager and what comes after it."""
-    kind = {"simulated": "shared", "generic": "mock"}.get(side.value["hardware"], side.value["hardware"])
+    kind = {"generic": "mock"}.get(side.value["hardware"], side.value["hardware"])
     shared = segment_name(side.namespace, os.environ.get("ROS_DOMAIN_ID", "")) if kind == "shared" else ""
     graph = side.graph(
         # Mock hardware weighs nothing.

@@ -136,7 +136,7 @@ def test_controllers_and_nodes_come_up_in_order(prefix, name, before):
 
 
 def test_texts_reach_the_nodes_as_they_are(prefix, tmp_path):
-    lines, _, _ = run(prefix, "mock", "robot_type:=fr3", "hardware:=topics", f"record:={tmp_path / 'bag'}")
+    lines, _, _ = run(prefix, "mock", "robot_type:=fr3", f"record:={tmp_path / 'bag'}")
     found = {tuple(line.split()[1:3]): line for line in lines if line.startswith("parameter")}
     assert "'actual_environment:" in found["/left/recorder", "scenario_yaml"]
     assert "tabletop.yaml" in found["/left/impact_loop", "scenario"]

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from ruamel.yaml import YAML
 
-from impact_control.pipeline.parts import control_parameters
+from impact_control.control import fault_damping
 from impact_control.robots import load_robot
 from impact_control.scenario import load_scenario, robot_of
 from impact_control.util.errors import ImpactControlError, InvalidInputError
@@ -282,7 +282,7 @@ def test_nothing_waits_for_a_time():
     [
         ("sim", {}, True, False),
         ("mock", {}, True, True),
-        ("mock", {"hardware": "topics"}, True, True),
+        ("mock", {"hardware": "shared"}, True, True),
         ("mock", {"hardware": "generic"}, False, True),
         ("gazebo", {}, False, True),
         ("franka", {}, False, True),
@@ -308,11 +308,11 @@ def test_only_the_robot_side_differs(monkeypatch, name, values, simulate, behind
         assert not behind or parameters["real_time_factor"] == 1.0
 
 
-@pytest.mark.parametrize("hardware", ["simulated", "topics", "generic"])
-def test_simulator_and_hardware_share_memory_unless_told_otherwise(monkeypatch, hardware):
+@pytest.mark.parametrize("hardware", ["topics", "shared", "generic"])
+def test_simulator_and_hardware_share_memory_where_asked_to(monkeypatch, hardware):
     monkeypatch.setenv("ROS_DOMAIN_ID", "7")
     _, graph, _ = all_started(monkeypatch, "mock", namespace="left", hardware=hardware)
-    name = {"simulated": "/impact_sim_7_left"}.get(hardware, "")
+    name = {"shared": "/impact_sim_7_left"}.get(hardware, "")
     launch_file = load(monkeypatch, "mock")
     started(launch_file, namespace="left", hardware=hardware)
     ((_, mappings),) = launch_file.xacro_asked
@@ -323,7 +323,7 @@ def test_simulator_and_hardware_share_memory_unless_told_otherwise(monkeypatch, 
 
 
 def test_the_simulator_meets_topic_based_ros2_control_on_its_topics(monkeypatch):
-    _, graph, _ = all_started(monkeypatch, "mock", hardware="topics")
+    _, graph, _ = all_started(monkeypatch, "mock")
     (simulator,) = (node for node in named(graph, "LifecycleNode") if node.name == "simulator")
     text = (PACKAGE / "urdf" / "ros2_control.xacro").read_text()
     named_there = dict(re.findall(r'<param name="joint_(states|commands)_topic">([^<]+)<', text))
@@ -342,7 +342,7 @@ def test_the_description_is_that_of_the_side(monkeypatch, name):
     assert all(Path(mappings[file]).is_file() for file in ("robot", "end_effector"))
     arguments = {e.get("name") for e in ElementTree.parse(path).iter("{http://www.ros.org/wiki/xacro}arg")}
     assert mappings.keys() <= arguments
-    assert mappings["side"] == {"mock": "shared"}.get(name, name)
+    assert mappings["side"] == {"mock": "topics"}.get(name, name)
     (publisher,) = (node for node in named(actions, "Node") if node.package == "robot_state_publisher")
     assert publisher.namespace == "left" and dict(*publisher.parameters)["frame_prefix"] == "left_"
     assert mappings["namespace"] == mappings["arm_prefix"] == "left"
@@ -406,7 +406,7 @@ def test_a_scenario_that_requires_the_guard_is_not_launched_without_it(monkeypat
 @pytest.mark.parametrize("robot", ["panda", "fr3"])
 def test_the_guard_damps_like_a_fault_of_the_loop(robot):
     scenario = scenario_of("tabletop", robot)
-    damping = control_parameters(scenario, robot_of(scenario.robot)).stop_damping
+    damping = fault_damping(scenario.control, robot_of(scenario.robot), scenario.task.home_configuration)
     file = yaml(controllers_file(scenario))["/**/effort_controller"]["ros__parameters"]
     assert file["damping"] == [float(f"{value:.3g}") for value in damping]
 
