@@ -22,7 +22,8 @@ class ControlParameters:
     """Gains and limits of the law.
 
     position_gain, orientation_gain, posture_gain: k of van Steen 2024 (15)-(17) [1/s^2]; hold_gain: that of joint
-    motions, Proper 2021 (2.68) [1/s^2]; the velocity gain is 2 sqrt(k). weights w_p, w_theta, w_q [-] of (18). course:
+    motions, Proper 2021 (2.68) [1/s^2]; the velocity gain is 2 sqrt(k). feedback_bandwidth: of the low-pass
+    that the feedback goes through [1/s]. weights w_p, w_theta, w_q [-] of (18). course:
     how a task goes through its impacts.
     joint_space: the reference is followed by its joint motion with hold_gain, Proper 2021 (2.67), (2.68); else by
     position, orientation and posture.
@@ -44,12 +45,14 @@ class ControlParameters:
     stop_damping: Vector
     acceleration_limit: Vector
     hold_gain: float = 400.0
+    feedback_bandwidth: float = 150.0
     joint_space: bool = False
     period: float = 1e-3
     qp_failures: int = 5
 
     def __post_init__(self) -> None:
-        for name in ("position_gain", "orientation_gain", "posture_gain", "hold_gain", "stop_rate", "period"):
+        gains = ("position_gain", "orientation_gain", "posture_gain", "hold_gain", "feedback_bandwidth")
+        for name in (*gains, "stop_rate", "period"):
             require_positive(name, getattr(self, name))
         for name in ("position_weight", "orientation_weight", "posture_weight"):
             require_not_negative(name, getattr(self, name))

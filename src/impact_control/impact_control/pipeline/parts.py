@@ -124,6 +124,7 @@ def control_parameters(scenario: Scenario, robot: RobotDescription) -> ControlPa
         stop_damping=c.stop_damping * inertia,
         acceleration_limit=c.max_joint_acceleration,
         hold_gain=c.gains.joint,
+        feedback_bandwidth=c.feedback_bandwidth,
         joint_space=c.feedback == JOINT_SPACE,
         period=c.period,
     )
