@@ -36,5 +36,5 @@ setup(
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         *shared("package.xml", "config/scenarios", "config/view", "config/operating_envelope.yaml"),
     ],
-    entry_points={"console_scripts": ["impact-control = impact_control.cli.main:main"]},
+    entry_points={"console_scripts": ["impact-control = impact_control.cli.__main__:main"]},
 )

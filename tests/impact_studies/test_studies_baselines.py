@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from impact_control.control import ControlParameters, ImpactCourse
 from impact_control.robots import Dynamics, load_robot
+from impact_control.scenario import Feedback, load_scenario
 from impact_studies.frame.study import Mark
 from impact_studies.frame.trials import from_arrays
 from impact_studies.impact_baselines.statements import (
@@ -87,21 +88,9 @@ def test_the_slow_approach_is_nowhere_much_faster_than_at_its_end():
 def test_the_feedback_torque_is_that_of_the_joint_errors_where_all_gains_are_one(joint_space):
     """With the same gain in all tasks and joints, small errors ask for inertia (k e + 2 sqrt(k) de) in both forms."""
     gain, gamma, robot = 100.0, 0.7, load_robot()
-    p = ControlParameters(
-        gain,
-        gain,
-        gain,
-        1.0,
-        1.0,
-        1.0,
-        ImpactCourse(),
-        1.0,
-        10.0,
-        np.ones(7),
-        np.ones(7),
-        hold_gain=gain,
-        joint_space=joint_space,
-    )
+    control = load_scenario("tabletop").control
+    gains = replace(control.gains, position=gain, orientation=gain, posture=gain, joint=gain)
+    control = replace(control, gains=gains, feedback=Feedback.JOINT_SPACE if joint_space else Feedback.TASK_SPACE)
     q = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
     error, rate = 1e-6 * np.arange(1.0, 8.0), 1e-5 * np.linspace(1.0, -2.0, 7)
     dynamics = Dynamics(robot)
@@ -120,7 +109,7 @@ def test_the_feedback_torque_is_that_of_the_joint_errors_where_all_gains_are_one
         orientation_error=twist[3:, 0],
         velocity_error=twist[:3, 1],
     )
-    whole, by_velocity = FeedbackTorque(p, 7).at(controller, dynamics)
+    whole, by_velocity = FeedbackTorque(control, 7).at(controller, dynamics)
     inertia = dynamics.mass_matrix + np.diag(robot.transmission.reduced_motor_inertia)
     np.testing.assert_allclose(by_velocity, inertia @ (2.0 * gamma * math.sqrt(gain) * rate), rtol=1e-6)
     np.testing.assert_allclose(whole - by_velocity, inertia @ (gain * error), rtol=1e-6)

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from impact_control.classification import ClassifierParameters, GrayArea
+from impact_control.classification import TUNED, GrayArea
+from impact_control.scenario import Classification
 from impact_studies.classification.comparisons import comparisons
 from impact_studies.classification.evaluation import EXPERIMENTS, Outcome, Verdicts, reaches, targets
 from impact_studies.classification.statements import verdict
@@ -49,7 +50,8 @@ def outcomes_of(**changed):
         shares = AS_PUBLISHED[figure] | changed.get("f" + experiment.figure.replace(".", "_").replace(", ", "_"), {})
         one = verdicts_of(experiment.acceptable, shares)
         everything = np.zeros_like(one.unexpected)
-        parameters = ClassifierParameters(10, 20.0, 0.03, 0.1, 0.1, 0.1, math.inf)
+        values = (10, 20.0, 0.03, 0.1, 0.1, 0.1, None)
+        parameters = Classification.of(**dict(zip(TUNED, values, strict=True)))
         area = GrayArea(0.0, 0.0, 0.0)
         found.append(
             Outcome(experiment, parameters, area, one.tilts, one.unexpected, everything, one.unexpected, one.tilts)

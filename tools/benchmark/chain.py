@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 
-from impact_control.control import ControlParameters, ImpactCourse
 from impact_control.impacts import SlipOutcome
 from impact_control.references import ImpactReference
 from impact_control.references.impact_geometry import ImpactGeometry
@@ -15,6 +14,7 @@ from impact_control.references.table import ReferenceColumns, ReferenceTable
 from impact_control.robots import Dynamics, RobotDescription, load_robot
 from impact_control.robots.description import CONTACT_FRAME
 from impact_control.robots.joints import JointFriction, JointLimits, SensorNoise, Transmission
+from impact_control.scenario import Control, TaskGains, TaskWeights
 from impact_control.util.types import Vector
 
 LINK = 0.2
@@ -84,21 +84,17 @@ def bent(joints: int) -> Vector:
     return 0.4 * np.cos(np.arange(joints))
 
 
-def gains(joints: int, period: float) -> ControlParameters:
-    """Return gains and limits of a controller for the chain."""
-    return ControlParameters(
-        position_gain=100.0,
-        orientation_gain=100.0,
-        posture_gain=50.0,
-        position_weight=10.0,
-        orientation_weight=1.0,
-        posture_weight=1.0,
-        course=ImpactCourse(),
-        friction_compensation=0.5,
-        stop_rate=10.0,
-        stop_damping=np.full(joints, 10.0),
-        acceleration_limit=np.full(joints, 10.0),
+def control(joints: int, period: float) -> Control:
+    """Return the settings of a controller for the chain."""
+    return Control.of(
         period=period,
+        gains=TaskGains.of(position=100.0, orientation=100.0, posture=50.0),
+        weights=TaskWeights.of(position=10.0, orientation=1.0, posture=1.0),
+        interim_duration=0.05,
+        friction_compensation=0.5,
+        stop_damping=10.0,
+        max_joint_acceleration=np.full(joints, 10.0),
+        state_timeout=0.02,
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from impact_control.detection import DetectionSignals, Detector
 from impact_control.observation import MomentumObserver
 from impact_control.pipeline import Pipeline, warm_up
-from impact_control.pipeline.parts import make_detector, make_observer
+from impact_control.pipeline.sensing import make_detector, make_observer
 from impact_control.references import ImpactReference, build_reference
 from impact_control.robots import Dynamics, RobotDescription
 from impact_control.scenario import Scenario, load_scenario, robot_of

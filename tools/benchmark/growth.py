@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from benchmark.chain import bent, chain, gains, rest_at
+from benchmark.chain import bent, chain, control, rest_at
 from benchmark.course import Course
 from benchmark.physics import UP, OneImpact, falling_box, flexible_plant, point_of_box
 from benchmark.yardstick import Work, durations_in_turns
@@ -22,7 +22,6 @@ from impact_control.control import ReferenceSpreadingController
 from impact_control.control.contact_force import NO_FORCE
 from impact_control.impacts import Contact, predict_multi_contact_impact
 from impact_control.observation import MomentumObserver
-from impact_control.pipeline.parts import classifier_parameters
 from impact_control.recording.bag import BagWriter
 from impact_control.robots import Dynamics
 from impact_control.scenario import CompletionSettings
@@ -99,7 +98,7 @@ def grow_joints(joints: Sequence[int] = JOINTS) -> Curve:
 def _control_step(joints: int) -> Work:
     robot, q = chain(joints), bent(joints)
     dynamics = Dynamics(robot)
-    controller = ReferenceSpreadingController(robot, gains(joints, PERIOD))
+    controller = ReferenceSpreadingController(robot, control(joints, PERIOD), q)
     controller.start(rest_at(robot, q), NO_FORCE, 0.0)
     nearby, still = q + 1e-3, np.zeros(joints)
 
@@ -162,7 +161,7 @@ def grow_windows(course: Course, windows: Sequence[int] = WINDOWS) -> Curve:
 
 
 def _classifier(course: Course, window: int, noise: np.ndarray) -> Work:
-    parameters = replace(classifier_parameters(course.scenario), window_length=window)
+    parameters = replace(course.scenario.classification, window_length=window)
     classifier = SingleImpactClassifier(parameters, 7)
     classifier.await_impact(1e6, course.reference.impact_configuration)
     samples, still = iter(range(10**9)), np.zeros(7)

@@ -10,9 +10,8 @@ from benchmark.figure import Figure, figure_beside
 from benchmark.peers import Peers
 from benchmark.yardstick import YARDSTICK, yardstick_pass
 from impact_control.classification import SingleImpactClassifier
-from impact_control.control import ReferenceSpreadingController
+from impact_control.control import ContactForce, ReferenceSpreadingController
 from impact_control.pipeline import Pipeline
-from impact_control.pipeline.parts import classifier_parameters, contact_force, control_parameters
 from impact_control.robots import Dynamics
 
 STEP_TARGET = 20e-6
@@ -58,8 +57,8 @@ def loop_figures(course: Course, peers: Peers) -> list[Figure]:
 def _controller_durations(course: Course, arms: int) -> list[float]:
     """Return how long dynamics and controllers of this many arms took for each sample [s], every arm on the same."""
     scenario, reference = course.scenario, course.reference
-    parameters, force = control_parameters(scenario, course.robot), contact_force(scenario, reference)
-    controllers = [ReferenceSpreadingController(course.robot, parameters) for _ in range(arms)]
+    home, force = scenario.task.home_configuration, ContactForce.of(scenario, reference)
+    controllers = [ReferenceSpreadingController(course.robot, scenario.control, home) for _ in range(arms)]
     dynamics = [Dynamics(course.robot) for _ in controllers]
     for controller in controllers:
         controller.reset()
@@ -108,7 +107,7 @@ def _observer_durations(course: Course) -> list[float]:
 
 def _classifier_durations(course: Course) -> list[float]:
     reference = course.reference
-    classifier = SingleImpactClassifier(classifier_parameters(course.scenario), len(course.robot.joint_names))
+    classifier = SingleImpactClassifier(course.scenario.classification, len(course.robot.joint_names))
     classifier.await_impact(reference.nominal_impact_time, reference.impact_configuration)
     row = reference.ante.new_sample()
     durations = []

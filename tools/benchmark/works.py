@@ -16,9 +16,8 @@ from benchmark.course import Course, observing_parts, record_course
 from benchmark.physics import OneImpact, eight_contacts
 from benchmark.yardstick import Work, yardstick
 from impact_control.classification import SingleImpactClassifier
-from impact_control.control import ReferenceSpreadingController
+from impact_control.control import ContactForce, ReferenceSpreadingController
 from impact_control.pipeline import Pipeline
-from impact_control.pipeline.parts import classifier_parameters, contact_force, control_parameters
 from impact_control.robots import Dynamics
 
 
@@ -48,8 +47,8 @@ def _control_steps(course: Course) -> Work:
     """Dynamics and controller: 8 samples of the approach and 8 after the impact, where limits are met."""
     scenario, robot, reference = course.scenario, course.robot, course.reference
     dynamics = Dynamics(robot)
-    controller = ReferenceSpreadingController(robot, control_parameters(scenario, robot))
-    force = contact_force(scenario, reference)
+    controller = ReferenceSpreadingController(robot, scenario.control, scenario.task.home_configuration)
+    force = ContactForce.of(scenario, reference)
     impact = next(k for k, sample in enumerate(course.samples) if sample[0] >= reference.nominal_impact_time)
     before, after = course.samples[impact - 40 : impact - 32], course.samples[impact + 10 : impact + 18]
 
@@ -108,7 +107,7 @@ def _observer(course: Course) -> Work:
 def _classifier(course: Course) -> Work:
     """The classifier: 100 samples before and 100 after an impact."""
     reference = course.reference
-    classifier = SingleImpactClassifier(classifier_parameters(course.scenario), len(course.robot.joint_names))
+    classifier = SingleImpactClassifier(course.scenario.classification, len(course.robot.joint_names))
     expected = reference.ante_impact_velocity
     when, where = reference.nominal_impact_time, reference.impact_configuration
     times = [when + course.scenario.control.period * k for k in range(-100, 100)]

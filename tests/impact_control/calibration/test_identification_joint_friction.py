@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from impact_control.calibration.friction import PARAMETERS, identify_joint_friction
+from impact_control.calibration.friction import LEAST_EXPLAINED, PARAMETERS, identify_joint_friction
 from impact_control.observation import MomentumObserver
 from impact_control.robots import Dynamics, load_robot
 from impact_control.simulation import FlexibleJointPlant, Sensors
@@ -95,6 +95,19 @@ def test_what_has_no_friction_is_not_given_any():
     residual = 0.05 * np.random.default_rng(3).standard_normal((time.size, 1))
     fit = identify_joint_friction(time, sweep(time), residual, np.array([30.0]))
     assert not fit.identified[0] or abs(fit.amplitude[0]) < 0.05
+
+
+def test_a_fit_that_explains_little_is_not_taken_for_friction():
+    time = np.arange(0.0, 40.0, PERIOD)
+    other = np.random.default_rng(5).normal(0.0, 0.5, 2000).repeat(20)  # of a wrong model, or a hand: 0.02 s each
+    velocity = sweep(time)
+    torque = published_friction(velocity, 0.6, 6.0, 0.0, 0.0) + other[:, None]
+    arguments = time, velocity, residual_of(time, -torque), np.array([30.0])
+    loose = identify_joint_friction(*arguments, viscous=False)
+    assert loose.identified.all() and loose.explained[0] < 0.25
+    strict = identify_joint_friction(*arguments, viscous=False, least_explained=LEAST_EXPLAINED)
+    assert strict.explained == loose.explained and np.isnan(strict.amplitude).all()
+    assert f"{100.0 * loose.explained[0]:.0f} % of the variance explained, less than 50 %" in strict.objection[0]
 
 
 @pytest.fixture(scope="module")

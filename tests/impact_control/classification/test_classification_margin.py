@@ -52,7 +52,7 @@ def test_independent_deviations_add_by_their_squares_and_the_limit_counts_them()
 
 
 def test_a_fixed_margin_is_the_same_at_all_times():
-    margin = fixed_margin(np.array([0.1, 0.2]))
+    margin = fixed_margin(np.array([0.1, 0.2]), 2)
     assert {margin.row(t) for t in (-1.0, 0.0, 0.1, 100.0, math.nan, math.inf)} == {0}
     assert margin.joints == 2
 

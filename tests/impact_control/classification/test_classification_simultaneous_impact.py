@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 
 from impact_control.classification import (
     Classifier,
-    ClassifierParameters,
     SimultaneousImpactClassifier,
     SingleImpactClassifier,
     Verdict,
 )
+from impact_control.scenario import Classification
 from impact_control.util.errors import InvalidInputError
 
 PERIOD = 1e-3
 NOMINAL_TIME = 0.1
-PARAMETERS = ClassifierParameters(
+PARAMETERS = Classification.of(
     window_length=6,
     decay_rate=300.0,
     envelope_margin=0.05,
@@ -44,7 +44,7 @@ class Run:
         self,
         impacts: dict[int, float],
         error=lambda k: 0.0,
-        parameters: ClassifierParameters = PARAMETERS,
+        parameters: Classification = PARAMETERS,
         completion: int | None = None,
         await_completion: bool = False,
         n: int = 3,

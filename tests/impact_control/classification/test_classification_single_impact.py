@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from impact_control.classification import (
-    ClassifierParameters,
     SingleImpactClassifier,
     Verdict,
     envelope_history,
 )
 from impact_control.classification.velocity_error import measure_margin
+from impact_control.scenario import Classification
 from impact_control.util.errors import InvalidInputError
 
 PERIOD = 1e-3
 NOMINAL_TIME = 0.2
 NOMINAL_CONFIGURATION = np.array([0.5, -1.0, 2.0])
-PARAMETERS = ClassifierParameters(
+PARAMETERS = Classification.of(
     window_length=12,
     decay_rate=20.0,
     envelope_margin=0.02,
@@ -50,7 +50,7 @@ class Run:
 
     def __init__(
         self,
-        parameters: ClassifierParameters = PARAMETERS,
+        parameters: Classification = PARAMETERS,
         error=offset(0.0),  # noqa: B008
         impact_time: float = NOMINAL_TIME,
         displacement: float = 0.0,
@@ -220,7 +220,7 @@ def test_only_the_first_impact_is_judged_until_the_next_start() -> None:
 
 def test_the_sample_of_the_impact_itself_is_not_judged() -> None:
     """(4.27) holds for t in (t_1, t_end]."""
-    classifier = SingleImpactClassifier(replace(PARAMETERS, window_length=0, decay_rate=1e4), 3)
+    classifier = SingleImpactClassifier(replace(PARAMETERS, window_length=1, decay_rate=1e4), 3)
     classifier.await_impact(NOMINAL_TIME, NOMINAL_CONFIGURATION)
     classifier.classify(NOMINAL_TIME - PERIOD, np.zeros(3), np.zeros(3))
     classifier.impact_detected(NOMINAL_TIME, NOMINAL_CONFIGURATION)
@@ -350,12 +350,12 @@ def test_update_allocates_no_arrays() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("window_length", -1),
+        ("window_length", 0),
         ("decay_rate", 0.0),
         ("envelope_margin", -0.1),
         ("envelope_margin", [0.1, np.nan]),
         ("configuration_error", 0.0),
-        ("time_error", -0.1),
+        ("time_error", 0.0),
         ("post_impact_time", 0.0),
         ("post_impact_time", np.inf),
     ],

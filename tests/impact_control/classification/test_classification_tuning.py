@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from impact_control.classification import (
+    TUNED,
     Algorithm,
     Candidates,
-    ClassifierParameters,
     RecordedImpact,
     SearchGrid,
     SimultaneousImpactClassifier,
@@ -24,6 +24,7 @@ from impact_control.classification import (
     judge,
     tune,
 )
+from impact_control.scenario import Classification
 from impact_control.util.errors import InvalidInputError
 
 PERIOD = 1e-3
@@ -57,7 +58,11 @@ def recording(seed: int, deviation: float, joints: int = 3, impacts: int = 1, sa
     )
 
 
-def classifier_of(algorithm: Algorithm, parameters: ClassifierParameters, n: int):
+def tuning(*found) -> Classification:
+    return Classification.of(**dict(zip(TUNED, found, strict=True)))
+
+
+def classifier_of(algorithm: Algorithm, parameters: Classification, n: int):
     if algorithm is Algorithm.SINGLE:
         return SingleImpactClassifier(parameters, n)
     return SimultaneousImpactClassifier(parameters, n, await_completion=algorithm is Algorithm.COMPLETION)
@@ -69,7 +74,7 @@ def classifier_of(algorithm: Algorithm, parameters: ClassifierParameters, n: int
     algorithm=st.sampled_from(list(Algorithm)),
     deviation=st.floats(-4.0, 4.0),
     impacts=st.integers(1, 4),
-    window=st.integers(0, 20),
+    window=st.integers(1, 20),
     decay=st.sampled_from([5.0, 50.0, 400.0]),
     margin=st.floats(0.0, 0.1),
     place=st.floats(0.005, 0.04),
@@ -81,7 +86,7 @@ def test_the_short_way_says_what_the_classifiers_say(
 ) -> None:
     trial = recording(seed, deviation, impacts=impacts)
     interval = interval + 0.25e-3 if abs(interval * 1e3 % 1.0) < 0.1 else interval
-    parameters = ClassifierParameters(window, decay, margin, place, 0.0711, duration, interval)
+    parameters = tuning(window, decay, margin, place, 0.0711, duration, interval)
     said = judge(trial, classifier_of(algorithm, parameters, 3))
     unexpected, time = is_unexpected(trial, parameters, algorithm)
     assert said.settled
@@ -168,7 +173,7 @@ def test_what_cannot_be_tuned_is_refused() -> None:
 @given(seed=st.integers(0, 2**32 - 1), deviation=st.floats(-4.0, 4.0), kept=st.integers(102, 300))
 def test_a_trial_that_was_cut_off_is_judged_as_far_as_it_goes(seed, deviation, kept) -> None:
     whole = recording(seed, deviation)
-    parameters = ClassifierParameters(10, 50.0, 0.03, 0.5, 0.5, 0.1003)
+    parameters = tuning(10, 50.0, 0.03, 0.5, 0.5, 0.1003, None)
     unexpected, time = is_unexpected(whole, parameters, Algorithm.SINGLE)
     columns = {name: getattr(whole, name)[:kept] for name in ("time", "velocity", "reference")}
     cut = replace(whole, **columns)

@@ -16,24 +16,24 @@ import pytest
 from impact_control.control import (
     Event,
     Fault,
-    ImpactStrategy,
-    InterimEnd,
     Mode,
     QPStatus,
     ReferenceSpreadingController,
+    fault_damping,
 )
 from impact_control.control.contact_force import ContactForce
-from impact_control.pipeline.parts import contact_force, control_parameters
+from impact_control.control.controller import QP_FAILURES
 from impact_control.references import build_reference
 from impact_control.robots import Dynamics, load_robot
-from impact_control.scenario import load_scenario
+from impact_control.scenario import Feedback, ImpactStrategy, Interim, InterimEnd, InterimReference, load_scenario
 from impact_control.util.errors import InvalidInputError
 
 SCENARIO = load_scenario("tabletop")
 ROBOT = load_robot()
 REFERENCE = build_reference(SCENARIO, ROBOT)
-PARAMETERS = control_parameters(SCENARIO, ROBOT)
-FORCE = contact_force(SCENARIO, REFERENCE)
+CONTROL = SCENARIO.control
+HOME = SCENARIO.task.home_configuration
+FORCE = ContactForce.of(SCENARIO, REFERENCE)
 STILL = np.zeros(7)
 UP = np.array([0.0, 0.0, 1.0])
 RETREAT = SCENARIO.reaction.pull_back
@@ -51,8 +51,8 @@ def on_reference(table, time):
 class Bench:
     """A controller with its dynamics, fed by hand."""
 
-    def __init__(self, parameters=PARAMETERS):
-        self.controller = ReferenceSpreadingController(ROBOT, parameters)
+    def __init__(self, control=CONTROL):
+        self.controller = ReferenceSpreadingController(ROBOT, control, HOME)
         self.dynamics = Dynamics(ROBOT)
         self.controller.prepare_reactions(UP, RETREAT, LED)
         self.controller.reset()
@@ -63,9 +63,9 @@ class Bench:
         return self.controller
 
 
-def settled(time, q, dq, mode_steps=lambda c: None, table=REFERENCE.ante, samples=200, parameters=PARAMETERS):
+def settled(time, q, dq, mode_steps=lambda c: None, table=REFERENCE.ante, samples=200, control=CONTROL):
     """Return a controller that has been given the same state until the torque rate no longer limits it."""
-    bench = Bench(parameters)
+    bench = Bench(control)
     bench.controller.start(REFERENCE, FORCE, 0.0)
     mode_steps(bench.controller)
     for _ in range(samples):
@@ -84,11 +84,11 @@ def test_goes_ante_interim_post_in_order():
     assert not c.impact(1.501)
     assert bench.update(1.5, q, dq).mode is Mode.INTERIM
     assert c.gamma == 0.0
-    half = 1.5 + 0.5 * PARAMETERS.interim_duration
+    half = 1.5 + 0.5 * CONTROL.interim_duration
     assert bench.update(half, q, dq).gamma == pytest.approx(0.5)
-    assert bench.update(1.5 + PARAMETERS.interim_duration, q, dq).mode is Mode.POST
+    assert bench.update(1.5 + CONTROL.interim_duration, q, dq).mode is Mode.POST
     assert c.gamma == 1.0
-    assert c.task_time == pytest.approx(1.0 + PARAMETERS.interim_duration)
+    assert c.task_time == pytest.approx(1.0 + CONTROL.interim_duration)
 
 
 def test_on_the_ante_reference_it_asks_for_the_reference_acceleration():
@@ -121,8 +121,8 @@ def test_orientation_feedback_turns_back(axis):
     c = bench.controller
     assert c.orientation_error[axis] == pytest.approx(-1e-3, abs=2e-5)
     angular = (bench.dynamics.jacobian @ c.qp.acceleration)[3:]
-    wanted = PARAMETERS.orientation_gain * c.orientation_error
-    np.testing.assert_allclose(angular, wanted, atol=2e-2 * PARAMETERS.orientation_gain * 1e-3)
+    wanted = CONTROL.gains.orientation * c.orientation_error
+    np.testing.assert_allclose(angular, wanted, atol=2e-2 * CONTROL.gains.orientation * 1e-3)
 
 
 def test_orientation_error_is_the_rotation_to_the_reference():
@@ -141,7 +141,7 @@ def test_interim_mode_takes_velocity_feedback_out_and_blends_it_in():
 
     def acceleration(gamma):
         def steps(c):
-            c.impact(time - gamma * PARAMETERS.interim_duration)
+            c.impact(time - gamma * CONTROL.interim_duration)
 
         bench = settled(time, q, wrong, steps, samples=60)
         dynamics, qp = bench.dynamics, bench.controller.qp
@@ -151,17 +151,17 @@ def test_interim_mode_takes_velocity_feedback_out_and_blends_it_in():
     none, bench = acceleration(0.0)
     np.testing.assert_allclose(none, 0.0, atol=2e-2)
     half, _ = acceleration(0.5)
-    expected = math.sqrt(PARAMETERS.position_gain) * bench.controller.velocity_error
+    expected = math.sqrt(CONTROL.gains.position) * bench.controller.velocity_error
     assert np.linalg.norm(expected) > 0.5
     np.testing.assert_allclose(half, expected, atol=0.05 * np.linalg.norm(expected))
 
 
-JOINT_SPACE = replace(PARAMETERS, joint_space=True)
+JOINT_SPACE = replace(CONTROL, feedback=Feedback.JOINT_SPACE)
 
 
-def demand(parameters, impact, time, q, dq):
+def demand(control, impact, time, q, dq):
     """The joint acceleration asked for at `time` after an impact."""
-    bench = settled(time, q, dq, lambda c: c.impact(impact), samples=60, parameters=parameters)
+    bench = settled(time, q, dq, lambda c: c.impact(impact), samples=60, control=control)
     assert not bench.controller.qp.limited
     return bench.controller.qp.acceleration
 
@@ -169,12 +169,12 @@ def demand(parameters, impact, time, q, dq):
 @pytest.mark.parametrize("gamma", [0.0, 0.5, 1.0])
 def test_in_joint_space_the_demand_is_that_of_the_configuration_task(gamma):
     """Proper 2021 (2.67), (2.68) with K_d gamma: with gamma 0 nothing of the velocity is left."""
-    time, gain = 1.0, PARAMETERS.hold_gain
+    time, gain = 1.0, CONTROL.gains.joint
     q, dq = on_reference(REFERENCE.post, time)
     away, wrong = q + 1e-3, dq + 0.02
     sample = REFERENCE.post.new_sample()
     REFERENCE.post.sample(time, sample)
-    found = demand(JOINT_SPACE, time - gamma * PARAMETERS.interim_duration, time, away, wrong)
+    found = demand(JOINT_SPACE, time - gamma * CONTROL.interim_duration, time, away, wrong)
     wanted = sample.joint_acceleration + gain * (q - away) + gamma * 2.0 * math.sqrt(gain) * (dq - wrong)
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4 * np.abs(wanted).max())
 
@@ -182,24 +182,20 @@ def test_in_joint_space_the_demand_is_that_of_the_configuration_task(gamma):
 def test_on_the_reference_both_forms_of_the_feedback_ask_for_the_same():
     time = 1.3
     q, dq = on_reference(REFERENCE.post, time)
-    in_task, in_joints = (demand(p, 1.0, time, q, dq) for p in (PARAMETERS, JOINT_SPACE))
+    in_task, in_joints = (demand(p, 1.0, time, q, dq) for p in (CONTROL, JOINT_SPACE))
     np.testing.assert_allclose(in_joints, in_task, atol=2e-3 * max(1.0, np.abs(in_task).max()))
 
 
 def test_in_joint_space_the_errors_of_the_task_are_reported_all_the_same():
     q = REFERENCE.initial_configuration + 0.02
-    plain, joints = settled(0.1, q, STILL, samples=1), settled(0.1, q, STILL, samples=1, parameters=JOINT_SPACE)
+    plain, joints = settled(0.1, q, STILL, samples=1), settled(0.1, q, STILL, samples=1, control=JOINT_SPACE)
     for name in ("position_error", "velocity_error", "orientation_error"):
         np.testing.assert_allclose(getattr(joints.controller, name), getattr(plain.controller, name))
     assert np.linalg.norm(joints.controller.position_error) > 1e-3
 
 
-def course(**changes):
-    return replace(PARAMETERS, course=replace(PARAMETERS.course, **changes))
-
-
 def test_plain_tracking_presses_and_slides_from_the_nominal_time_on():
-    bench = Bench(course(strategy=ImpactStrategy.PLAIN_TRACKING))
+    bench = Bench(replace(CONTROL, impact_strategy=ImpactStrategy.PLAIN_TRACKING))
     c = bench.controller
     c.start(REFERENCE, FORCE, 0.0)
     q, dq = on_reference(REFERENCE.ante, 0.98)
@@ -215,7 +211,8 @@ def test_plain_tracking_presses_and_slides_from_the_nominal_time_on():
 
 def test_until_the_contact_is_closed_the_approach_goes_on_without_force():
     """Proper 2021 (3.11) and the zeros of (3.14)."""
-    bench = Bench(course(until=InterimEnd.CONTACT_COMPLETION, ante_in_interim=True))
+    interim = Interim(until=InterimEnd.CONTACT_COMPLETION, reference=InterimReference.ANTE)
+    bench = Bench(replace(CONTROL, interim=interim))
     c = bench.controller
     c.start(REFERENCE, FORCE, 0.0)
     q, dq = on_reference(REFERENCE.ante, 1.0)
@@ -225,13 +222,13 @@ def test_until_the_contact_is_closed_the_approach_goes_on_without_force():
         assert (c.gamma, c.desired, c.expected) == (0.0, c.ante, c.post)
         assert not c.pressing and not c.force.any()
     c.contact_closed(1.06)
-    assert bench.update(1.06 + 0.5 * PARAMETERS.interim_duration, q, dq).gamma == pytest.approx(0.5)
+    assert bench.update(1.06 + 0.5 * CONTROL.interim_duration, q, dq).gamma == pytest.approx(0.5)
     assert c.desired is c.post
     assert c.pressing
 
 
 def test_a_missing_impact_is_a_stop_from_the_state_at_its_time_out():
-    bench = Bench(course(missing_impact_timeout=0.1))
+    bench = Bench(replace(CONTROL, missing_impact_timeout=0.1))
     c = bench.controller
     c.start(REFERENCE, FORCE, 0.0)
     time = REFERENCE.nominal_impact_time + 0.1
@@ -239,7 +236,7 @@ def test_a_missing_impact_is_a_stop_from_the_state_at_its_time_out():
     assert bench.update(time - 1e-3, q, dq).mode is Mode.ANTE
     for k in range(60):
         assert bench.update(time + k * 1e-9, q, dq).mode is Mode.STOPPED
-    wanted = np.clip(-PARAMETERS.stop_rate * dq, -PARAMETERS.acceleration_limit, PARAMETERS.acceleration_limit)
+    wanted = np.clip(-CONTROL.stop_damping * dq, -CONTROL.max_joint_acceleration, CONTROL.max_joint_acceleration)
     np.testing.assert_allclose(c.qp.acceleration, wanted, atol=1e-2)
 
 
@@ -254,7 +251,7 @@ def test_pressing_adds_the_torque_of_the_force():
     FORCE.press(1.0, c.post.velocity, bench.dynamics.jacobian, wrench, expected)
     np.testing.assert_allclose(c.force, wrench[:3])
     np.testing.assert_allclose(expected, bench.dynamics.jacobian.T @ wrench)
-    friction = ROBOT.friction.torque(dq, np.zeros(7)) * PARAMETERS.friction_compensation
+    friction = ROBOT.friction.torque(dq, np.zeros(7)) * CONTROL.friction_compensation
     np.testing.assert_allclose(c.torque - friction - bench.dynamics.coriolis, expected, atol=2e-2)
     assert c.force @ REFERENCE.geometry.normal == pytest.approx(-SCENARIO.task.post.force)
 
@@ -277,7 +274,7 @@ def test_idle_holds_the_first_pose():
     bench.update(0.0, q, STILL)
     for k in range(1, 300):
         bench.update(k * 1e-3, q + 0.01, STILL)
-    np.testing.assert_allclose(bench.controller.qp.acceleration, -0.01 * PARAMETERS.hold_gain, rtol=1e-3)
+    np.testing.assert_allclose(bench.controller.qp.acceleration, -0.01 * CONTROL.gains.joint, rtol=1e-3)
 
 
 def test_stop_lets_the_velocity_decay():
@@ -292,7 +289,7 @@ def test_stop_lets_the_velocity_decay():
     assert bench.controller.mode is Mode.STOPPED
     for _ in range(100):
         bench.update(time, q, dq)
-    wanted = np.clip(-PARAMETERS.stop_rate * dq, -PARAMETERS.acceleration_limit, PARAMETERS.acceleration_limit)
+    wanted = np.clip(-CONTROL.stop_damping * dq, -CONTROL.max_joint_acceleration, CONTROL.max_joint_acceleration)
     np.testing.assert_allclose(bench.controller.qp.acceleration, wanted, atol=1e-2)
 
 
@@ -319,7 +316,7 @@ def test_the_torque_rate_of_damped_samples_is_counted_too():
     before, counted = c.torque.copy(), c.peak_torque_rate
     c.fail(Fault.STATE_NOT_FINITE)
     c.damp(np.full(7, 0.5))
-    change = np.abs(c.torque - before).max() / PARAMETERS.period
+    change = np.abs(c.torque - before).max() / CONTROL.period
     assert change > counted
     assert c.peak_torque_rate == pytest.approx(change)
 
@@ -360,7 +357,7 @@ def test_a_fault_damps_and_lasts_until_reset():
     assert c.fault is Fault.STATE_NOT_FINITE
     for k in range(1, 100):
         bench.update(k * 1e-3, REFERENCE.initial_configuration, speed)
-    np.testing.assert_allclose(c.torque, -PARAMETERS.stop_damping * speed)
+    np.testing.assert_allclose(c.torque, -fault_damping(CONTROL, ROBOT, HOME) * speed)
     c.stop()
     assert not c.impact(1.0)
     assert c.mode is Mode.FAULT
@@ -378,7 +375,7 @@ def test_a_fault_that_is_cleared_while_commands_are_sent_keeps_the_torque_rate()
     for k in range(1, 100):
         bench.update(k * 1e-3, REFERENCE.initial_configuration, speed)
     last = c.torque.copy()
-    step = ROBOT.limits.torque_rate * PARAMETERS.period * (1.0 + 1e-9)
+    step = ROBOT.limits.torque_rate * CONTROL.period * (1.0 + 1e-9)
     assert (np.abs(last) > step).any()
     c.clear_fault()
     assert (c.mode, c.fault) == (Mode.IDLE, Fault.NONE)
@@ -397,7 +394,7 @@ def test_gives_up_after_repeated_failures_of_the_solver(monkeypatch):
     monkeypatch.setattr(c.qp, "_within_limits", lambda _: None)
     monkeypatch.setattr(c.qp._elastic, "solve", lambda *_: None)
     away = REFERENCE.initial_configuration + 0.3
-    for k in range(PARAMETERS.qp_failures - 1):
+    for k in range(QP_FAILURES - 1):
         bench.update(k * 1e-3, away, np.full(7, 0.1))
         assert c.qp.status is QPStatus.FAILED
         assert c.mode is Mode.ANTE
@@ -434,6 +431,8 @@ def in_mode(mode):
         c.fail(Fault.INTERNAL)
     elif mode is Mode.PULL_BACK:
         c.react(Event.PULL_BACK)
+    elif mode is Mode.MOVE:
+        c.move(REFERENCE.ante, -0.5)
     elif mode in (Mode.ADMITTANCE, Mode.RESUME):
         c.react(Event.YIELD_TO_ANTE)
         if mode is Mode.RESUME:
@@ -462,7 +461,7 @@ def test_every_reaction_is_safe_from_any_mode(mode, reaction):
     bench.update(time, q, dq)
     assert bench.controller.mode is wanted
     assert bench.controller.qp.status is QPStatus.SOLVED
-    assert (np.abs(bench.controller.torque - before) <= ROBOT.limits.torque_rate * PARAMETERS.period * (1 + 1e-9)).all()
+    assert (np.abs(bench.controller.torque - before) <= ROBOT.limits.torque_rate * CONTROL.period * (1 + 1e-9)).all()
     assert not bench.controller.force.any()
 
 
@@ -526,9 +525,7 @@ OTHER_GAINS = {"position": 900.0, "orientation": 100.0, "posture": 49.0}
 
 
 def test_changed_gains_are_those_of_a_controller_that_was_built_with_them():
-    built = settled(
-        0.2, AWAY, STILL, parameters=replace(PARAMETERS, **{f"{k}_gain": v for k, v in OTHER_GAINS.items()})
-    )
+    built = settled(0.2, AWAY, STILL, control=replace(CONTROL, gains=replace(CONTROL.gains, **OTHER_GAINS)))
     changed = settled(0.2, AWAY, STILL, lambda controller: controller.change_gains(**OTHER_GAINS))
     before = settled(0.2, AWAY, STILL)
     wanted = built.controller.qp.acceleration

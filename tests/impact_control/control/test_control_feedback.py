@@ -9,7 +9,6 @@ from impact_control.control import Mode
 from impact_control.control.contact_force import NO_FORCE
 from impact_control.control.tasks import JointTask, TaskStack
 from impact_control.control.torque_law import TorqueLaw
-from impact_control.pipeline.parts import control_parameters
 from impact_control.planning import plan_scenario
 from impact_control.planning.team import Team
 from impact_control.references import ReferenceColumns
@@ -94,7 +93,7 @@ def test_nothing_of_the_feedback_before_an_impact_is_left_after_it(changed):
     before.velocity[2] = 1e-2
     accelerations = []
     for seen in ((), (before,)):
-        law = TorqueLaw(ROBOT, control_parameters(SCENARIO, ROBOT))
+        law = TorqueLaw(ROBOT, SCENARIO.control, SCENARIO.task.home_configuration)
         law.reset()
         gamma = 0.0 if changed == "gamma" else 1.0
         answered = before if changed == "gamma" else after

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from impact_control.control import FurtherImpacts, ImpactCourse, ImpactStrategy, InterimEnd, Mode
+from impact_control.control import Mode
 from impact_control.control.mode_machine import (
     Event,
     ModeState,
@@ -19,13 +19,26 @@ from impact_control.control.mode_machine import (
     transition,
     velocity_feedback,
 )
+from impact_control.scenario import (
+    FurtherImpacts,
+    ImpactStrategy,
+    Interim,
+    InterimEnd,
+    InterimReference,
+    load_scenario,
+)
 from impact_control.util.errors import InvalidInputError
 
 PERIOD = 1e-3
 NOMINAL = 1.0
-SINGLE = ImpactCourse(interim_duration=0.05)
+SINGLE = replace(load_scenario("tabletop").control, interim_duration=0.05, missing_impact_timeout=None)
 IMPACT_TIMES = st.lists(st.integers(0, 400), max_size=6).map(sorted)
 """Samples at which impacts are detected; several may fall on one."""
+
+
+def settings_of(interim=None, **changes):
+    """The settings of a single impact with these changes, `interim` in their section."""
+    return replace(SINGLE, interim=Interim(**(interim or {})), **changes)
 
 
 def start(course):
@@ -77,13 +90,8 @@ def test_a_single_impact_blends_the_velocity_feedback_in():
 @given(IMPACT_TIMES, st.integers(1, 4), st.integers(1, 200))
 def test_counted_impacts_are_the_printed_rule(samples, expected, longest):
     """Proper 2021 (3.11), (3.12), written down again from the number j of impacts and the time t - t_1."""
-    course = ImpactCourse(
-        interim_duration=0.0,
-        until=InterimEnd.IMPACT_COUNT,
-        expected_impacts=expected,
-        longest_interim=longest * PERIOD,
-        ante_in_interim=True,
-    )
+    interim = {"until": InterimEnd.IMPACT_COUNT, "expected_impacts": expected, "longest": longest * PERIOD}
+    course = settings_of(interim | {"reference": InterimReference.ANTE}, interim_duration=0.0)
     for k, (time, state) in enumerate(run(course, impacts(samples))):
         j = sum(sample <= k for sample in samples)
         if j == 0:
@@ -107,13 +115,12 @@ def test_counted_impacts_are_the_printed_rule(samples, expected, longest):
 )
 def test_whatever_touches_the_feedback_comes_back_in_time(samples, until, further, blend, closings):
     """At the latest t_switch + Delta t_int after the first impact; until then gamma is a share."""
-    course = ImpactCourse(
-        interim_duration=blend * PERIOD, until=until, expected_impacts=3, longest_interim=0.1, further_impacts=further
-    )
+    interim = {"until": until, "expected_impacts": 3, "longest": 0.1, "further_impacts": further}
+    course = settings_of(interim, interim_duration=blend * PERIOD)
     events = impacts(samples)
     for k in closings:
         events[k] = [*events.get(k, []), Event.CONTACT_CLOSED]
-    latest = 0.9 + samples[0] * PERIOD + course.longest_interim + course.interim_duration
+    latest = 0.9 + samples[0] * PERIOD + course.interim.longest + course.interim_duration
     for time, state in run(course, events):
         gamma = velocity_feedback(state, time, course)
         assert 0.0 <= gamma <= 1.0
@@ -124,7 +131,7 @@ def test_whatever_touches_the_feedback_comes_back_in_time(samples, until, furthe
 
 
 def test_contact_completion_closes_the_contact_and_starts_the_blending():
-    course = replace(SINGLE, until=InterimEnd.CONTACT_COMPLETION)
+    course = settings_of({"until": InterimEnd.CONTACT_COMPLETION})
     events = {100: [Event.IMPACT], 130: [Event.IMPACT], 160: [Event.CONTACT_CLOSED], 170: [Event.CONTACT_CLOSED]}
     for k, (time, state) in enumerate(run(course, events)):
         gamma = velocity_feedback(state, time, course)
@@ -136,7 +143,7 @@ def test_contact_completion_closes_the_contact_and_starts_the_blending():
 
 
 def test_a_contact_that_is_never_completed_is_given_up_after_the_longest_interim():
-    course = replace(SINGLE, until=InterimEnd.CONTACT_COMPLETION, longest_interim=0.12)
+    course = settings_of({"until": InterimEnd.CONTACT_COMPLETION, "longest": 0.12})
     first_post = next(time for time, state in run(course, impacts([100])) if state.mode is Mode.POST)
     assert first_post == pytest.approx(1.0 + 0.12 + 0.05)
 
@@ -148,7 +155,7 @@ def test_completion_says_nothing_to_an_interim_mode_that_does_not_wait_for_it():
 
 @pytest.mark.parametrize("further", FurtherImpacts)
 def test_a_second_impact_restarts_the_blending_or_is_counted_only(further):
-    course = replace(SINGLE, further_impacts=further)
+    course = settings_of({"further_impacts": further})
     restarts = further is FurtherImpacts.RESTART
     for k, (time, state) in enumerate(run(course, impacts([100, 120]))):
         gamma = velocity_feedback(state, time, course)
@@ -158,7 +165,7 @@ def test_a_second_impact_restarts_the_blending_or_is_counted_only(further):
 
 
 def test_a_bounce_after_the_interim_mode_begins_another_until_the_longest_is_over():
-    course = replace(SINGLE, further_impacts=FurtherImpacts.RESTART, longest_interim=0.15)
+    course = settings_of({"further_impacts": FurtherImpacts.RESTART, "longest": 0.15})
     again = [Mode.ANTE, Mode.INTERIM, Mode.POST, Mode.INTERIM, Mode.POST]
     assert modes(course, impacts([100, 200])) == again
     assert modes(course, impacts([100, 250])) == again[:3]
@@ -167,7 +174,7 @@ def test_a_bounce_after_the_interim_mode_begins_another_until_the_longest_is_ove
 @settings(deadline=None, max_examples=20)
 @given(IMPACT_TIMES)
 def test_plain_tracking_switches_at_the_nominal_time_whatever_it_hits(samples):
-    course = ImpactCourse(strategy=ImpactStrategy.PLAIN_TRACKING, missing_impact_timeout=0.0)
+    course = settings_of(impact_strategy=ImpactStrategy.PLAIN_TRACKING, missing_impact_timeout=0.0)
     for k, (time, state) in enumerate(run(course, impacts(samples))):
         assert state.mode is (Mode.ANTE if k < 100 else Mode.POST)
         assert follows_ante(state, course) is (k < 100)
@@ -179,7 +186,7 @@ def test_plain_tracking_switches_at_the_nominal_time_whatever_it_hits(samples):
 @settings(deadline=None, max_examples=20)
 @given(IMPACT_TIMES)
 def test_without_interim_the_impact_switches_and_nothing_is_taken_out(samples):
-    course = ImpactCourse(strategy=ImpactStrategy.WITHOUT_INTERIM)
+    course = settings_of(impact_strategy=ImpactStrategy.WITHOUT_INTERIM)
     for k, (time, state) in enumerate(run(course, impacts(samples))):
         assert state.mode is (Mode.POST if any(sample <= k for sample in samples) else Mode.ANTE)
         assert velocity_feedback(state, time, course) == 1.0
@@ -240,16 +247,16 @@ def test_an_impact_of_a_resumed_approach_is_a_first_one():
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
+    ("section", "name", "value"),
     [
-        ("interim_duration", -0.1),
-        ("interim_duration", math.inf),
-        ("longest_interim", 0.0),
-        ("expected_impacts", 0),
-        ("missing_impact_timeout", -1.0),
-        ("missing_impact_timeout", math.nan),
+        (SINGLE, "interim_duration", -0.1),
+        (SINGLE, "interim_duration", math.inf),
+        (SINGLE.interim, "longest", 0.0),
+        (SINGLE.interim, "expected_impacts", 0),
+        (SINGLE, "missing_impact_timeout", -1.0),
+        (SINGLE, "missing_impact_timeout", math.nan),
     ],
 )
-def test_wrong_settings_are_refused(name, value):
+def test_wrong_settings_are_refused(section, name, value):
     with pytest.raises(InvalidInputError, match=name):
-        ImpactCourse(**{name: value})
+        replace(section, **{name: value})

@@ -9,9 +9,9 @@ import pytest
 
 from impact_control.control import Fault
 from impact_control.pipeline.judge import Judge
-from impact_control.pipeline.parts import make_observer
 from impact_control.pipeline.rest import LONGEST_SETTLE_TIME, REST_SPEED, REST_TIME, SETTLE_TIME, Rest
 from impact_control.pipeline.samples import LIMIT_TOLERANCE, VELOCITY_TOLERANCE, Gaps, SampleCheck
+from impact_control.pipeline.sensing import make_observer
 from impact_control.robots import Dynamics, load_robot
 from impact_control.scenario import load_scenario
 
@@ -57,6 +57,17 @@ def check():
     check = SampleCheck(load_robot(), Gaps(PERIOD, timeout=0.02, longest=0.064))
     assert check.fault(1.0, INSIDE, STILL, STILL, in_task=False) is Fault.NONE
     return check
+
+
+@pytest.mark.parametrize("joint", [0, 6])
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_a_torque_that_no_joint_gives_is_a_fault(check, joint, sign):
+    torque = np.zeros(7)
+    torque[joint] = sign * 9.9 * load_robot().limits.torque[joint]
+    assert check.fault(1.001, INSIDE, STILL, torque, in_task=False) is Fault.NONE
+    torque[joint] = sign * 1e100
+    assert check.fault(1.002, INSIDE, STILL, torque, in_task=False) is Fault.STATE_OUT_OF_LIMITS
+    assert f"the torque of panda_joint{joint + 1} is {sign * 1e100:g} Nm" in check.reason(Fault.STATE_OUT_OF_LIMITS)
 
 
 INSIDE = 0.5 * (load_robot().limits.position_lower + load_robot().limits.position_upper)

@@ -145,7 +145,8 @@ def test_recovery_keeps_all_whole_messages(
     zeros = data.draw(st.sampled_from([0, 3, 4096]))
     directory = tmp_path_factory.mktemp("torn")
     file = directory / "bag_0.mcap"
-    file.write_bytes(content[:cut] + bytes(zeros if cut >= 8 else 0))
+    torn = content[:cut] + bytes(zeros if cut >= 8 else 0)
+    file.write_bytes(torn)
     expected = [text for end, texts in chunks if end <= cut for text in texts]
 
     assert read_bag(directory).message_count() == len(expected)
@@ -158,7 +159,8 @@ def test_recovery_keeps_all_whole_messages(
     repaired = file.read_bytes()
     assert recover(directory) == 0
     assert file.read_bytes() == repaired
-    assert sorted(path.name for path in directory.iterdir()) == ["bag_0.mcap", METADATA_FILE]
+    assert sorted(path.name for path in directory.iterdir()) == ["bag_0.mcap", "bag_0.mcap.damaged", METADATA_FILE]
+    assert (directory / "bag_0.mcap.damaged").read_bytes() == torn
 
 
 @settings(deadline=None, max_examples=40)
@@ -197,6 +199,16 @@ def test_only_bags_are_recovered(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="an MCAP file"):
         recover(tmp_path)
     assert (tmp_path / "picture_0.mcap").read_bytes() == b"GIF89a and more"
+
+
+def test_a_bag_that_is_damaged_again_is_kept_again(prefix: Path, tmp_path: Path) -> None:
+    write_run(tmp_path / "run", prefix, SHORT)
+    file = tmp_path / "run" / "run_0.mcap"
+    for suffix in ("", "2"):
+        torn = file.read_bytes()[: -20 - len(suffix)]
+        file.write_bytes(torn)
+        recover(tmp_path / "run")
+        assert file.with_name(f"run_0.mcap.damaged{suffix}").read_bytes() == torn
 
 
 WRITE_UNTIL_KILLED = """

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from impact_control.calibration.thresholds import calibrate_thresholds
-from impact_control.classification import ClassifierParameters, SingleImpactClassifier, Verdict
+from impact_control.classification import SingleImpactClassifier, Verdict
 from impact_control.detection import make_detector
 from impact_control.observation import MomentumObserver
 from impact_control.recording.bag import BagWriter
@@ -18,6 +18,7 @@ from impact_control.recording.defects import CheckedSamples, DefectKind, check_s
 from impact_control.recording.opening import open_recording
 from impact_control.replay import replay_samples
 from impact_control.robots import load_robot
+from impact_control.scenario import Classification
 from impact_control.simulation import FlexibleJointPlant, Sensors
 from impact_control.util.errors import InvalidInputError
 from recording_samples import EPOCH_NS, encoder, install_messages, time_message
@@ -119,8 +120,15 @@ class AtRest:
 
 def started_classifier():
     """A classifier that would call any impact one: expected at the middle, in reach of nothing."""
-    parameters = ClassifierParameters(20, 30.0, 0.03, 0.02, 0.03, 0.15)
-    classifier = SingleImpactClassifier(parameters, 7)
+    tuning = Classification.of(
+        window_length=20,
+        decay_rate=30.0,
+        envelope_margin=0.03,
+        configuration_error=0.02,
+        time_error=0.03,
+        post_impact_time=0.15,
+    )
+    classifier = SingleImpactClassifier(tuning, 7)
     classifier.await_impact(0.5 * DURATION, HOME)
     return classifier
 
@@ -191,6 +199,14 @@ def mislabel(random, samples):
         column[first:last] = column[first:last][:, order]
 
 
+def set_clock(random, samples):
+    """The clock set back, or some samples lost and the stamps of those after them moved up."""
+    row, by = int(random.integers(600, samples.time.size - 500)), int(random.integers(60, 120))
+    if random.random() < 0.5:
+        samples.take(np.delete(np.arange(samples.time.size), np.arange(row, row + by)))
+    samples.time[row:] -= by * PERIOD
+
+
 FAULTS = {
     lose: {DefectKind.GAP},
     repeat: {DefectKind.DUPLICATED},
@@ -199,7 +215,8 @@ FAULTS = {
     misdate: {DefectKind.REORDERED},
     spoil: {DefectKind.NOT_FINITE},
     rename: {DefectKind.OTHER_ORDER},
-    mislabel: {DefectKind.JUMPED},
+    mislabel: {DefectKind.SWAPPED},
+    set_clock: {DefectKind.ELSEWHERE},
 }
 
 
@@ -209,6 +226,16 @@ def test_a_whole_record_has_no_defects_and_no_impact():
     assert checked.usable.all()
     replay = walked(checked, limits())
     assert replay.events == () and replay.defects == ()
+
+
+def test_a_torque_that_no_joint_gives_is_a_defect():
+    torque = np.zeros((5, 2))
+    torque[1, 1], torque[3, 0] = 1e100, -871.0
+    strongest, period = np.array([870.0, 120.0]), 1e-3
+    rows = (np.zeros((5, 2)), np.zeros((5, 2)), torque)
+    checked = check_samples(period * np.arange(5), "ab", *rows, joints="ab", period=period, strongest=strongest)
+    assert checked.usable.tolist() == [True, False, True, False, True]
+    assert checked.count(DefectKind.IMPOSSIBLE) == 2
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
@@ -259,6 +286,34 @@ def test_unchecked_the_same_faults_do_raise_alarms():
     )
     assert walked(blind, limits()).impacts
     assert not walked(checked, limits()).impacts
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_record_goes_on_after_an_odd_stamp_and_its_impact_is_found(lost):
+    odd = simulated(push_at=1.2)
+    if lost:
+        odd.take(np.delete(np.arange(odd.time.size), np.arange(800, 870)))
+    odd.time[800:] -= 0.07
+    checked = odd.checked()
+    assert checked.count(DefectKind.ELSEWHERE) == 1
+    assert np.count_nonzero(checked.usable) >= 1500 - 140
+    found = walked(checked, limits())
+    assert found.impacts[0].impact_time == pytest.approx(1.13, abs=3 * PERIOD)
+
+
+def test_joints_that_trade_places_are_named_and_those_alike_are_not():
+    """Of a usual pose three joints are at 0: which of them is which must not keep the rest of the record out."""
+    samples = free_motion().copy()
+    samples.columns[0][:, [0, 2, 4]] = 1e-4 * np.sin(np.outer(np.arange(samples.time.size), [1.0, 2.0, 3.0]))
+    samples.columns[1][:, [0, 2, 4]] = 0.0
+    for column in samples.columns:
+        column[700:900] = column[700:900][:, [1, 0, 2, 3, 4, 6, 5]]
+        column[1000:1200] = np.roll(column[1000:1200], 1, axis=1)
+    checked = samples.checked()
+    assert np.flatnonzero(~checked.usable).tolist() == [*range(700, 900), *range(1000, 1200)]
+    words = " ".join(checked.in_words())
+    assert "200 samples with joints that trade places" in words and checked.count(DefectKind.SWAPPED) == 400
+    assert "panda_joint2 holds panda_joint1, panda_joint1 holds panda_joint2, panda_joint7 holds panda_joint6" in words
 
 
 def test_an_impact_is_still_found_and_doubted_only_beside_a_gap():

@@ -11,7 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mcap.records import Channel, Message, Schema
+from mcap.writer import Writer
 
+from impact_control.recording.bag import whole_records
 from impact_control.recording.defects import DefectKind
 from impact_control.recording.log import LIBFRANKA, load_log_columns
 from impact_control.recording.opening import open_recording
@@ -180,6 +183,33 @@ def test_a_bag_without_joint_states_is_refused(tmp_path, prefix):
     write_sqlite_bag(tmp_path / "bag", prefix, {"/words": "std_msgs/msg/String"}, [("/words", {"data": "a"}, 1)])
     with pytest.raises(RecordingError, match="joint_states"):
         opened(tmp_path / "bag")
+
+
+def test_a_bag_in_json_is_named_as_such_and_not_as_empty(tmp_path, files):
+    """Alone in a file it is refused, beside what can be read it is left out, each in a line that says so."""
+    for name, whole in (("json", []), ("both", list(whole_records(files["mcap"])))):
+        (tmp_path / name).mkdir()
+        with (tmp_path / name / f"{name}_0.mcap").open("wb") as file:
+            writer = Writer(file)
+            writer.start()
+            schema = writer.register_schema("sensor_msgs/JointState", "jsonschema", b"{}")
+            channel = writer.register_channel("/arm/joint_states_json", "json", schema)
+            writer.add_message(channel, 1, b'{"position": [0.0]}', 1)
+            known = {}
+            for record in whole:
+                if isinstance(record, Schema):
+                    known[record.id] = writer.register_schema(record.name, record.encoding, record.data)
+                elif isinstance(record, Channel):
+                    id_ = writer.register_channel(record.topic, record.message_encoding, known[record.schema_id])
+                    known["channel", record.id] = id_
+                elif isinstance(record, Message):
+                    writer.add_message(known["channel", record.channel_id], record.log_time, record.data, 0)
+            writer.finish()
+    with pytest.raises(RecordingError, match=r"encoding of the messages.*json.*cdr") as caught:
+        open_recording(tmp_path / "json")
+    assert "\n" not in str(caught.value) and "empty" not in str(caught.value)
+    run, notes = opened(tmp_path / "both")
+    assert len(run.time) == RUN.time.size and "/arm/joint_states_json is left out: encoded as json" in notes
 
 
 def test_a_sqlite_bag_without_definitions_needs_those_installed(tmp_path, prefix, monkeypatch):

@@ -9,9 +9,11 @@ import pytest
 
 from impact_control.recording.analysis import RunAnalysis, analyse
 from impact_control.recording.bag import BagWriter
-from impact_control.recording.gaps import Gaps
+from impact_control.recording.gaps import Gaps, with_gaps
 from impact_control.recording.measures import CommandLimits
-from impact_control.recording.series import read_bag
+from impact_control.recording.motion_figures import Envelope, RunData
+from impact_control.recording.report import FIGURES
+from impact_control.recording.series import Recording, read_bag
 from impact_control.recording.summary import Mark, summarise
 from recording_samples import EPOCH_NS, TORQUE_LIMITS, TYPES, SampleRun, encoder, install_messages, messages
 
@@ -22,7 +24,7 @@ Lost = Callable[[float], bool]
 
 
 @pytest.fixture(scope="module")
-def analysis_without(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., RunAnalysis]:
+def bag_without(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Recording]:
     """The made-up run as a recorder kept it that lost the stream at some times [s]; decisions are reliable.
 
     without: topics that were not recorded. peak: time [s] of a torque, and its part of the limit.
@@ -30,7 +32,7 @@ def analysis_without(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., 
     prefix = install_messages(tmp_path_factory.mktemp("prefix"))
     encoders = {topic: encoder(kind, prefix) for topic, kind in TYPES.items()}
 
-    def write(lost: Lost, without: Sequence[str] = (), peak: tuple[float, float] = (0.0, 0.0)) -> RunAnalysis:
+    def write(lost: Lost, without: Sequence[str] = (), peak: tuple[float, float] = (0.0, 0.0)) -> Recording:
         directory = tmp_path_factory.mktemp("gaps") / "run"
         with BagWriter(directory, search_paths=[prefix]) as bag:
             for topic, content, log_time in messages(RUN):
@@ -39,9 +41,14 @@ def analysis_without(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., 
                     content["peak_torque_share"] = max(content["peak_torque_share"], peak[1])
                 if topic not in without and (topic in DECISIONS or not lost(time)):
                     bag.write(topic, TYPES[topic], encoders[topic](content), log_time)
-        return analyse(read_bag(directory), limits=LIMITS)
+        return read_bag(directory)
 
     return write
+
+
+@pytest.fixture(scope="module")
+def analysis_without(bag_without: Callable[..., Recording]) -> Callable[..., RunAnalysis]:
+    return lambda *arguments, **more: analyse(bag_without(*arguments, **more), limits=LIMITS)
 
 
 def rows(analysis: RunAnalysis) -> dict[str, tuple[str, Mark]]:
@@ -54,6 +61,34 @@ def test_a_whole_recording_says_nothing_of_gaps(analysis_without):
     assert analysis.withheld == ()
     assert analysis.within_limits
     assert not {"Recording", "Not known"} & set(rows(analysis))
+
+
+def test_only_gaps_break_a_line():
+    time = np.array([0.0, 0.001, 0.003, 0.004, 0.054, 0.055])
+    broken, values, counts = with_gaps(time, np.ones((6, 2)), np.arange(6))
+    np.testing.assert_allclose(broken, [0.0, 0.001, 0.003, 0.004, 0.029, 0.054, 0.055])
+    assert np.flatnonzero(np.isnan(values).all(axis=1)).tolist() == np.flatnonzero(np.isnan(counts)).tolist() == [4]
+    slow = 0.02 * np.arange(5)
+    assert with_gaps(slow, slow)[0].size == 5 and with_gaps(slow[:1], slow[:1])[0].size == 1
+
+
+def test_no_figure_joins_what_a_gap_has_parted(bag_without):
+    bag = bag_without(lambda time: 0.6 < time < 0.85)
+    time = RUN.time[(RUN.time <= 0.6) | (RUN.time >= 0.85)]
+    bound = np.ones((time.size, 7))
+    run = RunData(bag, analyse(bag, limits=LIMITS), envelope=Envelope(time, -bound, bound, bound))
+    checked = 0
+    for entry in FIGURES:
+        figure = entry.draw(run)
+        for axes in [] if figure is None else figure.axes:
+            for line in axes.lines:
+                x, y = np.asarray(line.get_xdata(), dtype=float), np.asarray(line.get_ydata(), dtype=float)
+                if x.size > 10:
+                    scale = 1e3 if "[ms]" in figure.axes[-1].get_xlabel() and x[-1] > 10.0 else 1.0
+                    drawn = np.isfinite(y[1:]) & np.isfinite(y[:-1])
+                    assert np.diff(x)[drawn].max() < 0.2 * scale, (entry.name, line.get_label())
+                    checked += 1
+    assert checked > 60
 
 
 def test_a_stopped_recorder_is_reported_with_what_is_not_known(analysis_without):

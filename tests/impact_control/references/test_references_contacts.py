@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from impact_control.control import ContactForce
 from impact_control.impacts import SlipOutcome, predict_post_impact_velocity, slip_of_contacts
-from impact_control.pipeline.parts import contact_force
 from impact_control.references import build_reference, impact_geometry, rigid_impact_map, simultaneous_impact
 from impact_control.robots import Dynamics, InertiaModel, RobotDescription, contact_jacobians, load_robot
 from impact_control.scenario import load_scenario
@@ -115,7 +115,7 @@ def test_the_contacts_stay_on_the_surface_afterwards(planned):
 
 def test_the_contacts_share_the_force(planned):
     """The wrench at E is that of equal forces at all contacts."""
-    force = contact_force(planned.scenario, planned.reference)
+    force = ContactForce.of(planned.scenario, planned.reference)
     geometry = planned.reference.geometry
     sliding = 0.1 * geometry.heading
     wrench = np.zeros(6)

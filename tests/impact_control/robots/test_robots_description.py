@@ -250,6 +250,19 @@ def test_mistakes_in_an_end_effector_file_are_named(own_robot, old, new, key):
     assert caught.value.file.endswith("sphere.yaml")
 
 
+def test_a_bare_flange_adds_nothing_to_the_arm(tmp_path):
+    flange = tmp_path / "bare.yaml"
+    zero = "[0.0, 0.0, 0.0]"
+    flange.write_text(
+        f"name: bare\nsource: none\nradius: 0.0\nmass: 0.0\ncom: {zero}\ninertia: [{zero}, {zero}, {zero}]\n"
+        f"contact_frame_offset: {zero}\n"
+    )
+    model = load_robot("panda", flange).pinocchio_model
+    bare = pin.buildModelFromUrdf(str(DATA_DIRECTORY / "panda.urdf"))
+    q = np.linspace(-1.0, 1.0, 7)
+    np.testing.assert_array_equal(pin.crba(model, model.createData(), q), pin.crba(bare, bare.createData(), q))
+
+
 def test_a_broken_urdf_is_refused(own_robot):
     with pytest.raises(ScenarioError, match="URDF"):
         own_robot("<robot", "<robt", "panda.urdf")

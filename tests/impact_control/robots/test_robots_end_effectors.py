@@ -96,6 +96,16 @@ def test_the_covered_plate_follows_from_its_geometry():
     assert load_robot("panda", "plate").end_effector.cover is None
 
 
+@pytest.mark.parametrize("robot", ["panda", "fr3"])
+def test_the_franka_hand_is_what_desk_states_and_touches_where_its_pads_end(robot):
+    tool = load_robot(robot, "franka_hand").end_effector
+    assert tool.mass == 0.73
+    np.testing.assert_array_equal(tool.com, [-0.01, 0.0, 0.03])
+    np.testing.assert_array_equal(tool.inertia, np.diag([1e-3, 2.5e-3, 1.7e-3]))
+    # franka_hand.xacro: finger joint, centre of the pad's box, half its height.
+    assert tool.contact_frame_offset[2] + tool.radius == pytest.approx(0.0584 + 0.04525 + 0.00925)
+
+
 @pytest.mark.parametrize("values", [(0.0, 1.0, 1.0), (1.0, -1.0, 1.0), (1.0, 1.0, 0.0), (np.nan, 1.0, 1.0)])
 def test_a_cover_that_is_none_is_refused(values):
     with pytest.raises(InvalidInputError):

@@ -15,13 +15,8 @@ import pytest
 
 from impact_control.classification import ExternalForce, SingleImpactClassifier, Verdict
 from impact_control.detection import DetectionSignals
-from impact_control.pipeline.parts import (
-    classifier_parameters,
-    make_classifier,
-    make_completion,
-    make_detector,
-    make_observer,
-)
+from impact_control.pipeline.judge import ContactWatch, make_classifier
+from impact_control.pipeline.sensing import make_detector, make_observer
 from impact_control.robots import Dynamics, load_robot
 from impact_control.scenario import load_scenario
 
@@ -82,10 +77,10 @@ class Loop:
         self.observer = make_observer(scenario, robot)
         self.detector = make_detector(scenario, n)
         self.force = ExternalForce(scenario.detection.observer_gain)
-        self.completion = make_completion(scenario, robot)
+        self.completion = ContactWatch(scenario, robot).completion
         self.classifiers = (
             make_classifier(scenario, n),
-            SingleImpactClassifier(classifier_parameters(scenario), n),
+            SingleImpactClassifier(scenario.classification, n),
         )
         self.classifier = self.classifiers[0]
         self.signals = DetectionSignals(n)

@@ -12,6 +12,7 @@ from impact_control.control import Fault, Mode
 from impact_control.recording.messages import decode, message_definition, parse_definition, short_name
 from impact_control.recording.series import read_bag
 from impact_control.view.frame import PLOT_SPAN, arm_frame, courses_of
+from impact_control.view.panel import ALL_JOINTS, plots_of
 from impact_control.view.recorded import signals_of_recording
 from impact_control.view.signals import LAYOUTS, GrowingSignals, RecordedSignals, Signal, signals_of
 from recording_samples import (
@@ -126,6 +127,30 @@ def test_plots_show_the_reference_that_is_followed(recorded):
     for row, planned in ((before, RUN.ante_velocity), (after, RUN.post_velocity)):
         np.testing.assert_allclose(courses.reference[row], planned(time[row : row + 1])[0], atol=5e-3)
     assert np.isfinite(np.hstack([vars(courses)[name] for name in vars(courses) if name != "time"])).all()
+
+
+def test_lost_samples_are_a_gap_and_not_zero():
+    time = np.delete(np.arange(0.0, 2.0, 1e-3), np.arange(1000, 1400))
+    ones = np.ones((time.size, 7))
+    signals = RecordedSignals(
+        **{name: Signal(time, ones) for name in ("velocity", "residual", "ante_velocity", "post_velocity")},
+        mode=Signal(time, np.full((time.size, 1), float(Mode.POST))),
+        contact_force=Signal(time, ones[:, :3]),
+        desired_force=Signal(time[time > 0.5], ones[time > 0.5, :3]),
+    )
+    courses = courses_of(signals, 1.999, 7)
+    at = courses.time + 1.999
+    lost = (at > 1.06) & (at < 1.39)
+    for name, values in vars(courses).items():
+        if name != "time":
+            assert np.isnan(values[lost]).all(), name
+            later = values[(at > 0.6) & ((at < 1.0) | (at > 1.41))]
+            assert np.isfinite(later).all() and later.all(), name
+    assert (courses.desired_force[at < 0.49] == 0.0).all()  # not yet known
+    for plot in plots_of(courses, ALL_JOINTS):
+        assert len(plot.lines) == len(plot.data) and np.isfinite(plot.scale).all()
+        for points in plot.data[1:]:
+            assert (np.diff(np.flatnonzero(np.isfinite(points))) == 1).all()  # uPlot would join what NaN parts
 
 
 def test_plots_of_nothing_can_be_drawn():

@@ -17,7 +17,7 @@ from std_msgs.msg import Float64MultiArray
 from impact_control.classification import Verdict
 from impact_control.control import Fault, Limit, Mode, QPStatus
 from impact_control.impacts import SlipOutcome
-from impact_control.pipeline import Outcome
+from impact_control.pipeline import MoveOutcome, Outcome
 from impact_control.robots import InertiaModel
 from impact_control.simulation import CommandState
 from impact_control_ros.bridge.loop_output import CommandReader, CommandWriter, ImpactEventWriter
@@ -36,6 +36,7 @@ MESSAGES = Path(__file__).resolve().parents[3] / "src" / "impact_msgs"
         ("msg/ImpactClassification.msg", "", Verdict),
         ("msg/GroundTruth.msg", "COMMAND_", CommandState),
         ("action/ExecuteImpactTask.action", "", Outcome),
+        ("action/MoveTo.action", "", MoveOutcome),
     ],
 )
 def test_constants_are_those_of_the_core(file, prefix, enumeration):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from impact_control.classification import Verdict
-from impact_control.pipeline import Outcome
+from impact_control.pipeline import MoveOutcome, Outcome
 from impact_control.references import build_reference, rigid_impact_map
 from impact_control.robots import InertiaModel, load_robot
 from impact_control.scenario import load_scenario
@@ -58,6 +58,16 @@ def test_the_examples_run_as_they_stand_in_the_documentation(arm, capsys):
     run_example(2)  # a late joiner
     told = capsys.readouterr().out.splitlines()
     assert told[-1].startswith("impact expected, afterwards expected")
+
+
+def test_the_arm_goes_to_a_configuration_and_home(arm):
+    aside = build_reference(load_scenario("tabletop"), load_robot()).initial_configuration + 0.2 * np.eye(7)[0]
+    with ImpactClient() as client:
+        moved = client.move_to(aside, speed=1.0)
+        assert moved.outcome is MoveOutcome.REACHED and moved.final_error < 0.01
+        with pytest.raises(GraphError, match=r"speed = 99\.0 is not allowed: above 0, at most"):
+            client.move_to(aside, speed=99.0)
+        assert client.home().outcome is MoveOutcome.REACHED
 
 
 def test_a_run_tells_of_its_progress_and_its_verdict(arm):

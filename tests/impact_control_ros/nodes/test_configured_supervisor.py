@@ -13,6 +13,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from impact_msgs.msg import ControllerStatus
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
@@ -21,8 +22,8 @@ from harness import joint_state
 from impact_control_ros.bridge import qos, topics
 from impact_control_ros.bridge.messages import to_stamp
 from impact_control_ros.nodes.simulator import SimulatorNode
-from impact_control_ros.nodes.supervisor import SupervisorNode
-from impact_control_ros.robot_side.supervision import Cause, Supervision
+from impact_control_ros.nodes.supervisor import SupervisorNode, WatchedArm
+from impact_control_ros.robot_side.supervision import Cause, Supervision, SupervisionLimits
 
 
 @pytest.fixture(scope="module")
@@ -219,3 +220,33 @@ def test_it_tells_at_once_that_it_watches_or_does_not(configured, monkeypatch):
     configured.on_activate(None)
     configured.on_deactivate(None)
     assert listener.states == [Supervision.WATCHING, Supervision.INACTIVE]
+
+
+class Mailbox:
+    """An inbox with one publisher for each topic; what it holds is taken once."""
+
+    def __init__(self):
+        self.held = {}
+
+    def subscribe(self, kind, topic, profile, *, raw):
+        return SimpleNamespace(topic=topic, publishers=1, take=lambda: self.held.pop(topic, None))
+
+
+@pytest.mark.parametrize("torque", [1e100, -1e5, math.inf])
+def test_a_torque_that_no_joint_gives_is_no_sign_of_life(torque):
+    inbox, found = Mailbox(), []
+    arm = WatchedArm(inbox, "", SupervisionLimits(), None)
+    arm.watch.start(0.0)
+    for k in range(1, 41):
+        answer = ControllerStatus()
+        to_stamp(k * 4_000_000, answer.header.stamp)
+        effort = [0.0] * 6 + [torque if k > 20 or k == 10 else 1.0]
+        inbox.held = {
+            topics.COMMANDS: serialize_message(Float64MultiArray(data=[0.0] * 7)),
+            topics.JOINT_STATES: serialize_message(joint_state(k * 4_000_000, np.zeros(7), effort=effort)),
+            topics.STATUS: serialize_message(answer),
+        }
+        if finding := arm.look(0.004 * k):
+            found.append((k, finding.cause, finding.reason))
+    assert found[0] == (38, Cause.ROBOT_SILENT, found[0][2])
+    assert found[0][2].endswith(f"(limit 70 ms); the last one had a torque of {torque:.4g} Nm")

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
+import numpy as np
+import pinocchio as pin
 import pytest
 import rclpy
 from impact_msgs.msg import ImpactClassification
 from rclpy.executors import SingleThreadedExecutor
 
 from impact_control.pipeline import Outcome
+from impact_control.recording.series import read_bag
 from impact_control.replay.evaluation import evaluate
+from impact_control.robots import Dynamics, load_robot
 from impact_control.scenario import load_scenario
-from impact_control_ros.bridge import qos
+from impact_control_ros.bridge import end_effector, qos, topics
 from impact_control_ros.session.graph import describe_graph
 from impact_control_ros.session.processes import GraphError
 from impact_control_ros.session.session import Session
@@ -24,6 +30,9 @@ TOPICS = {
     "/impact/classification": ("impact_msgs/msg/ImpactClassification", qos.EVENT),
     "/controller/reference": ("impact_msgs/msg/ControllerReference", qos.STREAM),
     "/controller/status": ("impact_msgs/msg/ControllerStatus", qos.STREAM),
+    "/end_effector/pose": ("geometry_msgs/msg/PoseStamped", qos.STREAM),
+    "/end_effector/twist": ("geometry_msgs/msg/TwistStamped", qos.STREAM),
+    "/end_effector/external_wrench": ("geometry_msgs/msg/WrenchStamped", qos.STREAM),
     "/simulation/truth": ("impact_msgs/msg/GroundTruth", qos.STREAM),
 }
 
@@ -49,6 +58,31 @@ def test_topics_have_the_documented_types_and_quality(session):
     assert {"/predict_post_impact", "/simulation/reset", "/simulation/pause"} <= services
 
 
+def check_end_effector(recording):
+    """Pose and twist are those of the joint states with their stamps; the wrench is the contact force at the end."""
+    states = recording.series(topics.JOINT_STATES)
+    pose, twist, wrench = (recording.series(name) for name in end_effector.PUBLISHED)
+    dynamics = Dynamics(load_robot())
+    _, k, of_pose, of_twist = same_stamps(states, pose, twist)
+    assert len(k) > 100
+    for state, lies, moves in zip(k, of_pose, of_twist, strict=True):
+        dynamics.compute(states["position"][state], states["velocity"][state])
+        np.testing.assert_allclose(pose["pose.position"][lies], dynamics.position, atol=1e-12)
+        x, y, z, w = pose["pose.orientation"][lies]
+        np.testing.assert_allclose(pin.Quaternion(w, x, y, z).matrix(), dynamics.rotation, atol=1e-12)
+        np.testing.assert_allclose(twist["twist.linear"][moves], dynamics.twist[:3], atol=1e-12)
+        np.testing.assert_allclose(twist["twist.angular"][moves], dynamics.twist[3:], atol=1e-12)
+    felt = dynamics.rotation @ wrench["wrench.force"][-10:].mean(axis=0)
+    assert felt[2] == pytest.approx(recording.series(topics.TRUTH)["normal_force"][-100:].mean(), rel=0.2)
+    assert recording.series("robot_description")["data"][0].startswith("<robot")
+
+
+def same_stamps(*series):
+    """Return the stamps that all series have, and their rows in each."""
+    stamps = reduce(np.intersect1d, (one["stamp"] for one in series))
+    return stamps, *(np.searchsorted(one["stamp"], stamps) for one in series)
+
+
 def test_a_run_and_what_a_late_joiner_gets_of_it(session, tmp_path):
     session.restart_arm("tabletop", 3)
     session.record(tmp_path / "bag", load_scenario("tabletop").to_yaml())
@@ -56,6 +90,7 @@ def test_a_run_and_what_a_late_joiner_gets_of_it(session, tmp_path):
     session.record(None)
     assert result.outcome is Outcome.SUCCEEDED, result.summary
     assert evaluate(tmp_path / "bag").analysis.within_limits
+    check_end_effector(read_bag(tmp_path / "bag"))
     context = rclpy.Context()
     rclpy.init(context=context)
     late = rclpy.create_node("late_joiner", context=context)

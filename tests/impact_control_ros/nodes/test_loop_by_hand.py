@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from contextlib import nullcontext
@@ -14,8 +15,11 @@ from rclpy.action import GoalResponse
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
+from rclpy.serialization import serialize_message
 from surfaces.graph import EPOCH, JointStates, renew
 
+from harness import joint_state
+from impact_control.control import Fault
 from impact_control.planning.assignment import assigned
 from impact_control.robots.mounting import mounted_at
 from impact_control.util.errors import ImpactControlError, InvalidInputError
@@ -83,11 +87,26 @@ def test_the_reason_of_a_fault_ends_with_it(loop, monkeypatch):
     loop.built._last_arrival -= 1.0
     loop.built._on_slow_timer()
     loop.built._on_state(STATES.good(EPOCH + 2 * MILLISECOND))
-    assert reasons[-1] == "STATE_STALE"
+    assert re.fullmatch(r"STATE_STALE: no joint state for 1\.\d\d s \(limit 0\.2 s\)", reasons[-1])
     renew(loop)
     for k in range(STATUS_PERIOD):
         loop.built._on_state(STATES.good(EPOCH + k * MILLISECOND))
     assert reasons[-1] == ""
+
+
+def test_the_first_status_of_a_fault_has_its_reason(loop, monkeypatch):
+    """Of a torque that no joint gives, a second before anything is looked at beside the loop."""
+    told = []
+    status = SimpleNamespace(publish=lambda message: told.append((message.fault, message.fault_reason)))
+    monkeypatch.setattr(loop.built._control_output, "_status", status)
+    begin(loop)
+    effort = [0.0, 0.0, 1e100, 0.0, 0.0, 0.0, 0.0]
+    state = joint_state(EPOCH + 2 * MILLISECOND, PLAN.reference.initial_configuration, effort=effort)
+    loop.built._on_state(serialize_message(state))
+    reason = "STATE_OUT_OF_LIMITS: the torque of panda_joint3 is 1e+100 Nm; allowed: at most 870 Nm"
+    assert told[-1] == (Fault.STATE_OUT_OF_LIMITS, reason)
+    assert [fault for fault, _ in told].count(Fault.STATE_OUT_OF_LIMITS) == 1
+    renew(loop)
 
 
 @pytest.mark.parametrize(

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
+import time
 
 import pytest
+import rclpy
 from geometry_msgs.msg import Vector3
 from impact_msgs.action import ExecuteImpactTask
 from impact_msgs.msg import ControllerReference, ControllerStatus, ImpactClassification, ImpactEvent
+from rclpy.serialization import serialize_message
+from surfaces import BrokenPromiseError
 from surfaces.graph import EPOCH, JointStates, renew
 
+from harness import joint_state
 from impact_control.classification import Verdict
-from impact_control.control import Mode
+from impact_control.control import Fault, Mode
 from impact_control.planning.assignment import assigned
-from impact_control_ros.bridge import impact_task
+from impact_control_ros.bridge import impact_task, qos, topics
 from impact_control_ros.bridge.impact_task import Building, PreparedTask
 from impact_control_ros.bridge.loop_output import ClassificationWriter
 from impact_control_ros.bridge.messages import FirstOfEvent, to_stamp
@@ -55,7 +60,7 @@ def reference(**changes):
 @pytest.mark.parametrize(
     "odd",
     [
-        {"mode": 9},
+        {"mode": 10},
         {"mode": 255},
         {"task_time": math.inf},
         {"task_time": math.nan},
@@ -112,13 +117,26 @@ def begun(controller, before=EPOCH):
     return controller.built.pipeline
 
 
+def hit(controller):
+    """Give a controller the sample of an impact, 2 ms after that in which its task began was held."""
+    states = joint_state(EPOCH + 2_000_000, TASK.plan().reference.initial_configuration, effort=[60.0] * 7)
+    controller.built._on_state(serialize_message(states))
+
+
+def event_at(stamp, joints=7):
+    """An event that was detected at a stamp [ns]."""
+    event = ImpactEvent(index=1, joint_position=[0.0] * joints)
+    to_stamp(stamp, event.header.stamp)
+    to_stamp(stamp, event.impact_time)
+    return event
+
+
 @pytest.mark.parametrize(("joints", "taken"), [(6, 0), (0, 0), (8, 0), (7, 1)])
 def test_a_controller_passes_over_events_of_another_arm(controller, joints, taken):
     pipeline = begun(controller)
     controller.built._is_new(ImpactEvent())
-    event = ImpactEvent(index=1, joint_position=[0.0] * joints)
-    to_stamp(EPOCH + 1_000_000, event.impact_time)
-    controller.built._on_event(event)
+    controller.built._on_event(event_at(EPOCH + 1_000_000, joints))
+    hit(controller)
     assert pipeline.judge.impacts == taken
 
 
@@ -126,12 +144,11 @@ def test_a_controller_passes_over_events_of_another_arm(controller, joints, take
 def test_a_controller_whose_clock_was_set_back_takes_what_is_of_its_task(controller, after):
     pipeline = begun(controller, before=EPOCH + 10**10)
     controller.built._is_new(ImpactEvent())
-    event = ImpactEvent(index=1, joint_position=[0.0] * 7)
     verdict = ImpactClassification(scenario="tabletop", answered=True, impact=ImpactClassification.UNEXPECTED)
-    to_stamp(EPOCH + (1 + after) * 1_000_000, event.impact_time)
     to_stamp(EPOCH + (1 + after) * 1_000_000, verdict.header.stamp)
-    controller.built._on_event(event)
+    controller.built._on_event(event_at(EPOCH + (1 + after) * 1_000_000))
     controller.built._on_classification(verdict)
+    hit(controller)
     taken = after >= 0
     assert pipeline.judge.impacts == taken
     assert (pipeline.judge.impact is Verdict.UNEXPECTED) == taken
@@ -146,6 +163,55 @@ def test_the_controller_passes_over_a_verdict_that_is_none(controller, impact, p
     controller.built._on_classification(message)
     assert (pipeline.judge.impact, pipeline.judge.post_impact) == before
     assert pipeline.controller.mode is Mode.ANTE
+
+
+@pytest.mark.parametrize(
+    "forged", [{"impact": 1, "post_impact": 1}, {"impact": 2, "post_impact": 2}, {"post_impact": 2}], ids=str
+)
+def test_the_controller_does_not_believe_a_verdict_on_an_impact_that_it_has_not_had(controller, monkeypatch, forged):
+    pipeline, lines = begun(controller), []
+    monkeypatch.setattr(controller.built.log, "warning", lines.append)
+    message = ImpactClassification(scenario="tabletop", answered=True, **forged)
+    to_stamp(EPOCH + 1_000_000, message.header.stamp)
+    controller.built._on_classification(message)
+    states = JointStates(TASK.robot.joint_names, TASK.plan().reference.initial_configuration)
+    for sample in range(2, 30):
+        controller.built._on_state(states.good(EPOCH + sample * 1_000_000))
+    controller.built._on_slow_timer()
+    assert (pipeline.judge.impact, pipeline.judge.post_impact) == (Verdict.UNKNOWN, Verdict.NOT_STARTED)
+    assert pipeline.controller.mode is Mode.ANTE
+    assert ["is not believed: the residual of this node shows no impact" in line for line in lines] == [True]
+
+
+@pytest.mark.parametrize("topic", [topics.EVENTS, topics.CLASSIFICATION])
+def test_of_two_publishers_of_events_or_verdicts_neither_is_believed(graph, controller, topic):
+    pipeline, kind = begun(controller), qos.OFFERED[topic][0]
+    nodes = [
+        graph.add(lambda name=name: rclpy.create_node(name, namespace="/controller")) for name in ("one", "forger")
+    ]
+    publishers = [node.create_publisher(kind, topic, qos.EVENT) for node in nodes]
+    await_publishers(controller, topic, 2)
+    if kind is ImpactEvent:
+        controller.built._on_event(event_at(EPOCH + 1_000_000))
+    else:
+        controller.built._on_classification(ImpactClassification(scenario="tabletop", impact=1, post_impact=1))
+    hit(controller)
+    assert (pipeline.controller.fault, pipeline.judge.impacts) == (Fault.RESULT_SOURCES, 0)
+    named = f"RESULT_SOURCES: 2 publishers of {topic}: /controller/forger, /controller/one"
+    assert controller.built.fault_reason() == named
+    with pytest.raises(BrokenPromiseError):
+        renew(controller)
+    for node, publisher in zip(nodes, publishers, strict=True):
+        node.destroy_publisher(publisher)
+    await_publishers(controller, topic, 0)
+
+
+def await_publishers(controller, topic, count):
+    """Wait until a controller has found so many publishers of a topic, or their end."""
+    end = time.monotonic() + 20.0
+    while controller.built._sole[topic].get_publisher_count() != count:
+        time.sleep(0.01)
+        assert time.monotonic() < end, f"{topic}: not {count} publishers"
 
 
 def test_a_partner_in_a_mode_that_is_not_known_may_have_stopped(controller):

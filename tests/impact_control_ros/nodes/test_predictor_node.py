@@ -15,6 +15,7 @@ from harness import Peer
 from impact_control.references import build_reference, rigid_impact_map
 from impact_control.robots import InertiaModel, load_robot
 from impact_control.scenario import load_scenario
+from impact_control_ros.bridge import qos
 from impact_control_ros.session.graph import Duty, NodeSpec
 
 ROBOT = load_robot()
@@ -139,3 +140,14 @@ def test_goes_on_when_it_is_deactivated_between_a_request_and_its_answer(peer):
             predict.remove_pending_request(future)
         assert peer.change("predictor", Transition.TRANSITION_ACTIVATE)
     assert peer.ask(PredictPostImpact, "predict_post_impact", request()).success
+
+
+def test_a_thousand_calls_at_once_are_all_answered(peer):
+    """Of a client that keeps as many answers; while they wait the predictor answers nobody else."""
+    profile = qos.CALLS
+    client = peer.node.create_client(PredictPostImpact, "predict_post_impact", qos_profile=profile)
+    peer.until(client.service_is_ready, what="the service")
+    calls = [client.call_async(request(friction=0.1 + 1e-4 * k)) for k in range(1000)]
+    peer.until(lambda: all(call.done() for call in calls), patience=60.0, what="the last answer")
+    assert all(call.result().success for call in calls)
+    peer.node.destroy_client(client)

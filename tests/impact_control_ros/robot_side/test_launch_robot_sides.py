@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from ruamel.yaml import YAML
 
-from impact_control.pipeline.parts import control_parameters
+from impact_control.control import fault_damping
 from impact_control.robots import load_robot
 from impact_control.scenario import load_scenario, robot_of
 from impact_control.util.errors import ImpactControlError, InvalidInputError
@@ -391,7 +391,7 @@ def test_a_scenario_that_requires_the_guard_is_not_launched_without_it(monkeypat
 @pytest.mark.parametrize("robot", ["panda", "fr3"])
 def test_the_guard_damps_like_a_fault_of_the_loop(robot):
     scenario = scenario_of("tabletop", robot)
-    damping = control_parameters(scenario, robot_of(scenario.robot)).stop_damping
+    damping = fault_damping(scenario.control, robot_of(scenario.robot), scenario.task.home_configuration)
     file = yaml(controllers_file(scenario))["/**/effort_controller"]["ros__parameters"]
     assert file["damping"] == [float(f"{value:.3g}") for value in damping]
 

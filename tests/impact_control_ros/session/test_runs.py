@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 
 import pytest
+from typer.testing import CliRunner
 
+from impact_control.cli.main import app
 from impact_control.scenario import load_scenario, parts_of
 from impact_control.util.errors import InvalidInputError
+from impact_control_ros.robot_side.supervision import LONGEST_LIMIT
 from impact_control_ros.session.graph import SEVERAL_ARMS, describe_graph, sustainable_real_time_factor
 from impact_control_ros.session.runs import new_run_directory
 
@@ -42,3 +45,14 @@ def test_the_simulator_of_a_graph_gets_that_rate(monkeypatch, name, factor):
     specs = describe_graph(name, **parts_of(load_scenario(name)))
     (simulator,) = (spec for spec in specs if spec.name == "simulator")
     assert simulator.parameters["real_time_factor"] == factor
+
+
+@pytest.mark.parametrize("factor", [0.01, 0.05])
+def test_slow_clocks_stay_within_what_a_supervisor_may_be_set_to(factor):
+    (supervisor,) = (spec for spec in describe_graph("tabletop", real_time_factor=factor) if spec.name == "supervisor")
+    assert 0.3 < max(supervisor.parameters[name] for name in ("command_limit", "lag_limit")) <= LONGEST_LIMIT
+
+
+def test_a_clock_faster_than_the_wall_is_refused():
+    ran = CliRunner().invoke(app, ["demo", "--real-time-factor", "10"])
+    assert ran.exit_code == 2 and "--real-time-factor" in ran.output

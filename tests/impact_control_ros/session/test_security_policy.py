@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from fnmatch import fnmatchcase
 from pathlib import Path
 from xml.etree import ElementTree
@@ -153,6 +154,14 @@ def test_without_lockstep_the_simulator_takes_commands_only():
 def test_a_wrong_namespace_is_refused(namespace):
     with pytest.raises(InvalidInputError, match="namespace"):
         graph_policy(namespace=namespace)
+
+
+def test_a_long_wrong_namespace_is_refused_at_once():
+    begin = time.process_time()
+    for wrong in ("a" * 40 + "!", "/a" * 5000 + "!", "a" * 100_000 + "!"):
+        with pytest.raises(InvalidInputError, match="namespace"):
+            graph_policy(namespace=wrong)
+    assert time.process_time() - begin < 2.0
 
 
 def test_the_command_prints_the_policy_of_a_scenario_scene_or_namespace():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import time
 
 import distributed
 import numpy as np
+import psutil
 import pytest
 from distributed.utils import json_load_robust
 
@@ -41,7 +43,8 @@ def silent(_done, _text):
 
 @pytest.fixture(scope="module")
 def local():
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster:
+    options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "memory_limit": 0}
+    with distributed.LocalCluster(n_workers=2, **options) as cluster:
         yield cluster
 
 
@@ -147,6 +150,9 @@ def test_a_scheduler_that_is_lost_is_told_and_the_next_run_goes_on(doomed, tmp_p
 def test_a_cluster_of_its_own_is_started_and_ended():
     with open_place(1, "local:1") as place, computing_at(place):
         (result,) = run_trials(work, [1], None, silent)
+        sockets = psutil.Process().net_connections("tcp")
+        listening = {socket.laddr.ip for socket in sockets if socket.status == psutil.CONN_LISTEN}
+        assert listening and all(ipaddress.ip_address(address).is_loopback for address in listening)
     with pytest.raises(ProcessLookupError):
         os.kill(int(result["process"]), 0)
 
@@ -166,7 +172,8 @@ def test_workers_that_compute_with_something_else_are_refused(dask, monkeypatch,
         run_trials(work, [1], None, silent)
 
 
-@pytest.mark.parametrize("address", ["local:", "local:0", "local:two", "nowhere://here:1"])
-def test_an_address_without_a_scheduler_is_refused(address):
+@pytest.mark.parametrize("address", ["local:", "local:0", "local:two", "nowhere://here:1", "foo", "tcp://127.0.0.1:1"])
+def test_an_address_without_a_scheduler_is_refused_before_a_client_is_made(address, monkeypatch):
+    monkeypatch.setattr(distributed, "Client", lambda *_, **__: pytest.fail("it complains when it is collected"))
     with pytest.raises(InvalidInputError, match="local:N"), open_place(1, address):
         pass

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from action_msgs.msg import GoalInfo
 from builtin_interfaces.msg import Time
-from impact_msgs.action import ExecuteImpactTask
+from impact_msgs.action import ExecuteImpactTask, MoveTo
 from rclpy.action import GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
@@ -45,9 +45,10 @@ PLACES = ("/", ".", "..", "/dev/null", "~", "/etc/passwd", "%s", "a" * 5000, "a"
 ENDINGS = (".yaml", ".yml", "/", "~", "~x/y.yaml", "\0", "..")
 
 
-def accept(tasks: ImpactTaskServer, goal: ExecuteImpactTask.Goal) -> tuple[ServerGoalHandle, Future]:
+def accept(tasks: ImpactTaskServer, goal: ExecuteImpactTask.Goal | MoveTo.Goal) -> tuple[ServerGoalHandle, Future]:
     """Let a goal be accepted as the server does for one that came over DDS; return its handle and its answer."""
-    server, information = tasks._server, GoalInfo(goal_id=UUID(uuid=list(uuid.uuid4().bytes)))
+    server = tasks._move_server if isinstance(goal, MoveTo.Goal) else tasks._server
+    information = GoalInfo(goal_id=UUID(uuid=list(uuid.uuid4().bytes)))
     key = bytes(information.goal_id.uuid)
     server._goal_handles[key] = handle = ServerGoalHandle(server, information, goal)
     server._result_futures[key] = answer = Future()

@@ -18,7 +18,7 @@ from surfaces import BrokenPromiseError
 SUPPORT = Path(__file__).resolve().parents[3] / "tests" / "support"
 sys.path.append(str(SUPPORT))
 
-from impact_control.pipeline.parts import make_detector, make_observer  # noqa: E402
+from impact_control.pipeline.sensing import make_detector, make_observer  # noqa: E402
 from impact_control.planning.assignment import assigned  # noqa: E402
 from impact_control.recording.bag import recover, whole_records  # noqa: E402
 from impact_control.recording.log import load_log_columns  # noqa: E402

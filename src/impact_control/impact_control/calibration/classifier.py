@@ -13,22 +13,26 @@ from ruamel.yaml.error import YAMLError
 
 from impact_control.calibration.motion import Opened, Result, open_files, quantity
 from impact_control.classification import (
+    TUNED,
     Algorithm,
     Candidates,
-    ClassifierParameters,
     EnvelopeMargin,
     RecordedImpact,
     SearchGrid,
     SingleImpactClassifier,
+    fixed_margin,
     is_unexpected,
     judge,
 )
-from impact_control.pipeline.parts import classifier_parameters, make_classifier, make_detector, make_observer
+from impact_control.pipeline.judge import make_classifier
+from impact_control.pipeline.sensing import make_detector, make_observer
 from impact_control.recording.log import LogColumns
 from impact_control.recording.summary import Grid, Mark, Row, RunSummary, number_grid, short_joint_names
 from impact_control.replay import TaskFollower, followed_reference, replay_samples, usable_samples
 from impact_control.robots import RobotDescription
-from impact_control.scenario import SIMULTANEOUS, Scenario, robot_of, scenario_from_text
+from impact_control.scenario import SIMULTANEOUS, Classification, Scenario, robot_of, scenario_from_text
+from impact_control.scenario.settings import entries
+from impact_control.util.checks import require_finite
 from impact_control.util.errors import RecordingError
 from impact_control.util.types import Vector
 from impact_control.util.yaml_text import parse_yaml
@@ -71,7 +75,7 @@ class _Listener(SingleImpactClassifier):
     ) -> None:
         """Begin anew."""
         super().await_impact(nominal_impact_time, nominal_configuration, margin)
-        self.given = margin or self.parameters.fixed_margin(np.size(nominal_configuration))
+        self.given = margin or fixed_margin(self.parameters.envelope_margin, np.size(nominal_configuration))
         self._nominal_time, self._configuration = nominal_impact_time, np.array(nominal_configuration)
         self._samples: list[tuple[float, Vector, Vector]] = []
         self._impacts: list[tuple[float, int, Vector]] = []
@@ -133,8 +137,11 @@ def tune_classifier(
     them for the trials in it; None: as the trials say (`as_expected`), or the scenario of simulated ones. task_start:
     see `replay_file`.
 
-    Raises RecordingError, which names the file, where nothing is to be tuned on; ScenarioError.
+    Raises RecordingError, which names the file, where nothing is to be tuned on; ScenarioError; InvalidInputError for
+    a start that is not finite.
     """
+    if task_start is not None:
+        require_finite("task_start", task_start)
     chosen, files = open_files(paths, scenario, columns)
     given_labels = {} if labels is None else _read_labels(labels)
     robot = robot_of(chosen.robot)
@@ -172,7 +179,7 @@ def tune_classifier(
     objections = [f"{wrong[1]} wrong verdicts where the present tuning has {wrong[0]}"] if wrong[1] > wrong[0] else []
     return Result(
         summary=_summary(chosen, trials, parameters, reserve, (before, after), notes, objections),
-        sections={"classification": _section(parameters, algorithm)},
+        sections={"classification": _section(parameters)},
         sources=tuple(f"{trial.name}: {'expected' if trial.expected else 'unexpected'}" for trial in trials),
         objections=tuple(objections),
     )
@@ -188,7 +195,7 @@ def _replay(
     if reference is None:
         allowed = "a bag with controller/reference, or --task-start"
         raise RecordingError(str(file.path), "no reference recorded in it", allowed)
-    listener = _Listener(classifier_parameters(scenario), len(robot.joint_names))
+    listener = _Listener(scenario.classification, len(robot.joint_names))
     listener.await_impact(0.0, np.zeros(len(robot.joint_names)))  # that of the task comes with its begin
     follower = TaskFollower(scenario, robot, reference, listener)
     detector = make_detector(scenario, len(robot.joint_names))
@@ -254,7 +261,7 @@ def _grid_of(scenario: Scenario, robot: RobotDescription) -> SearchGrid:
     return SearchGrid((5, 10, 20, 40), rates, (0.05, 0.1, 0.15), margin_reserve=float(robot.noise.velocity.max()))
 
 
-def _tuned(candidates: Candidates, among: NDArray[np.bool_] | None = None) -> tuple[ClassifierParameters, float]:
+def _tuned(candidates: Candidates, among: NDArray[np.bool_] | None = None) -> tuple[Classification, float]:
     """Return the tuning, and the reserve of its limits: half the way to where it would call fewer trials unexpected.
 
     among (k,): the trials to tune on, None for all.
@@ -285,23 +292,12 @@ def _cut_off(impact: RecordedImpact, duration: float) -> bool:
     return bool(impact.time[-1] <= impact.impact_times[-1] + duration)
 
 
-_UNITS = {
-    "window_length": "",
-    "decay_rate": "1/s",
-    "envelope_margin": "rad/s",
-    "configuration_error": "rad",
-    "time_error": "s",
-    "post_impact_time": "s",
-    "impact_interval": "s",
-}
-
-
-def _section(parameters: ClassifierParameters, algorithm: Algorithm) -> dict[str, int | str]:
-    """Return the parameters as in a scenario file."""
+def _section(parameters: Classification) -> dict[str, int | str]:
+    """Return the parameters as in a scenario file, without an interval where no trial has a second impact."""
     section = {}
-    for name, unit in _UNITS.items():
-        value = getattr(parameters, name)
-        if name != "impact_interval" or (algorithm is not Algorithm.SINGLE and 0.0 < value < math.inf):
+    for name in TUNED:
+        value, unit = getattr(parameters, name), getattr(entries(Classification)[name].kind, "unit", "")
+        if value is not None and (name != "impact_interval" or value > 0.0):
             section[name] = quantity(value, unit) if unit else value
     return section
 
@@ -309,7 +305,7 @@ def _section(parameters: ClassifierParameters, algorithm: Algorithm) -> dict[str
 def _summary(
     scenario: Scenario,
     trials: Sequence[_Trial],
-    parameters: ClassifierParameters,
+    parameters: Classification,
     reserve: float,
     verdicts: Sequence[Sequence[bool]],
     notes: Sequence[str],
@@ -324,9 +320,7 @@ def _summary(
         if called == trial.expected:
             verdict = "unexpected" if called else "expected"
             rows.append(Row("Wrong", f"{trial.name}: called {verdict} when left out of the tuning", Mark.BAD))
-    present = classifier_parameters(scenario)
-    algorithm = _algorithm(scenario)
-    old, new = _section(present, algorithm), _section(parameters, algorithm)
+    old, new = _section(scenario.classification), _section(parameters)
     rows += [
         Row(name, f"{old.get(name, 'any')} before, now {value}")
         for name, value in new.items()
@@ -340,7 +334,8 @@ def _summary(
             table.append((f"{kind}, {words}", *cells))
     joints = robot_of(scenario.robot).joint_names
     before = np.median([trial.margin.table[0] for trial in trials], axis=0)
-    margins = [("before, at the impact", before), ("now", parameters.fixed_margin(len(joints)).table[0])]
+    now = fixed_margin(parameters.envelope_margin, len(joints)).table[0]
+    margins = [("before, at the impact", before), ("now", now)]
     right = int(np.sum(np.array(verdicts[1]) != expected))
     return RunSummary(
         "Tuning of the classifier",

@@ -32,6 +32,9 @@ _INTERVAL, _LARGEST_PERIOD = 0.02, 0.005
 _LEAST_SPEED = 0.2
 """[rad/s] that a joint has to reach in both directions to be identified."""
 
+LEAST_EXPLAINED = 0.5
+"""Share of the variance from which on friction is written: below, most of what was measured is something else."""
+
 _CLUSTERS = 20
 """Parts of the record between which errors count as independent."""
 
@@ -78,6 +81,7 @@ def identify_joint_friction(
     observer_gain: Vector,
     *,
     viscous: bool = True,
+    least_explained: float = 0.0,
 ) -> FrictionFit:
     """Return the friction of each joint from a record without contact.
 
@@ -98,6 +102,7 @@ def identify_joint_friction(
         residual: r (m, n) [Nm] of a momentum observer without a friction model.
         observer_gain: K_O (n,) [1/s], with which it ran.
         viscous: with a viscous term, which the friction of the robots' data has not; without it is 0.
+        least_explained: share of the variance that the fit of a joint has to explain to be identified.
 
     Raises InvalidInputError for sizes that do not match, numbers that are not finite, or too few samples.
     """
@@ -120,7 +125,7 @@ def identify_joint_friction(
     torque = -np.array([np.bincount(number, weights=column) for column in impulse.T]).T[whole] / duration[whole, None]
     weight = _MeanOver(number, period, duration, whole)
 
-    columns = [_fit(weight, dq[:, j], torque[:, j], viscous) for j in range(gain.size)]
+    columns = [_fit(weight, dq[:, j], torque[:, j], viscous, least_explained) for j in range(gain.size)]
     values, errors, explained, remaining, objections = zip(*columns, strict=True)
     amplitude, slope, offset, linear, bias = np.array(values).T
     rest = (np.array(errors).T, np.array(explained), np.array(remaining))
@@ -145,7 +150,9 @@ def _sigmoid(velocity: Vector, slope: float, offset: float) -> Vector:
     return value
 
 
-def _fit(mean: _MeanOver, velocity: Vector, torque: Vector, viscous: bool) -> tuple[Vector, Vector, float, float, str]:
+def _fit(
+    mean: _MeanOver, velocity: Vector, torque: Vector, viscous: bool, least_explained: float
+) -> tuple[Vector, Vector, float, float, str]:
     """Return parameters (5,), their standard errors (5,), explained share, what remains [Nm], objection, of a joint."""
     unknown = np.full(len(PARAMETERS), math.nan)
     fastest, slowest = float(np.max(velocity)), float(np.min(velocity))
@@ -186,6 +193,9 @@ def _fit(mean: _MeanOver, velocity: Vector, torque: Vector, viscous: bool) -> tu
     if not (p[0] > 2.0 * scatter[0] and p[1] > 2.0 * scatter[1] and p[1] < math.exp(_LARGEST_LOG_SLOPE)):
         words = f"amplitude {p[0]:.3g} Nm, slope {p[1]:.3g} s/rad with standard errors of {scatter[0]:.3g} Nm, "
         return unknown, unknown, explained, remaining, words + f"{scatter[1]:.3g} s/rad: not told by its motion"
+    if explained < least_explained:
+        words = f"{100.0 * explained:.0f} % of the variance explained, less than {100.0 * least_explained:.0f} %: "
+        return unknown, unknown, explained, remaining, words + "other torques act, of a wrong model or a contact"
     return p, scatter, explained, remaining, ""
 
 
@@ -210,14 +220,20 @@ _APART = 1.0
 def calibrate_friction(scenario: Scenario, motions: Sequence[FreeMotion]) -> Result:
     """Return the friction of the joints that moved enough; the others keep that of the scenario.
 
-    There is no viscous term, as in the robots' data. Raises RecordingError when no joint is identified.
+    There is no viscous term, as in the robots' data. A joint of which less than LEAST_EXPLAINED of the variance is
+    explained is not identified. Raises RecordingError when none is.
     """
     robot = robot_of(scenario.robot)
     velocity, residual = (np.vstack([getattr(motion, name) for motion in motions]) for name in ("velocity", "residual"))
     names = ", ".join(motion.name for motion in motions)
     try:
         fit = identify_joint_friction(
-            joined_time(motions, _APART), velocity, residual, scenario.detection.observer_gain, viscous=False
+            joined_time(motions, _APART),
+            velocity,
+            residual,
+            scenario.detection.observer_gain,
+            viscous=False,
+            least_explained=LEAST_EXPLAINED,
         )
     except InvalidInputError as error:
         raise RecordingError(names, str(error), "a longer recording of free motion") from error
@@ -232,7 +248,11 @@ def calibrate_friction(scenario: Scenario, motions: Sequence[FreeMotion]) -> Res
     rows = [row for motion in motions for row in motion.rows]
     rows += [Row("Kept", words, Mark.BAD) for words in kept]
     joints = short_joint_names(robot.joint_names)
-    verdict = f"IDENTIFIED: {int(fit.identified.sum())} of {fit.identified.size} joints."
+    shares = 100.0 * fit.explained[fit.identified]
+    verdict = (
+        f"IDENTIFIED: {shares.size} of {fit.identified.size} joints, "
+        f"{shares.min():.0f} to {shares.max():.0f} % of the variance explained."
+    )
     summary = RunSummary("Joint friction", tuple(rows), _grids(fit, known, joints), verdict, not (kept or objections))
     sources = (*(motion.source for motion in motions), *kept)
     return Result(summary, {"robot": {"joint_friction": section}}, sources, objections)

@@ -16,7 +16,7 @@ from impact_control import __version__
 from impact_control.detection import DetectionSignals
 from impact_control.detection.detector import NO_LINK
 from impact_control.detection.factory import make_score
-from impact_control.pipeline.parts import make_observer, score_settings
+from impact_control.pipeline.sensing import make_observer, score_settings
 from impact_control.recording.defects import CheckedSamples
 from impact_control.recording.log import LogColumns
 from impact_control.recording.opening import open_recordings
@@ -84,7 +84,7 @@ class _ScoreRecord:
     """Keeps the scores of a scenario's detectors; a `Detector` that reports nothing."""
 
     index, isolated_link, link_settled = 0, NO_LINK, True
-    detection_time = impact_time = math.nan
+    detection_time = impact_time = share = math.nan
 
     def __init__(self, scenario: Scenario, size: int) -> None:
         self.triggered = np.zeros(size, dtype=np.bool_)

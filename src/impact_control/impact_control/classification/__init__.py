@@ -15,11 +15,11 @@ from impact_control.classification.envelope import SignalEnvelope
 from impact_control.classification.external_force import ExternalForce, external_force
 from impact_control.classification.held_force import HeldForce
 from impact_control.classification.margin import EnvelopeMargin, fixed_margin, propagated_margin
-from impact_control.classification.parameters import ClassifierParameters
 from impact_control.classification.recorded_impact import Judgement, RecordedImpact, judge
 from impact_control.classification.simultaneous_impact import SimultaneousImpactClassifier
 from impact_control.classification.single_impact import SingleImpactClassifier
 from impact_control.classification.tuning import (
+    TUNED,
     Algorithm,
     Candidates,
     GrayArea,
@@ -35,10 +35,10 @@ __all__ = [
     "GROWTH",
     "HIDDEN",
     "MISTAKEN",
+    "TUNED",
     "Algorithm",
     "Candidates",
     "Classifier",
-    "ClassifierParameters",
     "ContactCompletion",
     "ContactPath",
     "EnvelopeMargin",

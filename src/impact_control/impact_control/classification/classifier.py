@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import Protocol
 
 from impact_control.classification.margin import EnvelopeMargin
-from impact_control.classification.parameters import ClassifierParameters
+from impact_control.scenario import Classification
 from impact_control.util.types import Vector
 
 
@@ -59,7 +59,7 @@ class Classifier(Protocol):
         decision_time: [s] when a verdict last changed; NaN before.
     """
 
-    parameters: ClassifierParameters
+    parameters: Classification
     impact: Verdict
     post_impact: Verdict
     impact_missing: bool

@@ -48,9 +48,14 @@ class EnvelopeMargin:
         return int(since_impact / STEP) if since_impact < last * STEP else last
 
 
-def fixed_margin(margins: Vector) -> EnvelopeMargin:
-    """Return the margin (n,) [rad/s] of Proper 2021, the same at all times."""
-    return EnvelopeMargin(np.atleast_2d(margins))
+def fixed_margin(margins: Vector | float | None, n: int) -> EnvelopeMargin:
+    """Return the margin [rad/s] of Proper 2021, the same at all times: one for all joints, one for each (n,), or none.
+
+    Raises InvalidInputError when it was given for another number of joints.
+    """
+    given = 0.0 if margins is None else margins
+    each = np.full(n, given) if np.ndim(given) == 0 else given
+    return EnvelopeMargin(checked_vector("envelope_margin", each, n)[None])
 
 
 def propagated_margin(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from impact_control.classification.parameters import ClassifierParameters
+from impact_control.scenario import Classification
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Vector
 
@@ -44,38 +44,38 @@ class NominalImpact:
         return time - self.time, math.dist(configuration, self.configuration)
 
 
-def is_missing(nominal: NominalImpact | None, time: float, limits: ClassifierParameters) -> bool:
+def is_missing(nominal: NominalImpact | None, time: float, limits: Classification) -> bool:
     """Return whether the nominal time + zeta is over at `time` [s]; not without an expected impact."""
     return nominal is not None and time > nominal.time + limits.time_error
 
 
-def is_expected(time_error: float, configuration_error: float, limits: ClassifierParameters) -> bool:
+def is_expected(time_error: float, configuration_error: float, limits: Classification) -> bool:
     """Return whether an impact is inside zeta and epsilon, (4.2) and (4.8). Errors that are not numbers are not."""
     return abs(time_error) <= limits.time_error and configuration_error <= limits.configuration_error
 
 
-def relative_error(time_error: float, configuration_error: float, limits: ClassifierParameters) -> float:
+def relative_error(time_error: float, configuration_error: float, limits: Classification) -> float:
     """Return the larger of both errors as a part of its limit, above 1 where the impact is not expected."""
-    late = abs(time_error) / limits.time_error if limits.time_error > 0.0 else math.inf if time_error else 0.0
+    late = abs(time_error) / limits.time_error
     largest = max(late, configuration_error / limits.configuration_error)
     return largest if math.isfinite(late + configuration_error) else math.inf
 
 
-def overdue(nominal: NominalImpact | None, time: float, limits: ClassifierParameters) -> float:
+def overdue(nominal: NominalImpact | None, time: float, limits: Classification) -> float:
     """Return the time [s] without an impact after the nominal one as a part of zeta; 0 before it."""
     if nominal is None or not time > nominal.time:
         return 0.0
-    return (time - nominal.time) / limits.time_error if limits.time_error > 0.0 else math.inf
+    return (time - nominal.time) / limits.time_error
 
 
-def waiting_reason(nominal: NominalImpact | None, missing: bool, limits: ClassifierParameters) -> str:
+def waiting_reason(nominal: NominalImpact | None, missing: bool, limits: Classification) -> str:
     """Say that no impact came yet, or none while it was expected."""
     if nominal is None or not missing:
         return "no impact detected yet"
     return f"no impact detected until {limits.time_error:.4g} s after the nominal time of {nominal.time:.4g} s"
 
 
-def impact_reason(verdict: str, time_error: float, configuration_error: float, limits: ClassifierParameters) -> str:
+def impact_reason(verdict: str, time_error: float, configuration_error: float, limits: Classification) -> str:
     """Say how far an impact is from the expected one."""
     return (
         f"impact {verdict}: {time_error:+.4g} s from the nominal time (limit {limits.time_error:.4g} s), "

@@ -15,8 +15,8 @@ from impact_control.classification.nominal_impact import (
     relative_error,
     waiting_reason,
 )
-from impact_control.classification.parameters import ClassifierParameters
 from impact_control.classification.velocity_error import VelocityErrorEnvelope
+from impact_control.scenario import Classification
 from impact_control.util.checks import checked_count
 from impact_control.util.types import Vector
 
@@ -55,7 +55,7 @@ class SimultaneousImpactClassifier:
         completion_time: [s] when the completion of the contact was known; NaN before.
     """
 
-    def __init__(self, parameters: ClassifierParameters, n: int, *, await_completion: bool = False) -> None:
+    def __init__(self, parameters: Classification, n: int, *, await_completion: bool = False) -> None:
         """Set the tuning for n joints. Raises InvalidInputError when they do not fit together."""
         self._n = checked_count("n", n, 1)
         self.parameters = parameters
@@ -126,7 +126,7 @@ class SimultaneousImpactClassifier:
             relative_error(self.time_error, self.configuration_error, self.parameters),
         )
         in_time_and_place = is_expected(self.time_error, self.configuration_error, self.parameters)
-        soon_enough = self.impacts == 1 or self.impact_interval <= self.parameters.impact_interval
+        soon_enough = self.impacts == 1 or self.impact_interval <= self.parameters.longest_interval
         self.last_impact_time = self._closes_from = time
         self._error.reset()
         impact = Verdict.EXPECTED if in_time_and_place else Verdict.UNEXPECTED
@@ -194,7 +194,7 @@ class SimultaneousImpactClassifier:
         if self.impact == Verdict.UNEXPECTED or self.post_impact == Verdict.UNKNOWN:
             words = impact_reason(self.impact.name.lower(), self.time_error, self.configuration_error, limits)
             return f"{words}; impact {self.impacts} of the task"
-        if self.impact_interval > limits.impact_interval:
+        if self.impact_interval > limits.longest_interval:
             return (
                 f"impacts {self.impacts - 1} and {self.impacts} are {self.impact_interval:.4g} s apart "
                 f"(limit {limits.impact_interval:.4g} s)"

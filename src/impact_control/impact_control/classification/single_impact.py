@@ -15,8 +15,8 @@ from impact_control.classification.nominal_impact import (
     relative_error,
     waiting_reason,
 )
-from impact_control.classification.parameters import ClassifierParameters
 from impact_control.classification.velocity_error import VelocityErrorEnvelope
+from impact_control.scenario import Classification
 from impact_control.util.checks import checked_count
 from impact_control.util.types import Vector
 
@@ -60,7 +60,7 @@ class SingleImpactClassifier:
             later; NaN before.
     """
 
-    def __init__(self, parameters: ClassifierParameters, n: int) -> None:
+    def __init__(self, parameters: Classification, n: int) -> None:
         """Set the tuning for n joints. Raises InvalidInputError when they do not fit together."""
         self._n = checked_count("n", n, 1)
         self.parameters = parameters

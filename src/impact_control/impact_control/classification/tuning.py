@@ -12,12 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impact_control.classification.envelope import filter_sample
-from impact_control.classification.parameters import ClassifierParameters
+from impact_control.classification.margin import fixed_margin
 from impact_control.classification.recorded_impact import RecordedImpact
+from impact_control.scenario import Classification
 from impact_control.util.checks import require_not_negative
 from impact_control.util.compiled import compiled
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Matrix, Vector
+
+TUNED = (
+    "window_length",
+    "decay_rate",
+    "envelope_margin",
+    "configuration_error",
+    "time_error",
+    "post_impact_time",
+    "impact_interval",
+)
+"""Entries of `Classification` that are found; of the others the results have the defaults."""
 
 
 class Algorithm(Enum):
@@ -97,7 +109,7 @@ def tune(
     algorithm: Algorithm,
     grid: SearchGrid | None = None,
     progress: Callable[[float], None] | None = None,
-) -> tuple[ClassifierParameters, GrayArea]:
+) -> tuple[Classification, GrayArea]:
     """Return the parameters that call nothing acceptable unexpected and leave the least gray area, and that area.
 
     recordings: trials with deviations, some inside `acceptable` (lowest, highest), both included. The thresholds
@@ -149,8 +161,8 @@ class Candidates:
         acceptable: tuple[float, float],
         reserve: float,
         among: NDArray[np.bool_] | None = None,
-        like: ClassifierParameters | None = None,
-    ) -> tuple[ClassifierParameters, GrayArea]:
+        like: Classification | None = None,
+    ) -> tuple[Classification, GrayArea]:
         """Return what `tune` does, with a reserve.
 
         among (k,): the trials to tune on, None for all. like: whose m, a and t_xi to take, None: the best.
@@ -161,7 +173,7 @@ class Candidates:
         if not fine.any():
             raise InvalidInputError("acceptable", acceptable, "deviations of at least one trial with an impact")
         beyond = 1.0 + reserve
-        best: tuple[ClassifierParameters, GrayArea] | None = None
+        best: tuple[Classification, GrayArea] | None = None
         fixed = None if like is None else (like.post_impact_time, like.window_length, like.decay_rate)
         for (duration, window, decay), missing in self._misses.items():
             if fixed not in (None, (duration, window, decay)):
@@ -176,10 +188,10 @@ class Candidates:
             unexpected = np.any(events > limits, axis=1) | np.any(misses > margins, axis=1)
             area = gray_area(deviations, unexpected, acceptable)
             if best is None or area.rank < best[1].rank:
-                margin = float(margins[0]) if self._grid.common_margin else tuple(margins.tolist())
-                interval = math.inf if self._algorithm is Algorithm.SINGLE else float(limits[2])
-                place, time = float(limits[1]), float(limits[0])
-                best = ClassifierParameters(window, decay, margin, place, time, duration, interval), area
+                margin = float(margins[0]) if self._grid.common_margin else margins
+                interval = None if self._algorithm is Algorithm.SINGLE else float(limits[2])
+                found = (window, decay, margin, float(limits[1]), float(limits[0]), duration, interval)
+                best = Classification.of(**dict(zip(TUNED, found, strict=True))), area
         if best is None:
             allowed = "a window and a time in which every acceptable trial can be judged"
             raise InvalidInputError("grid", self._grid, allowed)
@@ -242,7 +254,7 @@ class _Excerpts:
 
 
 def is_unexpected(
-    trial: RecordedImpact, parameters: ClassifierParameters, algorithm: Algorithm, *, cut_off: bool = False
+    trial: RecordedImpact, parameters: Classification, algorithm: Algorithm, *, cut_off: bool = False
 ) -> tuple[bool, float]:
     """Return whether a classifier calls anything unexpected in the end, and when [s] it knows.
 
@@ -251,7 +263,7 @@ def is_unexpected(
     says in between and takes back is not looked at. cut_off: as in `Candidates`.
     """
     duration = parameters.post_impact_time
-    limits = np.array([parameters.time_error, parameters.configuration_error, parameters.impact_interval])
+    limits = np.array([parameters.time_error, parameters.configuration_error, parameters.longest_interval])
     judged_impacts = _judged_impacts(trial, duration, algorithm)
     for number in range(judged_impacts):
         if np.any(np.array(_event_errors(trial, number + 1, algorithm)) > limits):
@@ -265,7 +277,7 @@ def is_unexpected(
         judged += parameters.window_length
         end = min(max(end, judged), trial.time.size - 1)
     weight = parameters.decay_rate * np.diff(trial.time, prepend=trial.time[0])[first : end + 1]
-    margins = parameters.fixed_margin(trial.velocity.shape[1]).table[0]
+    margins = fixed_margin(parameters.envelope_margin, trial.velocity.shape[1]).table[0]
     error = trial.error[first : end + 1]
     found = _miss(error, weight, parameters.window_length, judged - first, margins, np.zeros_like(margins))
     return found >= 0, float(trial.time[first + found if found >= 0 else end])

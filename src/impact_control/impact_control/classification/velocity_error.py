@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from impact_control.classification.envelope import SignalEnvelope
-from impact_control.classification.margin import EnvelopeMargin
-from impact_control.classification.parameters import ClassifierParameters
+from impact_control.classification.margin import EnvelopeMargin, fixed_margin
+from impact_control.scenario import Classification
 from impact_control.util.compiled import compiled
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Matrix, Vector
@@ -50,9 +50,9 @@ class VelocityErrorEnvelope:
             before.
     """
 
-    def __init__(self, parameters: ClassifierParameters, n: int) -> None:
+    def __init__(self, parameters: Classification, n: int) -> None:
         """Set the tuning for n joints. Raises InvalidInputError when they do not fit together."""
-        self.widening = parameters.fixed_margin(n)
+        self.widening = fixed_margin(parameters.envelope_margin, n)
         self._duration = parameters.post_impact_time
         self._envelope = SignalEnvelope(parameters.window_length, parameters.decay_rate, n)
         self._error = np.zeros(n)
@@ -139,7 +139,7 @@ class VelocityErrorEnvelope:
 
 
 def envelope_history(
-    times: Vector, velocity: Matrix, reference: Matrix, parameters: ClassifierParameters
+    times: Vector, velocity: Matrix, reference: Matrix, parameters: Classification
 ) -> tuple[Matrix, Matrix]:
     """Return lower and upper bounds (k, n) [rad/s] of the envelope of the velocity error, Proper 2021 (4.26).
 

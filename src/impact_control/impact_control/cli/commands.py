@@ -5,22 +5,45 @@ Annotations are not postponed here: Typer 0.9, which Ubuntu 24.04 has, does not 
 
 import math
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 from impact_control.cli.progress_line import ProgressLine
-from impact_control.util.errors import ImpactControlError, InvalidInputError, ScenarioError, words_of
+from impact_control.cli.terminal import complain, in_color, listing
+from impact_control.util.errors import ImpactControlError, InvalidInputError, RecordingError, ScenarioError
 
-ScenarioArgument = Annotated[str, typer.Option("--scenario", "-s", help="Name of a scenario, or path of a file.")]
+
+def scenario_names(incomplete: str) -> list[str]:
+    """Return the names of scenarios and scenes that begin so, for the shell to complete."""
+    from impact_control.scenario import available_scenarios, available_scenes
+
+    return [name for name in (*available_scenarios(), *available_scenes()) if name.startswith(incomplete)]
+
+
+def _scene_names(incomplete: str) -> list[str]:
+    from impact_control.scenario import available_scenes
+
+    return [name for name in available_scenes() if name.startswith(incomplete)]
+
+
+ScenarioArgument = Annotated[
+    str,
+    typer.Option("--scenario", "-s", help="Name of a scenario, or path of a file.", autocompletion=scenario_names),
+]
 NamespaceOption = Annotated[str, typer.Option(help="Namespace of the arm, or of one arm of a scene.")]
 PortOption = Annotated[int, typer.Option(min=1, max=65535, help="Port of the page in the browser.")]
 HostOption = Annotated[str, typer.Option(help="Address the page listens at; 0.0.0.0: for other machines, too.")]
 FilesArgument = Annotated[list[Path], typer.Argument(help="Bags (MCAP, sqlite3), trials in HDF5, logs in columns.")]
 TuningOption = Annotated[
-    Optional[str], typer.Option("--scenario", "-s", help="Scenario with the tuning; default: the recorded one.")
+    Optional[str],
+    typer.Option(
+        "--scenario",
+        "-s",
+        help="Scenario with the tuning; default: the recorded one.",
+        autocompletion=scenario_names,
+    ),
 ]
 ColumnsOption = Annotated[
     Optional[Path], typer.Option(help="YAML file that names the columns of a log; default: those of libfranka.")
@@ -69,16 +92,17 @@ def report_again(
 
     directory = bag / "bag" if (bag / "bag").is_dir() else bag
     if not directory.is_dir():
-        raise ImpactControlError(f"{bag}: no such directory")
+        found = f"a file, perhaps of the bag {bag.parent}" if bag.is_file() else "no such directory"
+        raise RecordingError(str(bag), found, "the directory of a bag, or of a run that holds one")
     recovered = recover(directory)
     if recovered:
-        typer.echo(f"the recording was cut off; {recovered} messages were recovered")
+        typer.echo(f"the recording was cut off; {recovered} messages were recovered, the old file ends in .damaged")
     good = True
     for arm, evaluation in evaluate_arms(directory).items():
         target = (output or directory.parent) / arm
         summary = report(evaluation, target)
         good = good and summary.good
-        typer.echo(summary_text(summary, color=sys.stdout.isatty()))
+        typer.echo(summary_text(summary, color=in_color()))
         typer.echo(f"Report: {target / 'report.html'}")
     print_objects(directory)
     if not good:
@@ -113,7 +137,7 @@ def replay(
         from impact_control.calibration import bearing, open_motions
 
         found = bearing(*open_motions([file], scenario, chosen))
-        typer.echo(summary_text(found, color=sys.stdout.isatty()), nl=False)
+        typer.echo(summary_text(found, color=in_color()), nl=False)
         if not found.good:
             raise typer.Exit(1)
         return
@@ -123,7 +147,7 @@ def replay(
         page(port, host)
     runs = replay_file(file, scenario=scenario, columns=chosen, trial=trial, task_start=task_start)
     for arm, run in runs.items():
-        typer.echo(summary_text(summarise_replay(run), color=sys.stdout.isatty()), nl=False)
+        typer.echo(summary_text(summarise_replay(run), color=in_color()), nl=False)
         if output is not None:
             write_replay_report(run, output / arm)
             typer.echo(f"Report: {output / arm / 'replay.html'}")
@@ -132,7 +156,9 @@ def replay(
 
 
 def plan(
-    scenario: Annotated[str, typer.Argument(help="Name of a scenario or a scene, or path of a file.")],
+    scenario: Annotated[
+        str, typer.Argument(help="Name of a scenario or a scene, or path of a file.", autocompletion=scenario_names)
+    ],
     changes: Annotated[
         Optional[list[str]],
         typer.Option("--set", metavar="KEY=VALUE", help="Another value, as it would stand in the file; repeatable."),
@@ -152,12 +178,12 @@ def plan(
     try:
         outlook = outlook_of(load_scenario(scenario).with_overrides(parse_overrides(changes or ())))
     except (ScenarioError, InvalidInputError) as error:
-        sys.stderr.write(f"impact-control: {words_of(error)}\n")
+        complain(error)
         raise typer.Exit(2) from None
     if as_json:
         typer.echo(json.dumps(outlook_values(outlook), indent=2))
     else:
-        typer.echo(outlook_text(outlook, color=sys.stdout.isatty()), nl=False)
+        typer.echo(outlook_text(outlook, color=in_color()), nl=False)
     if not outlook.feasible:
         raise typer.Exit(1)
 
@@ -171,13 +197,14 @@ def scenarios(
     if schema:
         typer.echo(describe_schema())
         return
-    for name in (*available_scenarios(), *available_scenes()):
-        typer.echo(f"{name:20s} {load_scenario(name).description}")
+    names = (*available_scenarios(), *available_scenes())
+    typer.echo(listing((name, load_scenario(name).description) for name in names))
 
 
 def scenes(
     names: Annotated[
-        Optional[list[str]], typer.Argument(help="Scenes to run in lockstep; without, they are listed.")
+        Optional[list[str]],
+        typer.Argument(help="Scenes to run in lockstep; without, they are listed.", autocompletion=_scene_names),
     ] = None,
     check: Annotated[bool, typer.Option(help="Only check feasibility; nothing moves.")] = False,
 ) -> None:
@@ -189,8 +216,7 @@ def scenes(
     from impact_control.simulation.scene_figures import HEADER, scene_figures
 
     if not names:
-        for name in available_scenes():
-            typer.echo(f"{name:16s} {load_scenario(name).description}")
+        typer.echo(listing((name, load_scenario(name).description) for name in available_scenes()))
         return
     chosen = [load_scenario(name) for name in names]
     if not check:
@@ -314,7 +340,7 @@ def _keep(context: typer.Context, result: "Result", output: Path, force: bool) -
     """Print the report of a calibration, and write its file without objections."""
     from impact_control.recording.page import summary_text
 
-    typer.echo(summary_text(result.summary, color=sys.stdout.isatty()), nl=False)
+    typer.echo(summary_text(result.summary, color=in_color()), nl=False)
     if result.objections and not force:
         raise ImpactControlError(f"{output} is not written without --force: {'; '.join(result.objections)}")
     typer.echo(f"Report: {result.write(output, _command_line(context))}")

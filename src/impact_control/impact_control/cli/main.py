@@ -5,21 +5,41 @@ Annotations are not postponed here: Typer 0.9, which Ubuntu 24.04 has, does not 
 
 import sys
 from importlib.metadata import entry_points
+from typing import Annotated
 
 import typer
 
+from impact_control import __version__
 from impact_control.cli import commands
-from impact_control.util.errors import ImpactControlError, InterruptedByUserError, words_of
+from impact_control.cli.terminal import complain
+from impact_control.util.errors import ImpactControlError, InterruptedByUserError
 
 app = typer.Typer(
     help="Impact-aware control of Franka arms: run scenarios, read their recordings.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # importing rich alone takes longer than all of the help may
+    context_settings={"max_content_width": 120},
 )
 
 GROUP = "impact_control.commands"
 """Entry points of this group are functions that add the commands of their package to an application of Typer."""
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"impact-control {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Declare the options of the command itself."""
 
 
 def _assemble() -> None:
@@ -34,11 +54,11 @@ _assemble()
 
 
 def main() -> None:
-    """Entry point: our own errors and those of files become one line. Exit code 130 when the user ended it."""
+    """Run a command: our own errors and those of files become one line. Exit code 130 when the user ended it."""
     try:
         app()
     except ImpactControlError as error:
-        sys.stderr.write(f"impact-control: {words_of(error)}\n")
+        complain(error)
         sys.exit(130 if isinstance(error, InterruptedByUserError) else 1)
     except OSError as error:  # as a full disk
         place = error.filename or "a file cannot be read or written"

@@ -7,6 +7,8 @@ import time
 from enum import Enum
 from typing import Protocol
 
+from impact_control.cli.terminal import width
+
 
 class TaskProgress(Protocol):
     """Progress of a task, see `nodes.task_messages.Progress`."""
@@ -75,7 +77,8 @@ class ProgressLine:
             sys.stderr.flush()
 
     def _write(self, text: str, *, final: bool) -> None:
-        sys.stderr.write(f"\r\x1b[K{text}" if self._live else f"{text}\n" if final else "")
+        # A line that is wrapped could not be written over.
+        sys.stderr.write(f"\r\x1b[K{text[: width(80) - 1]}" if self._live else f"{text}\n" if final else "")
         sys.stderr.flush()
 
 

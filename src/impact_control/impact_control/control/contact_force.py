@@ -8,7 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
-from impact_control.references import ReferenceColumns
+from impact_control.references import ImpactReference, ReferenceColumns
+from impact_control.scenario import Scenario
 from impact_control.util.compiled import compiled_in_place
 from impact_control.util.memory import Memory, named_memory
 from impact_control.util.types import Matrix, Vector
@@ -90,6 +91,12 @@ class ContactForce:
         for name in ("magnitude", "friction", "normal", "offset"):
             memory[name] = getattr(self, name)
         object.__setattr__(self, "_memory", memory)
+
+    @classmethod
+    def of(cls, scenario: Scenario, reference: ImpactReference) -> ContactForce:
+        """Return the force the task asks for after the impact, on the expected surface."""
+        surface, geometry = scenario.expected_environment.surface, reference.geometry
+        return cls(scenario.task.post.force, surface.friction, geometry.normal, geometry.contact_offset)
 
     def press(self, share: float, sliding_velocity: Vector, jacobian: Matrix, wrench: Vector, torque: Vector) -> None:
         """Write f, the wrench (6,) [N, Nm] on the surface at E in axes of A, and J^T f, torque (n,) [Nm].

@@ -15,16 +15,18 @@ from impact_control.control.contact_force import NO_FORCE, DesiredForce
 from impact_control.control.decay import Decay
 from impact_control.control.mode_machine import ModeState
 from impact_control.control.modes import RUNNING, Event, Fault, Mode
-from impact_control.control.parameters import ControlParameters
 from impact_control.control.resumption import Resumption, resumption_time, slow_down
 from impact_control.control.retreat import Retreat
 from impact_control.control.torque_law import TorqueLaw
-from impact_control.references import ImpactReference, ReferenceColumns
+from impact_control.references import ImpactReference, ReferenceColumns, ReferenceTable
 from impact_control.robots import Dynamics, RobotDescription
-from impact_control.scenario import Admittance, PullBack
+from impact_control.scenario import Admittance, Control, PullBack
 from impact_control.util.types import Vector
 
 _FAULT = Mode.FAULT  # read in every sample
+
+QP_FAILURES = 5
+"""Problems in a row without a solution after which the controller gives up."""
 
 
 class ReferenceSpreadingController:
@@ -38,25 +40,27 @@ class ReferenceSpreadingController:
     orientation_error (3,) in frame A, qp (status, limited), force (3,) [N].
     """
 
-    def __init__(self, robot: RobotDescription, parameters: ControlParameters) -> None:
+    def __init__(self, robot: RobotDescription, control: Control, home: Vector) -> None:
+        """home (n,) [rad]: configuration whose inertia the damping of a fault is made for."""
         n = len(robot.joint_names)
-        self._parameters, self._course = (p := parameters), parameters.course
-        self._law = law = TorqueLaw(robot, p)
+        self._control = c = control
+        self._law = law = TorqueLaw(robot, c, home)
         self.qp = law.qp
         self._at_rest = np.zeros(n)
-        self._decay = Decay(n, p.stop_rate)
+        self._decay = Decay(n, c.stop_damping)
         self._hold_rotation = np.eye(3)
-        self._retreat = Retreat(p.period)
+        self._retreat = Retreat(c.period)
         self._away = np.array([0.0, 0.0, 1.0])
         # Feedback of a joint that is further from its reference than this is cut by the acceleration's bound.
-        reach = p.acceleration_limit / p.hold_gain
-        limits = robot.limits
-        self._admittance = JointAdmittance(limits.position_lower, limits.position_upper, reach, p.stop_rate, p.period)
+        reach = c.max_joint_acceleration / c.gains.joint
+        lower, upper = robot.limits.position_lower, robot.limits.position_upper
+        self._admittance = JointAdmittance(lower, upper, reach, c.stop_damping, c.period)
         self._retreat_parameters = PullBack.of()
         self._admittance_parameters = self._admittance.parameters
-        self._resumption = Resumption(n, p.period)
+        self._resumption = Resumption(n, c.period)
         self._state = ModeState()
         self._reference: ImpactReference | None = None
+        self._move: ReferenceTable | None = None
         self._force: DesiredForce = NO_FORCE
         self.ante = ReferenceColumns.one_sample(n)
         self.post = ReferenceColumns.one_sample(n)
@@ -96,12 +100,12 @@ class ReferenceSpreadingController:
     @property
     def desired(self) -> ReferenceColumns:
         """The reference that is followed."""
-        return self.ante if mode_machine.follows_ante(self._state, self._course) else self.post
+        return self.ante if mode_machine.follows_ante(self._state, self._control) else self.post
 
     @property
     def expected(self) -> ReferenceColumns:
         """The reference of how the joints move now, if the impact is as planned: for the classifier."""
-        return self.ante if mode_machine.awaits_impact(self._state, self._course) else self.post
+        return self.ante if mode_machine.awaits_impact(self._state, self._control) else self.post
 
     def reset(self) -> None:
         """Back to IDLE with all buffers cleared, as before the first command; the pose of the next sample is held."""
@@ -127,15 +131,28 @@ class ReferenceSpreadingController:
         self.task_time = 0.0
         self._happens(Event.START, time)
 
+    def move(self, motion: ReferenceTable, time: float) -> None:
+        """Follow a motion of the joints, from `time` [s] of the samples' clock on, outside of a task."""
+        self._move = motion
+        self.start_time = time
+        self.peak_torque_share = self.peak_torque_rate = 0.0
+        self.task_time = 0.0
+        self._happens(Event.MOVE)
+
+    @property
+    def held_configuration(self) -> Vector:
+        """Configuration (n,) [rad] that IDLE and STOPPED hold; for a motion that begins there without a step."""
+        return self._decay.position
+
     def impact(self, time: float) -> bool:
         """An impact was detected at `time` [s]. True when the mode changed."""
         before = self._state.mode
-        self._state = mode_machine.transition(self._state, Event.IMPACT, time, self._course)
+        self._state = mode_machine.transition(self._state, Event.IMPACT, time, self._control)
         return self._state.mode is not before
 
     def contact_closed(self, time: float) -> None:
         """All contact points bear since `time` [s]: the end of an interim mode that waits for it."""
-        self._state = mode_machine.transition(self._state, Event.CONTACT_CLOSED, time, self._course)
+        self._state = mode_machine.transition(self._state, Event.CONTACT_CLOSED, time, self._control)
 
     def stop(self) -> None:
         """Let the joint velocities decay and hold where that ends."""
@@ -166,7 +183,7 @@ class ReferenceSpreadingController:
             self.fault = fault
 
     def _happens(self, event: Event, time: float = 0.0) -> None:
-        self._enter(mode_machine.transition(self._state, event, time, self._course))
+        self._enter(mode_machine.transition(self._state, event, time, self._control))
 
     def _enter(self, state: ModeState) -> None:
         if state is not self._state:
@@ -194,7 +211,7 @@ class ReferenceSpreadingController:
             else:
                 self._obey(dynamics, time, position, velocity, external_torque)
             self._entering = False
-            if self._law.failures >= self._parameters.qp_failures:
+            if self._law.failures >= QP_FAILURES:
                 self.fail(Fault.QP_FAILED)
         self._note_peaks()
 
@@ -205,11 +222,13 @@ class ReferenceSpreadingController:
 
     def _note_peaks(self) -> None:
         self.peak_torque_share = max(self.peak_torque_share, self.qp.torque_share)
-        self.peak_torque_rate = max(self.peak_torque_rate, self.qp.change / self._parameters.period)
+        self.peak_torque_rate = max(self.peak_torque_rate, self.qp.change / self._control.period)
 
     def _obey(self, dynamics: Dynamics, time: float, position: Vector, velocity: Vector, torque: Vector | None) -> None:
         reference = self._reference
-        if reference is None or self.mode in (Mode.IDLE, Mode.STOPPED):
+        if self._move is not None and self.mode is Mode.MOVE:
+            self._follow_move(self._move, time)
+        elif reference is None or self.mode in (Mode.IDLE, Mode.STOPPED):
             self._hold(dynamics, time, position, velocity)
         elif self.mode is Mode.PULL_BACK:
             self._withdraw(dynamics, position)
@@ -231,6 +250,13 @@ class ReferenceSpreadingController:
             self._stand_still(dynamics, position)
         self._decay.at(time)
         self._track(self._decay)
+
+    def _follow_move(self, motion: ReferenceTable, time: float) -> None:
+        self.task_time = time - self.start_time
+        motion.sample(self.task_time, self.post)
+        self.ante.data[:] = self.post.data
+        desired = self.post
+        self._law.track(desired.joint_position, desired.joint_velocity, desired.joint_acceleration, desired.position)
 
     def _withdraw(self, dynamics: Dynamics, position: Vector) -> None:
         retreat, desired = self._retreat, self.post
@@ -258,17 +284,17 @@ class ReferenceSpreadingController:
     def _goes_on(self, time: float, reference: ImpactReference) -> bool:
         """Let the time of the task pass, and with it the mode; False when that ended the task."""
         self.task_time = time - self.start_time
-        state = mode_machine.elapse(self._state, time, self.task_time - reference.nominal_impact_time, self._course)
+        state = mode_machine.elapse(self._state, time, self.task_time - reference.nominal_impact_time, self._control)
         if state.mode not in RUNNING:
             self._enter(state)
             return False
         self._state = state
-        self.gamma = mode_machine.velocity_feedback(state, time, self._course)
+        self.gamma = mode_machine.velocity_feedback(state, time, self._control)
         return True
 
     def _follow(self, reference: ImpactReference) -> None:
         self._sample(reference)
-        ante = mode_machine.follows_ante(self._state, self._course)
+        ante = mode_machine.follows_ante(self._state, self._control)
         self._serve_reference(reference, self.ante if ante else self.post, 0.0 if ante else 1.0)
 
     def _return(self, reference: ImpactReference, time: float) -> None:
@@ -288,7 +314,7 @@ class ReferenceSpreadingController:
         self._serve_reference(reference, desired, rate if desired is self.post else 0.0)
         if rate >= 1.0:
             self.start_time = time - self.task_time
-            self._state = mode_machine.transition(self._state, Event.RESUMED, time, self._course)
+            self._state = mode_machine.transition(self._state, Event.RESUMED, time, self._control)
             self.arrived = True
 
     def _plan_return(self, reference: ImpactReference, time: float, desired: ReferenceColumns) -> None:

@@ -4,7 +4,7 @@ Van Steen 2024 section IV-B (ante, interim, post, blending (24)); Proper 2021 (3
 contact is closed, time-out). Events come from detection, contact completion, reactions and the caller; `elapse` is the
 effect of time alone.
 
-The two sources are two settings of one course: from the first impact until the contact is closed no velocity is fed
+The two sources are two settings of the controller: from the first impact until the contact is closed no velocity is fed
 back, gamma = 0, Proper 2021 (3.12); from then on gamma rises to 1 in Delta t_int, van Steen 2024 (24). With a contact
 that is closed by the first impact that is van Steen's interim mode, with Delta t_int = 0 it is Proper's.
 """
@@ -13,74 +13,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from enum import IntEnum
 
 from impact_control.control.modes import Event, Mode
-from impact_control.util.checks import checked_count, require_not_negative, require_positive
-from impact_control.util.errors import InvalidInputError
+from impact_control.scenario import Control, FurtherImpacts, ImpactStrategy, InterimEnd, InterimReference
 
 ROUNDING = 1e-9
 """[s] Times that are nearer to each other are the same."""
 
 _ANTE, _INTERIM, _POST, _STOPPED, _RESUME = Mode.ANTE, Mode.INTERIM, Mode.POST, Mode.STOPPED, Mode.RESUME
+_PLAIN_TRACKING, _ANTE_REFERENCE = ImpactStrategy.PLAIN_TRACKING, InterimReference.ANTE
 """Read in every sample. Looking a member up in its class takes 0.2 us in Python 3.11."""
-
-
-class ImpactStrategy(IntEnum):
-    """Strategy for impacts; a scenario chooses one by its name in lower case."""
-
-    REFERENCE_SPREADING = 0
-    WITHOUT_INTERIM = 1
-    PLAIN_TRACKING = 2
-
-
-class InterimEnd(IntEnum):
-    """Condition that closes the contact; a scenario chooses one by its name in lower case."""
-
-    FIRST_IMPACT = 0
-    IMPACT_COUNT = 1
-    CONTACT_COMPLETION = 2
-
-
-class FurtherImpacts(IntEnum):
-    """Effect of an impact after the first; a scenario chooses one by its name in lower case."""
-
-    IGNORE = 0
-    RESTART = 1
-
-
-_PLAIN_TRACKING = ImpactStrategy.PLAIN_TRACKING
-
-
-@dataclass(frozen=True)
-class ImpactCourse:
-    """Course of a task through its impacts.
-
-    strategy: REFERENCE_SPREADING switches to the post-impact reference when the impact is detected, with an interim
-    mode; WITHOUT_INTERIM the same with full feedback at once; PLAIN_TRACKING at the nominal time, whatever is detected.
-    interim_duration: Delta t_int [s] of van Steen 2024 (24). until: what closes the contact. expected_impacts: n_imp of
-    Proper 2021 (3.11), for IMPACT_COUNT. longest_interim: t_switch [s] of (3.11), from the first impact on: then the
-    contact counts as closed, and no later impact begins an interim mode. ante_in_interim: the ante-impact reference
-    is followed until the contact is closed, (3.11); else the post-impact one, van Steen 2024 (23). further_impacts: in
-    interim and post mode. missing_impact_timeout: time [s] after the nominal one at which an approach without impact is
-    stopped; infinite: the end of the task does it.
-    """
-
-    strategy: ImpactStrategy = ImpactStrategy.REFERENCE_SPREADING
-    interim_duration: float = 0.05
-    until: InterimEnd = InterimEnd.FIRST_IMPACT
-    expected_impacts: int = 1
-    longest_interim: float = 0.15
-    ante_in_interim: bool = False
-    further_impacts: FurtherImpacts = FurtherImpacts.IGNORE
-    missing_impact_timeout: float = math.inf
-
-    def __post_init__(self) -> None:
-        require_not_negative("interim_duration", self.interim_duration)
-        require_positive("longest_interim", self.longest_interim)
-        checked_count("expected_impacts", self.expected_impacts, 1)
-        if not self.missing_impact_timeout >= 0.0:
-            raise InvalidInputError("missing_impact_timeout", self.missing_impact_timeout, "a time of at least 0 s")
 
 
 @dataclass(frozen=True)
@@ -107,7 +49,7 @@ _REACTIONS = {
 }
 
 
-def transition(state: ModeState, event: Event, time: float, course: ImpactCourse) -> ModeState:
+def transition(state: ModeState, event: Event, time: float, control: Control) -> ModeState:
     """Return the state after an event at `time` [s]; the same object when the event changes nothing.
 
     FAULT is left by RESET only. Out of the task, in reactions too, impacts change nothing.
@@ -118,10 +60,12 @@ def transition(state: ModeState, event: Event, time: float, course: ImpactCourse
         return state
     if event is Event.START:
         return ModeState(mode=Mode.ANTE)
+    if event is Event.MOVE:
+        return ModeState(mode=Mode.MOVE)
     if event is Event.IMPACT:
-        return _after_impact(state, time, course)
+        return _after_impact(state, time, control)
     if event is Event.CONTACT_CLOSED:
-        waits = state.mode is Mode.INTERIM and course.until is InterimEnd.CONTACT_COMPLETION
+        waits = state.mode is Mode.INTERIM and control.interim.until is InterimEnd.CONTACT_COMPLETION
         return replace(state, closed_at=time) if waits and time < state.closed_at else state
     if event is Event.RESUME:
         return replace(state, mode=Mode.RESUME) if state.mode is Mode.ADMITTANCE else state
@@ -134,27 +78,28 @@ def transition(state: ModeState, event: Event, time: float, course: ImpactCourse
     return replace(state, mode=_REACTIONS[event], resume_in=resume_in if yields else state.resume_in)
 
 
-def elapse(state: ModeState, time: float, after_nominal: float, course: ImpactCourse) -> ModeState:
+def elapse(state: ModeState, time: float, after_nominal: float, control: Control) -> ModeState:
     """Return the state at `time` [s], `after_nominal` [s] after the nominal impact time; the same object if none came.
 
     ANTE ends at the nominal time in PLAIN_TRACKING, else with STOPPED after the missing-impact time-out. INTERIM ends
     Delta t_int after the contact was closed, at the latest so long after t_switch: Proper 2021 (3.11).
     """
     if state.mode is _ANTE:
-        if course.strategy is _PLAIN_TRACKING:
+        if control.impact_strategy is _PLAIN_TRACKING:
             return replace(state, mode=_POST) if after_nominal >= -ROUNDING else state
-        return replace(state, mode=_STOPPED) if after_nominal >= course.missing_impact_timeout - ROUNDING else state
+        timeout = control.missing_impact_timeout
+        return replace(state, mode=_STOPPED) if timeout is not None and after_nominal >= timeout - ROUNDING else state
     if state.mode is not _INTERIM:
         return state
-    latest = state.first_impact + course.longest_interim
+    latest = state.first_impact + control.interim.longest
     if math.isinf(state.closed_at) and time >= latest - ROUNDING:
         state = replace(state, closed_at=latest)
-    if time - state.closed_at >= course.interim_duration - ROUNDING:
+    if time - state.closed_at >= control.interim_duration - ROUNDING:
         return replace(state, mode=_POST)
     return state
 
 
-def velocity_feedback(state: ModeState, time: float, course: ImpactCourse) -> float:
+def velocity_feedback(state: ModeState, time: float, control: Control) -> float:
     """Return gamma [-] at `time` [s]: 0 until the contact is closed, then van Steen 2024 (24); 1 in other modes.
 
     T_imp is the estimated begin of the contact, not the sample that detected it: the vibrations begin there.
@@ -162,42 +107,43 @@ def velocity_feedback(state: ModeState, time: float, course: ImpactCourse) -> fl
     if state.mode is not _INTERIM:
         return 1.0
     since = time - state.closed_at
-    if since >= course.interim_duration - ROUNDING:
+    if since >= control.interim_duration - ROUNDING:
         return 1.0
-    return since / course.interim_duration if since > 0.0 else 0.0
+    return since / control.interim_duration if since > 0.0 else 0.0
 
 
-def follows_ante(state: ModeState, course: ImpactCourse) -> bool:
+def follows_ante(state: ModeState, control: Control) -> bool:
     """Return whether the ante-impact reference is followed, and no force is exerted yet."""
     if state.mode is _INTERIM:
-        return course.ante_in_interim and math.isinf(state.closed_at)
+        return control.interim.reference is _ANTE_REFERENCE and math.isinf(state.closed_at)
     return state.mode is _ANTE or (state.mode is _RESUME and state.resume_in is _ANTE)
 
 
-def awaits_impact(state: ModeState, course: ImpactCourse) -> bool:
+def awaits_impact(state: ModeState, control: Control) -> bool:
     """Return whether the joints are expected to move as before the impact; PLAIN_TRACKING may follow another."""
     if state.mode is _POST:
-        return course.strategy is _PLAIN_TRACKING and state.impacts == 0
-    return state.mode is not _INTERIM and state.impacts == 0 and follows_ante(state, course)
+        return control.impact_strategy is _PLAIN_TRACKING and state.impacts == 0
+    return state.mode is not _INTERIM and state.impacts == 0 and follows_ante(state, control)
 
 
-def _after_impact(state: ModeState, time: float, course: ImpactCourse) -> ModeState:
+def _after_impact(state: ModeState, time: float, control: Control) -> ModeState:
     if state.mode not in (Mode.ANTE, Mode.INTERIM, Mode.POST):
         return state
     impacts = state.impacts + 1
     first = min(state.first_impact, time)
     counted = replace(state, impacts=impacts, first_impact=first)
-    if course.strategy is ImpactStrategy.PLAIN_TRACKING:
+    if control.impact_strategy is ImpactStrategy.PLAIN_TRACKING:
         return counted
-    counts = course.until is InterimEnd.IMPACT_COUNT
-    closes = course.until is InterimEnd.FIRST_IMPACT or (counts and impacts >= course.expected_impacts)
-    if course.strategy is ImpactStrategy.WITHOUT_INTERIM:
+    interim = control.interim
+    counts = interim.until is InterimEnd.IMPACT_COUNT
+    closes = interim.until is InterimEnd.FIRST_IMPACT or (counts and impacts >= interim.expected_impacts)
+    if control.impact_strategy is ImpactStrategy.WITHOUT_INTERIM:
         return replace(counted, mode=Mode.POST, closed_at=min(state.closed_at, time))
     if state.mode is Mode.ANTE:
         return replace(counted, mode=Mode.INTERIM, closed_at=time if closes else math.inf)
     if math.isinf(state.closed_at):
         return replace(counted, closed_at=time) if closes else counted
-    if course.further_impacts is FurtherImpacts.RESTART and time - first < course.longest_interim - ROUNDING:
+    if interim.further_impacts is FurtherImpacts.RESTART and time - first < interim.longest - ROUNDING:
         return replace(counted, mode=Mode.INTERIM, closed_at=time)
     return counted
 

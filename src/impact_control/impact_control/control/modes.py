@@ -17,6 +17,7 @@ class Mode(IntEnum):
     PULL_BACK = 6
     ADMITTANCE = 7
     RESUME = 8
+    MOVE = 9
 
 
 RUNNING = (Mode.ANTE, Mode.INTERIM, Mode.POST)
@@ -37,6 +38,7 @@ class Event(IntEnum):
     RESUME = 8
     RESUMED = 9
     FAIL = 10
+    MOVE = 11
 
 
 class Fault(IntEnum):
@@ -54,3 +56,4 @@ class Fault(IntEnum):
     SUPERVISOR_LOST = 9
     STATE_CONTRADICTORY = 10
     STATE_SOURCES = 11
+    RESULT_SOURCES = 12

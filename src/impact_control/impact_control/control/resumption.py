@@ -9,16 +9,13 @@ import math
 
 import numpy as np
 
+from impact_control.references.quintic import PEAK_ACCELERATION, PEAK_SPEED
 from impact_control.util.compiled import compiled_in_place
 from impact_control.util.memory import Memory, named_memory
 from impact_control.util.types import Vector
 
 RUN_UP = 0.1
 """[s] of task time at full speed before the nominal impact: a task that was interrupted later is taken up earlier."""
-
-_PEAK_SPEED = 1.875
-_PEAK_ACCELERATION = 10.0 / math.sqrt(3.0)
-"""Largest first and second derivative of the rest-to-rest quintic 10 u^3 - 15 u^4 + 6 u^5 on [0, 1]."""
 
 
 @compiled_in_place
@@ -27,8 +24,8 @@ def _duration(start: Vector, target: Vector, speed: Vector, acceleration: Vector
     duration = least
     for j in range(start.shape[0]):
         way = abs(target[j] - start[j])
-        duration = max(duration, _PEAK_SPEED * way / speed[j])
-        duration = max(duration, math.sqrt(_PEAK_ACCELERATION * way / acceleration[j]))
+        duration = max(duration, PEAK_SPEED * way / speed[j])
+        duration = max(duration, math.sqrt(PEAK_ACCELERATION * way / acceleration[j]))
     return duration
 
 

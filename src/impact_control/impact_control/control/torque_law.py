@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from impact_control.control.contact_force import DesiredForce
-from impact_control.control.parameters import ControlParameters
 from impact_control.control.qp import AccelerationQP, QPStatus
 from impact_control.control.tasks import JointTask, OrientationTask, PositionTask, PostureTask, TaskStack
 from impact_control.references import ReferenceColumns
 from impact_control.robots import Dynamics, RobotDescription
+from impact_control.scenario import Control, Feedback
 from impact_control.util.checks import require_positive
 from impact_control.util.compiled import compiled
 from impact_control.util.types import Matrix, Vector
@@ -27,6 +27,18 @@ def _scale_and_add(values: Vector, factor: float, addend: Vector) -> None:
         values[i] = factor * values[i] + addend[i]
 
 
+def fault_damping(control: Control, robot: RobotDescription, home: Vector) -> Vector:
+    """Return the damping (n,) [Nm s/rad] of a fault: the rate of a stop times the inertia of each joint.
+
+    home (n,) [rad]: configuration of that inertia.
+    """
+    dynamics = Dynamics(robot)
+    dynamics.compute(home, np.zeros_like(home))
+    inertia = np.diag(dynamics.mass_matrix) + robot.transmission.reduced_motor_inertia
+    damping: Vector = control.stop_damping * inertia
+    return damping
+
+
 class TorqueLaw:
     """Serves a task or a motion of the joints for one sample; all work arrays are made in the constructor.
 
@@ -35,18 +47,22 @@ class TorqueLaw:
     as much of the desired one as the limits leave, failures (problems in a row that the QP could not solve).
     """
 
-    def __init__(self, robot: RobotDescription, parameters: ControlParameters) -> None:
+    def __init__(self, robot: RobotDescription, control: Control, home: Vector) -> None:
+        """home: see `fault_damping`."""
         n = len(robot.joint_names)
         self._friction = robot.friction.reduced(robot.transmission)
         self._dynamics = Dynamics(robot)
-        self._parameters = p = parameters
-        self.qp = AccelerationQP(robot, p.period, p.acceleration_limit, p.stop_damping)
+        gains, weights = control.gains, control.weights
+        self._friction_share = control.friction_compensation
+        self._in_joints = control.feedback is Feedback.JOINT_SPACE
+        damping = fault_damping(control, robot, home)
+        self.qp = AccelerationQP(robot, control.period, control.max_joint_acceleration, damping)
         nothing = ReferenceColumns.one_sample(n)
-        self._position_task = PositionTask(p.position_gain, p.position_weight, nothing)
-        self._orientation_task = OrientationTask(p.orientation_gain, p.orientation_weight, nothing)
-        self._posture_task = PostureTask(p.posture_gain, p.posture_weight, nothing)
-        self._joint_task = JointTask(p.hold_gain, 1.0, n)
-        low_pass = (p.feedback_bandwidth, p.period)
+        self._position_task = PositionTask(gains.position, weights.position, nothing)
+        self._orientation_task = OrientationTask(gains.orientation, weights.orientation, nothing)
+        self._posture_task = PostureTask(gains.posture, weights.posture, nothing)
+        self._joint_task = JointTask(gains.joint, 1.0, n)
+        low_pass = (control.feedback_bandwidth, control.period)
         self._pose = TaskStack((self._position_task, self._orientation_task, self._posture_task), n, *low_pass)
         self._joints = TaskStack((self._joint_task,), n, *low_pass)
         self._stack, self._desired, self._gamma = self._joints, nothing, 1.0
@@ -84,7 +100,7 @@ class TorqueLaw:
         self._dynamics = dynamics
         # van Steen 2024 (22) without gravity: inertia ddq + C dq, plus the part of the friction that is known.
         self._friction.torque(dynamics.dq, self._feedforward)
-        _scale_and_add(self._feedforward, self._parameters.friction_compensation, dynamics.coriolis)
+        _scale_and_add(self._feedforward, self._friction_share, dynamics.coriolis)
         self._wrench.fill(0.0)
         self._force_torque.fill(0.0)
         self._position_task.inward.fill(0.0)
@@ -110,7 +126,7 @@ class TorqueLaw:
         In joint space, Proper 2021 (2.67), (2.68), nothing of the joint velocity is left of the feedback with gamma 0;
         in task space the dJ dq of the rows is (Proper 2021 section 2.4.2).
         """
-        if not self._parameters.joint_space:
+        if not self._in_joints:
             self.serve_task(desired, nominal, gamma, force, share)
             return
         self._follow(desired, nominal)

@@ -33,6 +33,10 @@ class Detector(Protocol):
         """Estimate [s] of when the impact itself was, never later than `detection_time`; NaN before the first."""
 
     @property
+    def share(self) -> float:
+        """Largest score of the last sample as a part of its bound: 1 or more in every sample that is an event."""
+
+    @property
     def isolated_link(self) -> int:
         """1..n, the link in contact as far as it is known, NO_LINK until then. May still change for some samples."""
 

@@ -47,6 +47,11 @@ class FirstOf:
         self.impact_time = math.nan
 
     @property
+    def share(self) -> float:
+        """Largest score of the last sample as a part of its bound."""
+        return max(detector.share for detector in self._detectors)
+
+    @property
     def isolated_link(self) -> int:
         """Link in contact as the detector that reported knows it; see `Detector`."""
         return self._reporter.isolated_link if self.index else NO_LINK

@@ -63,6 +63,7 @@ class ScoreDetector:
         self._joints = score.joints
         self._history: Matrix = np.zeros((HISTORY, score.channels))
         self._stamps: Vector = np.zeros(HISTORY)
+        self._shares: Vector = np.zeros(score.channels)
         self.triggered: NDArray[np.bool_] = np.zeros(size, dtype=np.bool_)
         onset_time(self._history, self._stamps, 0, 1, 0)  # compiles the kernel here and not in the loop
         self.reset()
@@ -76,6 +77,14 @@ class ScoreDetector:
     def detection_time(self) -> float:
         """Stamp [s] of the sample that was the event."""
         return self._rule.detection_time
+
+    @property
+    def share(self) -> float:
+        """Largest score of the last sample as a part of its bound; 0 before the first."""
+        if not self._count:
+            return 0.0
+        np.divide(self._history[(self._count - 1) % HISTORY], self._threshold, out=self._shares)
+        return float(np.fmax.reduce(self._shares, initial=0.0))
 
     @property
     def isolated_link(self) -> int:

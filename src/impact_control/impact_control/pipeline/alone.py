@@ -5,29 +5,28 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from impact_control.control import RUNNING, Fault, ImpactStrategy, Mode
+from impact_control.control import RUNNING, Fault, Mode
 from impact_control.observation import MomentumObserver
 from impact_control.pipeline.judge import ExpectedImpact, Judge
-from impact_control.pipeline.parts import impact_course, sample_gaps
 from impact_control.pipeline.rest import Rest
-from impact_control.pipeline.samples import SampleCheck
+from impact_control.pipeline.samples import Gaps, SampleCheck
 from impact_control.pipeline.sensing import Sensing
 from impact_control.robots import Dynamics, RobotDescription
-from impact_control.scenario import Scenario
+from impact_control.scenario import ImpactStrategy, Scenario
 from impact_control.util.types import Vector
 
 
 class DetectorAlone:
     """Observer and detector of one arm.
 
-    After `tick`: `impact_now` (an impact was detected on this sample), and `observer` and `detector` with their own
-    attributes.
+    After `tick`: `impact_now` (an impact was detected on this sample), and `dynamics`, `observer` and `detector` with
+    their own attributes.
     """
 
     def __init__(self, scenario: Scenario, robot: RobotDescription) -> None:
         self._sensing = sensing = Sensing(scenario, robot)
-        self.observer, self.detector = sensing.observer, sensing.detector
-        self._check = SampleCheck(robot, sample_gaps(scenario))
+        self.dynamics, self.observer, self.detector = sensing.dynamics, sensing.observer, sensing.detector
+        self._check = SampleCheck(robot, Gaps.of(scenario))
         self.impact_now = False
 
     def reset(self) -> None:
@@ -77,7 +76,7 @@ class JudgeAlone:
 
     def __init__(self, scenario: Scenario, robot: RobotDescription) -> None:
         self.judge = Judge(scenario, robot)
-        self._plain = impact_course(scenario).strategy is ImpactStrategy.PLAIN_TRACKING
+        self._plain = scenario.control.impact_strategy is ImpactStrategy.PLAIN_TRACKING
         self._rest = Rest()
         self.reset()
 
@@ -116,7 +115,7 @@ class JudgeAlone:
             self._rest.reset()
         if begins or (before is Mode.RESUME and sample.mode in RUNNING):
             self.start = time - sample.task_time
-        if sample.mode in (Mode.FAULT, Mode.IDLE):
+        if sample.mode in (Mode.FAULT, Mode.IDLE, Mode.MOVE):
             self.start = math.nan
         return begins
 

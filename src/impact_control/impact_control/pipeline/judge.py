@@ -6,18 +6,59 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-from impact_control.classification import ExternalForce, Verdict, probability_expected
-from impact_control.observation import MomentumObserver
-from impact_control.pipeline.parts import (
-    envelope_margin,
-    make_classifier,
-    make_completion,
-    make_contact_path,
-    make_held_force,
+from impact_control.classification import (
+    Classifier,
+    ContactCompletion,
+    ContactPath,
+    EnvelopeMargin,
+    ExternalForce,
+    HeldForce,
+    SimultaneousImpactClassifier,
+    SingleImpactClassifier,
+    Verdict,
+    fixed_margin,
+    probability_expected,
+    propagated_margin,
 )
+from impact_control.observation import MomentumObserver
 from impact_control.robots import Dynamics, RobotDescription
-from impact_control.scenario import Scenario
+from impact_control.scenario import SIMULTANEOUS, Scenario
 from impact_control.util.types import Vector
+
+NOISE_QUANTILE = 3.0
+"""Standard deviations in the half-width of sensor noise, Proper 2021 (3.5) as in the Errata."""
+
+
+def envelope_margin(scenario: Scenario, robot: RobotDescription, jump_deviation: Vector) -> EnvelopeMargin:
+    """Return the margin of a task: the scenario's, or one from the deviation of its predicted velocity (n,) [rad/s]."""
+    c, control = scenario.classification, scenario.control
+    if c.envelope_margin is not None:
+        return fixed_margin(c.envelope_margin, jump_deviation.size)
+    return propagated_margin(
+        jump_deviation,
+        c.uncertainty.tracking,
+        robot.noise.velocity / NOISE_QUANTILE,
+        c.uncertainty.limit,
+        control.gains.position,
+        control.interim_duration,
+        c.post_impact_time,
+    )
+
+
+def make_classifier(scenario: Scenario, size: int) -> Classifier:
+    """Return the scenario's classifier for an arm of `size` joints."""
+    c = scenario.classification
+    if c.method == SIMULTANEOUS:
+        return SimultaneousImpactClassifier(c, size, await_completion=c.completion is not None)
+    return SingleImpactClassifier(c, size)
+
+
+def _contact_path(scenario: Scenario) -> ContactPath | None:
+    """Return what judges the way of the contact on the expected surface; None when the scenario does not ask for it."""
+    c = scenario.classification
+    if c.contact_path is None:
+        return None
+    return ContactPath(c.contact_path, c.uncertainty, scenario.expected_surface.normal, scenario.control.period)
 
 
 class PlannedImpact(Protocol):
@@ -101,7 +142,8 @@ class ContactWatch:
     """
 
     def __init__(self, scenario: Scenario, robot: RobotDescription) -> None:
-        self.completion = make_completion(scenario, robot)
+        c = scenario.classification.completion
+        self.completion = None if c is None else ContactCompletion(robot.end_effector.contact_points, c)
         self._external_force = ExternalForce(scenario.detection.observer_gain)
 
     def reset(self) -> None:
@@ -130,8 +172,9 @@ class Judge:
         self._robot, self._scenario = robot, scenario
         self.classifier = make_classifier(scenario, self._joints)
         self.contact = ContactWatch(scenario, robot)
-        self.held_force = make_held_force(scenario)
-        self.contact_path = make_contact_path(scenario)
+        held = scenario.classification.held_force
+        self.held_force = None if held is None else HeldForce(held)
+        self.contact_path = _contact_path(scenario)
         self._external_force = ExternalForce(scenario.detection.observer_gain)
         self.changed = False
         self._path_time = math.nan
@@ -148,7 +191,7 @@ class Judge:
         """Judge a new task, with a classifier of its scenario's tuning. Not for the loop."""
         self._scenario = scenario
         self.classifier = make_classifier(scenario, self._joints)
-        self.contact_path = make_contact_path(scenario)
+        self.contact_path = _contact_path(scenario)
         self._expect(reference)
 
     def await_impact_again(self, reference: PlannedImpact) -> None:

@@ -38,6 +38,17 @@ def worst_of(outcomes: Collection[Outcome]) -> Outcome:
     return next((worst for worst in _WORST_FIRST if worst in outcomes), Outcome.SUCCEEDED)
 
 
+class MoveOutcome(IntEnum):
+    """Outcome of a motion outside of a task; constants of impact_msgs/MoveTo."""
+
+    REACHED = 0
+    CONTACT = 1
+    NOT_REACHED = 2
+    CANCELLED = 3
+    FAULT = 4
+    REFUSED = 5
+
+
 def outcome_of(judge: TaskJudge) -> Outcome:
     """Return the outcome of a task that was neither cancelled nor ended by a fault."""
     if judge.impacts == 0:

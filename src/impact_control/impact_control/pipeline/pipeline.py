@@ -7,20 +7,22 @@ import math
 import numpy as np
 
 from impact_control.classification import Verdict
-from impact_control.control import RUNNING, DesiredForce, Event, Fault, Mode, ReferenceSpreadingController
+from impact_control.control import RUNNING, ContactForce, DesiredForce, Event, Fault, Mode, ReferenceSpreadingController
 from impact_control.detection import Detector
 from impact_control.pipeline.judge import Judge, TaskJudge
-from impact_control.pipeline.outcome import Outcome, outcome_of
-from impact_control.pipeline.parts import contact_force, control_parameters, retreat_direction, sample_gaps
-from impact_control.pipeline.rest import Rest
-from impact_control.pipeline.samples import SampleCheck
+from impact_control.pipeline.outcome import MoveOutcome, Outcome, outcome_of
+from impact_control.pipeline.rest import Rest, largest_magnitude
+from impact_control.pipeline.samples import Gaps, SampleCheck
 from impact_control.pipeline.sensing import Sensing
-from impact_control.pipeline.start_pose import StartPose
+from impact_control.pipeline.start_pose import START_TOLERANCE, StartPose
 from impact_control.reaction import CollisionReaction
-from impact_control.references import ImpactReference
+from impact_control.references import ImpactReference, ReferenceTable
 from impact_control.robots import RobotDescription
-from impact_control.scenario import Scenario
+from impact_control.scenario import RetreatDirection, Scenario
 from impact_control.util.types import Vector
+
+LARGEST_LAG = 0.1
+"""[rad] a joint may be from its reference in a motion outside of a task, which is over then: something holds it."""
 
 
 class Pipeline:
@@ -49,17 +51,14 @@ class Pipeline:
         self._sensing = sensing = Sensing(scenario, robot, detector)
         self.dynamics, self.observer, self.detector = sensing.dynamics, sensing.observer, sensing.detector
         self.judge: TaskJudge = Judge(scenario, robot) if judge is None else judge
-        self.controller = ReferenceSpreadingController(robot, control_parameters(scenario, robot))
+        self.controller = ReferenceSpreadingController(robot, scenario.control, scenario.task.home_configuration)
         self.reaction = CollisionReaction(scenario.reaction)
-        self._check = SampleCheck(robot, sample_gaps(scenario))
+        self._check = SampleCheck(robot, Gaps.of(scenario))
         self._rest = Rest()
         self._unknown = np.full(len(robot.joint_names), np.nan)
-        self._begin = -math.inf
-        self._duration = 0.0
+        self._difference = np.zeros(len(robot.joint_names))
         self._hold = False
-        self._cancelled = False
-        self._interrupted = False
-        self._gap = 0.0
+        self._arm_with(0.0, -math.inf, None)
         self._forget()
 
     @property
@@ -87,7 +86,8 @@ class Pipeline:
         self.judge.forget()
         self.judge.changed = False
         self._touched = False
-        self._armed: tuple[ImpactReference, DesiredForce] | None = None
+        self._armed: tuple[ImpactReference, DesiredForce] | ReferenceTable | None = None
+        self._move: ReferenceTable | None = None
         self._start_pose: StartPose | None = None
         self._task_running = False
         self.finished = False
@@ -112,21 +112,34 @@ class Pipeline:
         """
         self.scenario = scenario
         self._hold = hold
-        self._begin = begin
-        self._start_pose = start_pose
-        self._duration = scenario.task.duration
+        self._move = None
+        self._arm_with(scenario.task.duration, begin, start_pose)
         self.judge.begin_task(scenario, reference)
         self.reaction.watch(scenario.reaction)
-        self.controller.prepare_reactions(
-            retreat_direction(scenario, reference), scenario.reaction.pull_back, scenario.reaction.admittance
-        )
+        geometry, pull_back = reference.geometry, scenario.reaction.pull_back
+        along_normal = pull_back.direction is RetreatDirection.SURFACE_NORMAL
+        away = geometry.normal if along_normal else -geometry.approach_velocity
+        self.controller.prepare_reactions(away, pull_back, scenario.reaction.admittance)
+        self._armed = (reference, ContactForce.of(scenario, reference) if force is None else force)
+
+    def start_move(self, motion: ReferenceTable, start_pose: StartPose) -> None:
+        """Arm a motion outside of a task, which begins with the next sample where the arm is at `start_pose`.
+
+        The judge keeps what it found on the last task: impacts on the way are detected, and end the motion.
+        """
+        self._move = motion
+        self._arm_with(motion.duration, -math.inf, start_pose)
+        self._armed = motion
+
+    def _arm_with(self, duration: float, begin: float, start_pose: StartPose | None) -> None:
+        self._duration, self._begin, self._start_pose = duration, begin, start_pose
         self._touched = False
         self.finished = False
         self._cancelled = False
         self._interrupted = False
+        self._contact = False
         self._gap = 0.0
         self._rest.reset()
-        self._armed = (reference, contact_force(scenario, reference) if force is None else force)
 
     def cancel(self) -> None:
         """Stop the task: the arm decelerates and holds."""
@@ -184,6 +197,53 @@ class Pipeline:
         cut_short = self._gap > 0.0 and outcome in (Outcome.NO_IMPACT, Outcome.SUCCEEDED)
         return Outcome.UNDECIDED if cut_short else outcome
 
+    @property
+    def moves(self) -> bool:
+        """True where what is armed, runs or ran last is a motion outside of a task."""
+        return self._move is not None
+
+    @property
+    def duration(self) -> float:
+        """Planned duration [s] of the task or of the motion."""
+        return self._duration
+
+    @property
+    def move_outcome(self) -> MoveOutcome:
+        """Outcome of a motion; final once `finished`."""
+        if self.controller.mode is Mode.FAULT:
+            return MoveOutcome.FAULT
+        if self._start_pose is not None and self._start_pose.missed:
+            return MoveOutcome.REFUSED
+        if self._cancelled:
+            return MoveOutcome.CANCELLED
+        if self._contact:
+            return MoveOutcome.CONTACT
+        return (
+            MoveOutcome.NOT_REACHED if self._interrupted or self.move_error > START_TOLERANCE else MoveOutcome.REACHED
+        )
+
+    @property
+    def move_error(self) -> float:
+        """Distance [rad] of the joint that is farthest from the goal of the motion; 0 without one."""
+        return 0.0 if self._move is None else self._apart(self._move.columns.joint_position[-1], self.dynamics.q)
+
+    def _apart(self, first: Vector, second: Vector) -> float:
+        """Return the largest |first - second|, of (n,) each."""
+        np.subtract(first, second, out=self._difference)
+        return largest_magnitude(self._difference)
+
+    def move_reason(self) -> str:
+        """Say why a motion did not lead to its goal; nothing when it did. Builds a string: not for every tick."""
+        outcome, when = self.move_outcome, f"{self.controller.task_time:.2f} s after the begin"
+        if outcome is MoveOutcome.CONTACT:
+            return f"stopped at a contact {when}"
+        if outcome is MoveOutcome.NOT_REACHED:
+            return (
+                self.stop_reason()
+                or f"stopped {when}, {self.move_error:.3f} rad from the goal: something is in the way"
+            )
+        return self.start_defect()
+
     def stop_reason(self) -> str:
         """Say which gap in the samples stopped the task; nothing if none did."""
         if self._gap == 0.0:
@@ -218,7 +278,7 @@ class Pipeline:
         if self._check.after_gap and (self._task_running or self.follows):
             self._stop_after_gap()
         if self._armed is not None and time >= self._begin:
-            self._begin_task(*self._armed, time, position)
+            self._begin_armed(time, position)
         controller = self.controller
         self._sensing.observe(time, position, velocity, torque)
         if self._check.sees(time):
@@ -226,6 +286,9 @@ class Pipeline:
         residual = self.observer.residual
         controller.compute_torque(self.dynamics, time, position, velocity, residual)
         self._proceed_reacting(time, residual)
+        if controller.mode is Mode.MOVE and self._apart(controller.post.joint_position, position) > LARGEST_LAG:
+            self._interrupted = True
+            controller.stop()
         # In other modes the arm does not move as the reference of the task, whose clock stands or is slowed down.
         if self._task_running and controller.mode in RUNNING:
             self._judge(time - controller.start_time)
@@ -233,7 +296,8 @@ class Pipeline:
 
     def _detect(self, time: float, position: Vector) -> None:
         rate = self.observer.residual_rate
-        if self._task_running and self.judge.impacts == 0:  # later what pushes the arm may change over a gap
+        # After an impact of a task what pushes the arm may change over a gap.
+        if self._task_running and (self.moves or self.judge.impacts == 0):
             rate = self._check.undiluted(rate)
         if self._sensing.detect(time, self.controller.torque, rate):
             self.impact_now = True
@@ -245,14 +309,17 @@ class Pipeline:
         self.reaction.end()
         self.controller.stop()
 
-    def _begin_task(self, reference: ImpactReference, force: DesiredForce, time: float, position: Vector) -> None:
-        """Begin the armed task with this sample, unless the arm is elsewhere than it starts."""
-        self._armed = None
+    def _begin_armed(self, time: float, position: Vector) -> None:
+        """Begin the armed task or motion with this sample, unless the arm is elsewhere than it starts."""
+        armed, self._armed = self._armed, None
         if self._start_pose is not None and not self._start_pose.compare(position):
             self.controller.stop()  # for its partners, which begin with the same sample: they hear that it stopped
             self._finish()
             return
-        self.controller.start(reference, force, time)
+        if isinstance(armed, tuple):
+            self.controller.start(*armed, time)
+        elif armed is not None:
+            self.controller.move(armed, time)
         self._task_running = True
 
     def _judge(self, seconds: float) -> None:
@@ -267,7 +334,8 @@ class Pipeline:
         controller = self.controller
         if not self._task_running:
             return
-        over = controller.mode in RUNNING and controller.task_time >= self._duration
+        follows = controller.mode in RUNNING or controller.mode is Mode.MOVE
+        over = follows and controller.task_time >= self._duration
         if controller.mode is Mode.FAULT:
             self._finish()
         elif controller.mode is Mode.STOPPED or (over and self._hold and controller.mode is Mode.POST):
@@ -290,6 +358,10 @@ class Pipeline:
         controller = self.controller
         if not self._task_running or self._interrupted:
             return
+        if self.moves:
+            self._contact = self._interrupted = True
+            controller.stop()
+            return
         self._touched = True
         if self.judge.impact_detected(time - controller.start_time, position):
             self._answer_verdicts()
@@ -297,7 +369,7 @@ class Pipeline:
 
     def take_verdicts(self, impact: Verdict, post_impact: Verdict, *, answered: bool) -> None:
         """Take the verdicts of a judge that runs elsewhere. answered: see `Judge.answered`."""
-        if not self._task_running or self._interrupted:
+        if not self._task_running or self._interrupted or self.moves:
             return
         self.judge.impact, self.judge.post_impact = impact, post_impact
         if answered:

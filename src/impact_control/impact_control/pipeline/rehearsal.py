@@ -7,6 +7,7 @@ import numpy as np
 from impact_control.control import DesiredForce, Event, Fault, ObjectForce
 from impact_control.pipeline.judge import Judge
 from impact_control.pipeline.pipeline import Pipeline
+from impact_control.pipeline.start_pose import StartPose
 from impact_control.references import ImpactReference, build_reference
 from impact_control.robots import RobotDescription
 from impact_control.scenario import Scenario
@@ -49,9 +50,12 @@ def _walk(pipeline: Pipeline, judge: Judge, reference: ImpactReference, force: D
         pipeline.react(event)
         pipeline.tick(k * period, q, still, still)
     pipeline.cancel()
+    pipeline.start_move(reference.ante, StartPose(pipeline.robot.joint_names, q))
+    for k in (13, 14):
+        pipeline.tick(k * period, q, still, still)
     # At full speed into the limits, which no torque can keep then: the solver is called for the nearest motion.
     # Behind a gap, or the position would contradict the one before.
-    late = 13.0 * period + pipeline.scenario.control.state_timeout + period
+    late = 15.0 * period + pipeline.scenario.control.state_timeout + period
     pipeline.tick(late, limits.position_upper.copy(), limits.velocity.copy(), still)
     pipeline.fail(Fault.INTERNAL, still)
     pipeline.tick(late + period, q, still, still)

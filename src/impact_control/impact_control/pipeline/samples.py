@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from impact_control.control import Fault
+from impact_control.detection import MAXIMUM_GAP
 from impact_control.robots import RobotDescription
+from impact_control.scenario import Scenario
 from impact_control.util.compiled import compiled
 from impact_control.util.types import Matrix, Vector
 
@@ -21,6 +23,13 @@ by a contact it does not know of, and an impact as those of the scenarios adds l
 
 MOTION = 1e-9
 """[rad/s] from which on a joint moves: in a period of 1 ms its position changes by thousands of the last digits."""
+
+SETTLING = 3.0
+"""Time constants of the observer after which its residual follows the arm again: 5 % of an error are left."""
+
+TORQUE_TOLERANCE = 10.0
+"""Times the torque limit, beyond which a measured joint torque is none: also the hardest impact, which loads a joint
+through its transmission by more than its motor can, stays below."""
 
 NOT_FINITE, OUTSIDE = 1, 2
 
@@ -61,13 +70,16 @@ def copied(position: Vector, velocity: Vector, torque: Vector, last: Matrix) -> 
 
 
 @compiled
-def _defect(position: Vector, velocity: Vector, torque: Vector, lower: Vector, upper: Vector, fastest: Vector) -> int:
-    """Return NOT_FINITE, OUTSIDE for a position or velocity out of bounds, else 0."""
+def _defect(
+    position: Vector, velocity: Vector, torque: Vector, lower: Vector, upper: Vector, fastest: Vector, strongest: Vector
+) -> int:
+    """Return NOT_FINITE, OUTSIDE for a position, velocity or torque out of bounds, else 0."""
     outside = False
     for i in range(position.shape[0]):
         if not (math.isfinite(position[i]) and math.isfinite(velocity[i]) and math.isfinite(torque[i])):
             return NOT_FINITE
-        outside = outside or position[i] < lower[i] or position[i] > upper[i] or abs(velocity[i]) > fastest[i]
+        outside = outside or position[i] < lower[i] or position[i] > upper[i]
+        outside = outside or abs(velocity[i]) > fastest[i] or abs(torque[i]) > strongest[i]
     return OUTSIDE if outside else 0
 
 
@@ -82,6 +94,13 @@ class Gaps:
     timeout: float
     longest: float
     settling: float = 0.0
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> Gaps:
+        """Return what the scenario says of gaps in the joint states; afterwards the detectors begin anew."""
+        control = scenario.control
+        settling = max(SETTLING / float(np.min(scenario.detection.observer_gain)), MAXIMUM_GAP + control.period)
+        return cls(control.period, control.state_timeout, control.longest_gap, settling)
 
     def count(self, gap: float) -> int:
         """Return the number of samples in a gap [s]."""
@@ -100,6 +119,7 @@ class SampleCheck:
         self._lower = robot.limits.position_lower - LIMIT_TOLERANCE
         self._upper = robot.limits.position_upper + LIMIT_TOLERANCE
         self._fastest = robot.limits.velocity * VELOCITY_TOLERANCE
+        self._strongest = robot.limits.torque * TORQUE_TOLERANCE
         self._gaps = gaps
         self._rounding = 0.5 * gaps.period
         self._first = np.zeros((3, len(self._names)))
@@ -175,7 +195,7 @@ class SampleCheck:
         if in_task and 0.0 < since <= self._gaps.timeout + self._rounding:
             self._joint = contradicts(position, velocity, self._last, since)
         self._last[0], self._last[1], self._last[2] = position, velocity, torque
-        defect = _defect(position, velocity, torque, self._lower, self._upper, self._fastest)
+        defect = _defect(position, velocity, torque, self._lower, self._upper, self._fastest, self._strongest)
         fault = Fault.NONE
         if defect == NOT_FINITE:
             fault = Fault.STATE_NOT_FINITE
@@ -201,7 +221,7 @@ class SampleCheck:
         if fault is Fault.STATE_STALE:
             jump = f"{1e3 * self._gap:.1f} ms between the stamps of two samples"
             return f"{jump} (at most {1e3 * self._gaps.longest:g} ms, and forwards)"
-        position, velocity, _ = self._first
+        position, velocity, torque = self._first
         if fault is Fault.STATE_CONTRADICTORY:
             jump = f"{self._names[self._contradictory]} is where its velocity does not take it"
             return f"{jump} in {1e3 * self._gap:.1f} ms: another source, or a jump"
@@ -214,6 +234,10 @@ class SampleCheck:
         joint = int(beyond.argmax())
         if beyond[joint] > LIMIT_TOLERANCE:
             return f"{self._names[joint]} is at {position[joint]:.3f} rad, {beyond[joint]:.3f} rad beyond its limit"
+        joint = int(np.argmax(np.abs(torque) / self._strongest))
+        if abs(torque[joint]) > self._strongest[joint]:
+            allowed = f"at most {self._strongest[joint]:g} Nm"
+            return f"the torque of {self._names[joint]} is {torque[joint]:.4g} Nm; allowed: {allowed}"
         joint = int(np.argmax(np.abs(velocity) / self._limits.velocity))
         limit = self._limits.velocity[joint]
         return f"{self._names[joint]} moves at {velocity[joint]:.2f} rad/s, its limit is {limit:g} rad/s"

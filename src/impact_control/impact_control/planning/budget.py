@@ -18,19 +18,20 @@ other asks for at once is no part of it: it takes the longer, see `Budget.change
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.control import ImpactStrategy
+from impact_control.control import DesiredForce
+from impact_control.control.contact_force import NO_FORCE
 from impact_control.control.limits import HORIZON
-from impact_control.pipeline.parts import impact_course
 from impact_control.planning.arm_plan import ArmPlan
 from impact_control.planning.driving_key import driving_key
-from impact_control.planning.limit_use import ANTE, POST, Quantity, Use
+from impact_control.planning.limit_use import ANTE, MOVE, POST, Quantity, Use
 from impact_control.references import ReferenceColumns, ReferenceTable
-from impact_control.robots import Dynamics, InertiaModel
+from impact_control.robots import Dynamics, InertiaModel, RobotDescription
+from impact_control.scenario import ImpactStrategy, Scenario
 from impact_control.util.types import Matrix, Vector
 
 _SPACING = 0.005
@@ -77,7 +78,9 @@ def budget_of(plan: ArmPlan) -> Budget:
     before_end, after_begin = _followed(plan)
     uses = (*_uses(plan, ANTE, ante, before_end), *_uses(plan, POST, post, after_begin))
     at_impact = _rows(ante, plan.reference.nominal_impact_time, 0.0)
-    before, after = _torques(plan, ante, at_impact, False), _torques(plan, post, at_impact, True)
+    robot, scenario = plan.robot, plan.scenario
+    before = _torques(robot, scenario, ante, at_impact)
+    after = _torques(robot, scenario, post, at_impact, plan.force)
     change = _step(plan, (after.command - before.command)[0])
     return Budget(uses, change, _step(plan, after.pressing[0]))
 
@@ -86,18 +89,21 @@ def largest_share(plan: ArmPlan, with_torque: bool) -> float:
     """Return the largest use of a limit [-] along both references; torque and torque rate take most of the time."""
     ante, post = plan.reference.ante, plan.reference.post
     before, after = _followed(plan)
-    courses = [*_motion(plan, ante, before), *_motion(plan, post, after)]
+    robot, scenario = plan.robot, plan.scenario
+    courses = [*_motion(robot, scenario, ante, before), *_motion(robot, scenario, post, after)]
     if with_torque:
-        courses += [*_effort(plan, ante, before, False), *_effort(plan, post, after, True)]
+        courses += _effort(robot, scenario, ante, before)
+        courses += _effort(robot, scenario, post, after, plan.force)
     return float(np.max([course.shares.max() for course in courses if course.rows.size]))
 
 
 def _followed(plan: ArmPlan) -> tuple[Rows, Rows]:
     """Return the samples of the ante- and of the post-impact reference that can be followed."""
-    task, impact, course = plan.scenario.task, plan.reference.nominal_impact_time, impact_course(plan.scenario)
-    end = impact + min(task.ante.extension_duration, course.missing_impact_timeout)
+    task, impact, control = plan.scenario.task, plan.reference.nominal_impact_time, plan.scenario.control
+    extension, timeout = task.ante.extension_duration, control.missing_impact_timeout
+    end = impact + (extension if timeout is None else min(extension, timeout))
     begin = impact - min(task.post.lead, plan.scenario.classification.time_error)
-    if course.strategy is ImpactStrategy.PLAIN_TRACKING:
+    if control.impact_strategy is ImpactStrategy.PLAIN_TRACKING:
         end = begin = impact
     rest = impact + max(task.post.duration, task.post.settle_duration)
     return _rows(plan.reference.ante, 0.0, end), _rows(plan.reference.post, begin, rest)
@@ -118,37 +124,56 @@ class _Torques:
     gravity: Matrix
 
 
-def _torques(plan: ArmPlan, table: ReferenceTable, rows: Rows, forced: bool) -> _Torques:
-    """Return what the control law feeds forward in samples of a reference; forced: with the desired force."""
+def _torques(
+    robot: RobotDescription, scenario: Scenario, table: ReferenceTable, rows: Rows, force: DesiredForce = NO_FORCE
+) -> _Torques:
+    """Return what the control law feeds forward in samples of a reference; force: that is exerted."""
     joints = table.columns.joints
-    dynamics, wanted = Dynamics(plan.robot), ReferenceColumns.one_sample(joints)
+    dynamics, wanted = Dynamics(robot), ReferenceColumns.one_sample(joints)
     wrench, friction = np.zeros(6), np.zeros(joints)
     command, pressing, gravity = (np.zeros((rows.size, joints)) for _ in range(3))
-    compensated = plan.scenario.control.friction_compensation
+    compensated = scenario.control.friction_compensation
     for i, row in enumerate(rows):
         wanted.data[:] = table.columns.data[row]
         dynamics.compute(wanted.joint_position, wanted.joint_velocity)
-        plan.robot.friction.reduced(plan.robot.transmission).torque(wanted.joint_velocity, friction)
+        robot.friction.reduced(robot.transmission).torque(wanted.joint_velocity, friction)
         command[i] = dynamics.inertia(InertiaModel.REDUCED_MOTORS) @ wanted.joint_acceleration
         command[i] += dynamics.coriolis + compensated * friction
         gravity[i] = dynamics.gravity
-        if forced:
-            plan.force.exert(1.0, wanted, dynamics.jacobian, wrench, pressing[i])
+        force.exert(1.0, wanted, dynamics.jacobian, wrench, pressing[i])
     return _Torques(command + pressing, pressing, gravity)
 
 
 def _uses(plan: ArmPlan, reference: str, table: ReferenceTable, rows: Rows) -> tuple[Use, ...]:
     """Return the largest use of each limit in samples of a reference."""
-    courses = [*_motion(plan, table, rows), *_effort(plan, table, rows, reference == POST)]
-    return tuple(_largest(plan, reference, table, course) for course in courses if course.rows.size)
+    robot, scenario, force = plan.robot, plan.scenario, plan.force if reference == POST else NO_FORCE
+    courses = [*_motion(robot, scenario, table, rows), *_effort(robot, scenario, table, rows, force)]
+    uses = [_largest(robot, reference, table, course) for course in courses if course.rows.size]
+    return tuple(replace(use, key=_driving_key(plan, use, table)) for use in uses)
 
 
-def _motion(plan: ArmPlan, table: ReferenceTable, rows: Rows) -> list[_Course]:
+def _driving_key(plan: ArmPlan, use: Use, table: ReferenceTable) -> str:
+    row, joint = round(use.time / table.period), plan.robot.joint_names.index(use.joint)
+    return driving_key(plan, use.quantity, use.reference, row, joint)
+
+
+def move_violations(robot: RobotDescription, scenario: Scenario, motion: ReferenceTable) -> tuple[Use, ...]:
+    """Return the largest violation of each limit by a motion outside of a task; none where it can be followed.
+
+    scenario: of the controller that follows it.
+    """
+    rows = _rows(motion, 0.0, motion.duration)
+    courses = [*_motion(robot, scenario, motion, rows), *_effort(robot, scenario, motion, rows)]
+    uses = [_largest(robot, MOVE, motion, course) for course in courses]
+    return tuple(use for use in uses if use.violated)
+
+
+def _motion(robot: RobotDescription, scenario: Scenario, table: ReferenceTable, rows: Rows) -> list[_Course]:
     """Return position, velocity and acceleration in samples of a reference."""
-    limits, columns = plan.robot.limits, table.columns
+    limits, columns = robot.limits, table.columns
     velocity, acceleration = columns.joint_velocity[rows], columns.joint_acceleration[rows]
     ahead = velocity + max(HORIZON, table.period) * acceleration
-    most = plan.scenario.control.max_joint_acceleration
+    most = scenario.control.max_joint_acceleration
     return [
         _Course(Quantity.POSITION, rows, columns.joint_position[rows], limits.position_lower, limits.position_upper),
         _Course(Quantity.VELOCITY, rows, _larger(velocity, ahead), -limits.velocity, limits.velocity),
@@ -156,11 +181,13 @@ def _motion(plan: ArmPlan, table: ReferenceTable, rows: Rows) -> list[_Course]:
     ]
 
 
-def _effort(plan: ArmPlan, table: ReferenceTable, rows: Rows, forced: bool) -> list[_Course]:
-    """Return torque and torque rate in some of the samples of a reference; forced: with the desired force."""
-    limits = plan.robot.limits
+def _effort(
+    robot: RobotDescription, scenario: Scenario, table: ReferenceTable, rows: Rows, force: DesiredForce = NO_FORCE
+) -> list[_Course]:
+    """Return torque and torque rate in some of the samples of a reference; force: that is exerted."""
+    limits = robot.limits
     seen = np.unique(np.append(rows[:: max(1, round(_SPACING / table.period))], rows[-1]))
-    torques = _torques(plan, table, seen, forced)
+    torques = _torques(robot, scenario, table, seen, force)
     command, motor = torques.command, torques.command + torques.gravity
     rate = np.diff(command, axis=0) / (table.period * np.diff(seen)[:, None])
     return [
@@ -192,21 +219,21 @@ class _Course:
         return shares
 
 
-def _largest(plan: ArmPlan, reference: str, table: ReferenceTable, course: _Course) -> Use:
-    """Return the largest use of one limit."""
+def _largest(robot: RobotDescription, reference: str, table: ReferenceTable, course: _Course) -> Use:
+    """Return the largest use of one limit, by no entry of a scenario."""
     shares = course.shares
     where, joint = np.unravel_index(int(np.argmax(shares)), shares.shape)
     row = int(course.rows[where])
     return Use(
         quantity=course.quantity,
         reference=reference,
-        joint=plan.robot.joint_names[joint],
+        joint=robot.joint_names[joint],
         time=row * table.period,
         value=float(course.values[where, joint]),
         lower=float(course.lower[joint]),
         upper=float(course.upper[joint]),
         share=float(shares[where, joint]),
-        key=driving_key(plan, course.quantity, reference, row, int(joint)),
+        key="",
     )
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from impact_control.control import ObjectForce
-from impact_control.pipeline.parts import contact_force
+from impact_control.control import ContactForce, ObjectForce
 from impact_control.planning.arm_plan import ArmPlan, Plan
 from impact_control.planning.budget import budget_of
 from impact_control.planning.limit_use import Use
@@ -58,7 +57,7 @@ def draft_plan(scene: Scene, predict: ImpactMap | None = None, sampling: Samplin
     for name, reference in references.arms.items():
         scenario, robot, together = scene.arm(name), robots[name], scene.with_objects
         if together is None:
-            arms[name] = ArmPlan(robot, scenario, reference, contact_force(scenario, reference))
+            arms[name] = ArmPlan(robot, scenario, reference, ContactForce.of(scenario, reference))
         else:
             force = object_force(together, name, robot.gravity, reference.geometry.contact_offset)
             arms[name] = ArmPlan(robot, scenario, reference, force, together.task.post.hold, name)

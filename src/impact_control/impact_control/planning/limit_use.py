@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-ANTE, POST = "ante-impact", "post-impact"
+ANTE, POST, MOVE = "ante-impact", "post-impact", "move"
 
 
 class Quantity(Enum):
@@ -34,13 +34,13 @@ class Use:
 
     Attributes:
         quantity: what is limited.
-        reference: ANTE or POST.
+        reference: ANTE, POST or MOVE.
         joint: name of the joint.
         time: of the task [s].
         value: in the unit of the quantity.
         lower, upper: what is allowed.
         share: of the way from the middle of what is allowed to its end [-]; above 1 the limit is violated.
-        key: entry of the scenario that drives the value.
+        key: entry of the scenario that drives the value; empty in a motion outside of a task.
     """
 
     quantity: Quantity
@@ -71,4 +71,5 @@ class Use:
     def __str__(self) -> str:
         """Return joint, time, value and allowed values in words."""
         value = f"{self.quantity.words} {self.value:.4g} {self.quantity.unit}"
-        return f"{self.reference} at {self.time:.3f} s, {self.joint}: {value}, allowed: {self.allowed} ({self.key})"
+        driven = f" ({self.key})" if self.key else ""
+        return f"{self.reference} at {self.time:.3f} s, {self.joint}: {value}, allowed: {self.allowed}{driven}"

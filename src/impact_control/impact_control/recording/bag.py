@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -179,9 +180,10 @@ def storage_files(directory: Path | str) -> list[Path]:
 def recover(directory: Path | str) -> int:
     """Complete a bag whose writer was killed: keep all whole messages, write summary, footer and metadata.
 
-    Each unfinished file is rewritten beside itself and then replaced in one step, so that a second kill harms nothing.
-    A complete bag is left alone. Not for a bag that is still being written. Returns the number of messages in the files
-    that had to be rewritten. Raises InvalidInputError for a directory without MCAP file.
+    Each unfinished file is rewritten beside itself and then replaced in one step, so that a second kill harms nothing;
+    as it was it stays under its name with `.damaged`. A complete bag is left alone. Not for a bag that is still being
+    written. Returns the number of messages in the files that had to be rewritten. Raises InvalidInputError for a
+    directory without MCAP file.
     """
     torn = [file for file in storage_files(directory) if summary_of(file) is None]
     recovered = sum(_rewrite(file) for file in torn)
@@ -255,12 +257,15 @@ def _rewrite(path: Path) -> int:
                 writer.add_metadata(record.name, record.metadata)
         writer.finish()
 
-    _replace(path, copy)
+    _replace(path, copy, keep=True)
     return count
 
 
-def _replace(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write a file so that at every moment either its old or its new content stands under its name."""
+def _replace(path: Path, write: Callable[[BinaryIO], object], *, keep: bool = False) -> None:
+    """Write a file so that at every moment either its old or its new content stands under its name.
+
+    keep: the old content under a further name.
+    """
     temporary = path.with_name(f".{path.name}.part")
     file = temporary.open("wb")
     try:
@@ -270,7 +275,19 @@ def _replace(path: Path, write: Callable[[BinaryIO], object]) -> None:
         temporary.unlink()
         raise
     _sync_and_close(file)
+    if keep:
+        _keep(path)
     temporary.replace(path)
+
+
+def _keep(path: Path) -> None:
+    """Keep a file that is to be replaced under a new name; nothing is copied where the file system allows two names."""
+    names = (path.with_name(f"{path.name}.damaged{suffix}") for suffix in ("", *range(2, 1000)))
+    kept = next(name for name in names if not name.exists())
+    try:
+        kept.hardlink_to(path)
+    except OSError:
+        shutil.copy2(path, kept)
 
 
 def _sync_and_close(file: BinaryIO) -> None:

@@ -9,9 +9,11 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
 from impact_control.util.checks import require_positive
 from impact_control.util.errors import InvalidInputError
@@ -25,7 +27,10 @@ POSITION_TOLERANCE = 5e-3
 and more than a change of the velocity by 5 rad/s in the middle of a period of 1 ms makes."""
 
 RETURN_TIME = 0.25
-"""[s] longest stretch of samples out of reach; after a longer one it is not known which samples are right."""
+"""[s] for which samples have to agree with each other to be used, although they are out of reach of those before."""
+
+NEW_BEGINNING = 0.06
+"""[s] left out there: above the gap of 0.05 s after which a momentum observer starts anew."""
 
 _NAMED = 3
 """Times listed in the description of a defect."""
@@ -39,9 +44,14 @@ class DefectKind(Enum):
     REPEATED = "{count} samples equal to the one before although a joint moves: lost ones"
     REORDERED = "{count} samples with stamps out of order"
     NOT_FINITE = "{count} samples with a number or stamp that is not finite"
+    IMPOSSIBLE = "{count} samples with a torque that no joint gives"
     OTHER_ORDER = "{count} samples with the joints in another order, sorted by name"
     OTHER_JOINTS = "{count} samples without all joints"
-    JUMPED = "{count} samples out of reach of the one before: a wrong value, or joints in another order"
+    SWAPPED = "{count} samples with joints that trade places under their names, left out"
+    JUMPED = "{count} samples out of reach of the one before, left out"
+    ELSEWHERE = (
+        "{count} places where the record goes on out of reach of what was before: a gap, or a clock that was set"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,20 +105,22 @@ def check_samples(
     *,
     joints: Sequence[str],
     period: float,
+    strongest: Vector | None = None,
 ) -> CheckedSamples:
     """Check recorded joint samples and arrange them.
 
-    A sample is used when it has all joints, only finite numbers, a stamp in order, numbers of its own, and positions
-    that can be reached. What stands in for a lost sample, the last one with a new stamp, is no sample: no two have the
-    same noise in all joints, and after some of them the arm would seem to have jumped.
+    A sample is used when it has all joints, only finite numbers, torques that can be, a stamp in order, numbers of its
+    own, and positions that can be reached. What stands in for a lost sample, the last one with a new stamp, is no
+    sample: no two have the same noise in all joints, and after some of them the arm would seem to have jumped.
 
     Order: of all selections of samples with rising stamps the longest is used, so that one stamp far in the future
     costs itself and not the rest of the record.
 
     Reach: the change since the sample before has to be that of the mean velocity, within POSITION_TOLERANCE; else the
-    record is cut there, and the part behind the cut is used only if it begins where the joints could have gone since
-    the last sample used. A record that has not come back after RETURN_TIME is left out to its end. Joints that trade
-    places without their names are found by that where they do so, but not when they have from the start.
+    record is cut there. The part behind the cut is used if it begins where the joints could have gone since the part
+    before. If it does so with the joints in another order, it is left out until they are back in theirs; an order that
+    was wrong from the start is not found. Any other part is a wrong value if it is shorter than RETURN_TIME, else a new
+    beginning, as after the clock was set: NEW_BEGINNING is left out there, a gap for whatever follows.
 
     Args:
         time: (m,) [s] stamps in the order of arrival.
@@ -116,6 +128,7 @@ def check_samples(
         position, velocity, torque: (m, n) [rad, rad/s, Nm], or rows of their own length.
         joints: names of the returned columns, in order.
         period: [s] between samples, above 0.
+        strongest: (n,) [Nm] of the returned columns, beyond which a torque is none; None: not looked at.
 
     Raises:
         InvalidInputError: no samples, other numbers of rows, a period that is not above 0, or joints named twice.
@@ -143,6 +156,10 @@ def check_samples(
     note(DefectKind.OTHER_JOINTS, missing, f"expected are {', '.join(ordered)}")
     note(DefectKind.OTHER_ORDER, moved & ~missing)
     note(DefectKind.NOT_FINITE, ~finite & ~missing)
+    if strongest is not None:
+        impossible = whole & np.any(np.abs(arranged[2]) > strongest, axis=1)
+        note(DefectKind.IMPOSSIBLE, impossible)
+        whole &= ~impossible
     again = _seen_before(stamps, np.isfinite(stamps))
     candidates = np.flatnonzero(whole & ~again)
     older = np.zeros(stamps.size, dtype=bool)
@@ -153,8 +170,13 @@ def check_samples(
     stale = _stale(arranged, usable)
     note(DefectKind.REPEATED, stale)
     usable &= ~stale
-    jumped, usable = _in_reach(stamps, arranged[0], arranged[1], usable)
-    note(DefectKind.JUMPED, jumped)
+    reach = _in_reach(stamps, arranged[0], arranged[1], usable)
+    for order, found in reach.swapped.items():
+        moved_joints = (f"{ordered[k]} holds {ordered[j]}" for j, k in enumerate(order) if j != k)
+        note(DefectKind.SWAPPED, found, ", ".join(moved_joints))
+    note(DefectKind.JUMPED, reach.jumped)
+    note(DefectKind.ELSEWHERE, reach.elsewhere)
+    usable = reach.kept
     _note_gaps(stamps, usable, period, defects)
     return CheckedSamples(ordered, stamps, arranged[0], arranged[1], arranged[2], usable, tuple(defects))
 
@@ -214,40 +236,63 @@ def _longest_rise(values: Vector) -> list[int]:
     return chosen[::-1]
 
 
-def _in_reach(
-    time: Vector, position: Matrix, velocity: Matrix, usable: NDArray[np.bool_]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which samples (m,) are where the one before could not have gone, and which are left to use.
+class _Reach(NamedTuple):
+    """Masks (m,) of samples: kept to use, jumped, swapped by the column of each joint, and begin of parts elsewhere."""
 
-    The record is cut where position and velocity contradict each other. A part that does not begin in reach of the
-    last sample used is left out as a whole: it is consistent in itself, but not with what was before. So is one behind
-    it that goes on where it ended, or that comes late: in a long time every place is in reach.
-    """
+    kept: NDArray[np.bool_]
+    jumped: NDArray[np.bool_]
+    elsewhere: NDArray[np.bool_]
+    swapped: dict[tuple[int, ...], NDArray[np.bool_]]
+
+
+def _in_reach(time: Vector, position: Matrix, velocity: Matrix, usable: NDArray[np.bool_]) -> _Reach:
+    """Cut the usable samples (m,) where position and velocity contradict each other, and say which parts are left."""
+    kept, jumped, elsewhere = np.zeros((3, time.size), dtype=bool)
+    swapped: dict[tuple[int, ...], NDArray[np.bool_]] = {}
     rows = np.flatnonzero(usable)
-    jumped, kept = np.zeros(time.size, dtype=bool), np.zeros(time.size, dtype=bool)
     if not rows.size:
-        return jumped, kept
+        return _Reach(kept, jumped, elsewhere, swapped)
     t, q, dq = time[rows], position[rows], velocity[rows]
     expected = 0.5 * np.diff(t)[:, None] * (dq[1:] + dq[:-1])
     slack = POSITION_TOLERANCE + 0.5 * np.diff(t)[:, None] * np.abs(np.diff(dq, axis=0))
     cuts = 1 + np.flatnonzero(np.any(np.abs(np.diff(q, axis=0) - expected) > slack, axis=1))
     fastest = 1.5 * np.max(np.abs(dq), axis=0) + POSITION_TOLERANCE / RETURN_TIME
-
-    def in_reach(row: int, of: int) -> bool:
-        return bool(np.all(np.abs(q[row] - q[of]) <= fastest * (t[row] - t[of]) + POSITION_TOLERANCE))
-
-    last_used = last_left_out = -1
+    order = named = tuple(range(q.shape[1]))
+    last = -1  # sample of the parts before that are in a known order
     for begin, end in zip([0, *cuts.tolist()], [*cuts.tolist(), rows.size], strict=True):
-        comes_back = last_left_out < last_used or (
-            t[begin] - t[last_used] <= RETURN_TIME and not in_reach(begin, last_left_out)
-        )
-        if last_used < 0 or (comes_back and in_reach(begin, last_used)):
-            kept[rows[begin:end]] = True
-            last_used = end - 1
-        else:
+        before, since = q[last, list(order)], t[begin] - t[last]
+        found = named if last < 0 else _order_behind(before, order, q[begin], fastest * since + POSITION_TOLERANCE)
+        first = begin
+        if found is None and t[end - 1] - t[begin] >= RETURN_TIME:
+            # Its stamps do not say how long it is since; the order is that of before unless only another one fits.
+            distance = fastest * max(since, RETURN_TIME) + POSITION_TOLERANCE
+            found = _order_behind(before, order, q[begin], distance) or named
+            elsewhere[rows[begin]] = True
+            first = int(np.searchsorted(t, t[begin] + NEW_BEGINNING))
+        if found is None:
             jumped[rows[begin:end]] = True
-            last_left_out = end - 1
-    return jumped, kept
+            continue
+        mask = kept if found == named else swapped.setdefault(found, np.zeros(time.size, dtype=bool))
+        mask[rows[first:end]] = True
+        order, last = found, end - 1
+    return _Reach(kept, jumped, elsewhere, swapped)
+
+
+def _order_behind(joints: Vector, order: tuple[int, ...], columns: Vector, distance: Vector) -> tuple[int, ...] | None:
+    """Return the column of each joint (n,) in a sample, None where it is out of reach of the joints before.
+
+    joints (n,) [rad] before, in the columns of `order`; distance (n,) [rad] that each can have gone. The order is that
+    of before where that is possible, else that of the names, else the one that moves the fewest columns.
+    """
+    named = tuple(range(joints.size))
+    for likely in (order, named):
+        if np.all(np.abs(columns[list(likely)] - joints) <= distance):
+            return likely
+    ratio = np.abs(columns - joints[:, None]) / distance[:, None]
+    possible = ratio <= 1.0
+    moves = np.arange(joints.size) != np.array(order)[:, None]
+    rows, found = linear_sum_assignment(np.where(possible, ratio + joints.size * moves, 1e6))
+    return tuple(found.tolist()) if possible[rows, found].all() else None
 
 
 def _note_gaps(time: Vector, usable: NDArray[np.bool_], period: float, defects: list[Defect]) -> None:

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from impact_control.recording.defects import GAP_FACTOR
 from impact_control.util.types import Vector
 
 BRIDGED = 0.01
 """[s] Longest gap over which a mean, or a fit to a tenth of a second, still says the same."""
+
+
+def with_gaps(time: Vector, *columns: NDArray[Any]) -> tuple[NDArray[np.float64], ...]:
+    """Return rising stamps (m,) [s] and columns (m, ...) with a row of NaN in each gap, over which no line is drawn.
+
+    A gap is longer than `BRIDGED`, and than 2.5 usual steps where these are as long.
+    """
+    step = np.diff(time)
+    wide = np.flatnonzero(step > max(BRIDGED, 2.5 * float(np.median(step)))) if step.size else np.empty(0, dtype=int)
+    middle = time[wide] + 0.5 * step[wide]
+    broken = (np.insert(column.astype(np.float64), wide + 1, np.nan, axis=0) for column in columns)
+    return np.insert(time, wide + 1, middle), *broken
 
 
 @dataclass(frozen=True, eq=False)

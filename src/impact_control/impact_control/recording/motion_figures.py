@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from impact_control.recording.analysis import RunAnalysis
+from impact_control.recording.gaps import with_gaps
 from impact_control.recording.measures import contact_forces, measured_joints
 from impact_control.recording.series import Recording, Series, Topics
 from impact_control.recording.style import (
@@ -82,15 +83,16 @@ class RunData:
 def joint_velocities(run: RunData) -> Figure | None:
     """Draw the measured joint velocities with the ante- and post-impact references, one row a joint."""
     measured = measured_joints(run.recording)
+    stamp, velocity = with_gaps(measured.time, measured.velocity)
     columns = time_axes(run.analysis)
     figure, grid = small_multiples(len(run.joints), columns)
     reference = run.recording.get(Topics.reference)
     modes = run.recording.constants(Topics.reference) if reference is not None else {}
     gross = run.analysis.gross_post_velocity
     for j, row in enumerate(grid):
-        visible = [measured.velocity[:, j]]
+        visible = [velocity[:, j]]
         for axes, time in zip(row, columns, strict=True):
-            axes.plot(time(measured.time), measured.velocity[:, j], color=INK, linewidth=0.9, zorder=3)
+            axes.plot(time(stamp), velocity[:, j], color=INK, linewidth=0.9, zorder=3)
             if reference is not None:
                 visible += _draw_references(axes, time, reference, modes, j)
             if gross is not None and time.zoomed:
@@ -112,12 +114,12 @@ def joint_velocities(run: RunData) -> Figure | None:
 def _draw_references(axes: Axes, time: TimeAxis, reference: Series, modes: dict[str, int], joint: int) -> list[Vector]:
     """Draw both references, solid where they are followed; return the values that are."""
     followed_values = []
-    stamp = time(reference["stamp"])
     for name, color, own_modes in _REFERENCES:
-        values = reference[f"{name}_joint_velocity"][:, joint]
-        followed = np.isin(reference["mode"], [modes[mode] for mode in own_modes])
-        axes.plot(stamp, np.where(followed, values, np.nan), color=color, linewidth=3.0, alpha=0.6)
-        axes.plot(stamp, np.where(followed, np.nan, values), color=color, linewidth=1.1, linestyle="--")
+        velocity = reference[f"{name}_joint_velocity"][:, joint]
+        stamp, values, mode = with_gaps(reference["stamp"], velocity, reference["mode"])
+        followed = np.isin(mode, [modes[own] for own in own_modes])
+        axes.plot(time(stamp), np.where(followed, values, np.nan), color=color, linewidth=3.0, alpha=0.6)
+        axes.plot(time(stamp), np.where(followed, np.nan, values), color=color, linewidth=1.1, linestyle="--")
         followed_values.append(values[followed])
     return followed_values
 
@@ -130,7 +132,10 @@ def velocity_error(run: RunData) -> Figure | None:
     time = TimeAxis.around(impact)
     measured = measured_joints(run.recording)
     error = measured.velocity - _expected_velocity(run.analysis, reference, measured.time)
-    near = time.shown(measured.time)
+    stamp, error = with_gaps(measured.time, error)
+    if envelope is not None:
+        envelope = Envelope(*with_gaps(envelope.time, envelope.lower, envelope.upper, envelope.margin))
+    near = time.shown(stamp)
     count = len(run.joints) + 1
     rows = -(-count // 2)
     figure = Figure(figsize=(WIDTH, 1.7 * rows + 1.0))
@@ -140,10 +145,10 @@ def velocity_error(run: RunData) -> Figure | None:
         if envelope is not None:
             visible += _draw_envelope(axes, time, envelope, j)
         axes.axhline(0.0, color=NEUTRAL, linestyle="-.", linewidth=1.0)
-        axes.plot(time(measured.time[near]), error[near, j], color=INK, zorder=3)
+        axes.plot(time(stamp[near]), error[near, j], color=INK, zorder=3)
         fit_vertically([axes], np.concatenate(visible))
         axes.set_ylabel(f"{run.joints[j]}\n[rad/s]")
-    _draw_worst_joint(panels[count - 1], time, envelope, measured.time, error)
+    _draw_worst_joint(panels[count - 1], time, envelope, stamp, error)
     for axes in panels[count:]:
         axes.remove()
     for i, axes in enumerate(panels[:count]):
@@ -167,7 +172,8 @@ def _expected_velocity(analysis: RunAnalysis, reference: Series, time: Vector) -
 
 
 def _resample(time: Vector, known_time: Vector, values: Matrix) -> Matrix:
-    """Return columns (k, n) at (k,) [s] interpolated linearly at (m,) [s], the first and last value kept: (m, n)."""
+    """Return columns (k, n) at (k,) [s] interpolated linearly at (m,) [s], NaN in gaps, the ends kept: (m, n)."""
+    known_time, values = with_gaps(known_time, values)
     return np.column_stack([np.interp(time, known_time, column) for column in values.T])
 
 
@@ -249,13 +255,14 @@ def task_space(run: RunData) -> Figure | None:
         return None
     columns = time_axes(run.analysis)
     figure, grid = small_multiples(3 if truth is None else 4, columns, row_height=1.9)
-    desired = _resample(status["stamp"], reference["stamp"], reference["position"])
-    measured = desired - status["position_error"]
+    stamp, error = with_gaps(status["stamp"], status["position_error"])
+    desired = _resample(stamp, reference["stamp"], reference["position"])
+    measured = desired - error
     for i, name in enumerate("xyz"):
         for axes, time in zip(grid[i], columns, strict=True):
-            near = time.shown(status["stamp"])
-            axes.plot(time(status["stamp"][near]), 1e3 * desired[near, i], color=ANTE, linewidth=1.6)
-            axes.plot(time(status["stamp"][near]), 1e3 * measured[near, i], color=INK, linewidth=1.0)
+            near = time.shown(stamp)
+            axes.plot(time(stamp[near]), 1e3 * desired[near, i], color=ANTE, linewidth=1.6)
+            axes.plot(time(stamp[near]), 1e3 * measured[near, i], color=INK, linewidth=1.0)
             fit_vertically([axes], 1e3 * np.concatenate([desired[near, i], measured[near, i]]), least=1.0)
         grid[i][0].set_ylabel(f"{name} [mm]")
     contacts = 0 if truth is None else _draw_force(grid[3], columns, run, reference, truth)
@@ -279,11 +286,14 @@ def _draw_force(
     settled = 3 * max(float(desired.max()), run.analysis.final_force or 0.0)
     each = contact_forces(run.recording)
     count = each[1].shape[1] if each is not None and each[1].shape[1] > 1 else 0
+    planned_stamp, planned = with_gaps(reference["stamp"], desired)
+    felt_stamp, felt = with_gaps(stamp, normal)
     for axes, time in zip(row, columns, strict=True):
-        axes.plot(time(reference["stamp"]), desired, color=ANTE, linewidth=1.6)
+        axes.plot(time(planned_stamp), planned, color=ANTE, linewidth=1.6)
         for i in range(count):
-            axes.plot(time(stamp), truth["contact_normal_forces"][:, i], color=_contact_color(i), linewidth=0.8)
-        axes.plot(time(stamp), normal, color=INK, linewidth=1.0)
+            _, force = with_gaps(stamp, truth["contact_normal_forces"][:, i])
+            axes.plot(time(felt_stamp), force, color=_contact_color(i), linewidth=0.8)
+        axes.plot(time(felt_stamp), felt, color=INK, linewidth=1.0)
         top = max(float(normal[time.shown(stamp)].max(initial=0.0)), float(desired.max()), 1.0)
         if not time.zoomed and 0 < settled < top:
             note(axes, f"peak {run.analysis.peak_force:.0f} N, beyond the axis")

@@ -41,7 +41,7 @@ def open_recording(path: Path, *, columns: LogColumns | None = None, trial: int 
     Args:
         path: a file, the directory of a bag, or one that holds it as `bag`.
         columns: of a log; None: those of libfranka.
-        trial: number, from 0, in a file with several.
+        trial: number, from 0, in a file with several; 0 for any other.
         joints: of the arm, for a log.
 
     Raises:
@@ -55,6 +55,8 @@ def open_recording(path: Path, *, columns: LogColumns | None = None, trial: int 
             if not 0 <= trial < len(trials):
                 raise RecordingError(str(path), f"no trial {trial}", f"0 to {len(trials) - 1}")
             return trials[trial]
+        if trial:
+            raise RecordingError(str(path), f"no trial {trial}", "0: only trials in HDF5 have numbers")
         if kind == "log":
             return open_log(path, columns or LIBFRANKA, joints)
         return (
@@ -104,9 +106,8 @@ def _format(path: Path) -> str:
 def _open_mcap(path: Path) -> RecordedFile:
     recording = read_bag(path)
     torn = [file.name for file in ([path] if path.is_file() else storage_files(path)) if summary_of(file) is None]
-    return _open_bag(
-        path, "MCAP bag", recording, [f"{name} was cut off: read up to its last whole record" for name in torn]
-    )
+    cut = [f"{name} was cut off: read up to its last whole record" for name in torn]
+    return _open_bag(path, "MCAP bag", recording, [*cut, *recording.notes])
 
 
 def _open_bag(path: Path, form: str, recording: Recording, notes: list[str]) -> RecordedFile:

@@ -82,10 +82,10 @@ class RecordedRun:
     as_expected: bool | None = None
     notes: tuple[str, ...] = ()
 
-    def checked(self, joints: Sequence[str], period: float) -> CheckedSamples:
+    def checked(self, joints: Sequence[str], period: float, strongest: Vector | None = None) -> CheckedSamples:
         """Return the samples of these joints, in their order, with their defects; see `check_samples`."""
-        names = self.names if len(self.names) else tuple(joints)
-        return check_samples(self.time, names, self.position, self.velocity, self.torque, joints=joints, period=period)
+        names, rows = self.names if len(self.names) else tuple(joints), (self.position, self.velocity, self.torque)
+        return check_samples(self.time, names, *rows, joints=joints, period=period, strongest=strongest)
 
 
 @dataclass(frozen=True, eq=False)

@@ -96,14 +96,19 @@ class Recording:
     """Messages of a bag; a topic is decoded when it is asked for, once.
 
     Topics are named by their end: `joint_states` finds `/arm/joint_states`, as long as only one topic ends so.
-    Attributes: directory of the bag; metadata records, text by key, by name of the record.
+    Attributes: directory of the bag; metadata records, text by key, by name of the record; notes: what was left out.
     """
 
     def __init__(
-        self, directory: Path, topics: Mapping[str, RecordedTopic], metadata: Mapping[str, Mapping[str, str]]
+        self,
+        directory: Path,
+        topics: Mapping[str, RecordedTopic],
+        metadata: Mapping[str, Mapping[str, str]],
+        notes: tuple[str, ...] = (),
     ) -> None:
         self.directory = directory
         self.metadata = metadata
+        self.notes = notes
         self._topics = dict(topics)
         self._series: dict[str, Series] = {}
 
@@ -220,19 +225,24 @@ class Recording:
 def read_bag(directory: Path | str) -> Recording:
     """Read all whole messages of an MCAP bag, or of one file of it, complete or torn; the bag is not changed.
 
-    Raises InvalidInputError when no MCAP file is there.
+    Raises InvalidInputError when no MCAP file is there, or nothing in it is encoded as can be read.
     """
     path = Path(directory)
+    left_out: dict[str, str] = {}  # encoding by topic
     topics: dict[str, RecordedTopic] = {}
     metadata: dict[str, Mapping[str, str]] = {}
     for file in [path] if path.is_file() else storage_files(path):
         schemas: dict[int, Schema] = {}
         channels: dict[int, RecordedTopic] = {}
+        others: dict[int, Channel] = {}
         for record in whole_records(file):
             if isinstance(record, Message):
                 if (topic := channels.get(record.channel_id)) is not None and record.log_time <= _LATEST:
                     topic.payloads.append(record.data)
                     topic.log_times.append(record.log_time)
+                elif record.channel_id in others:
+                    other = others[record.channel_id]
+                    left_out[other.topic] = other.message_encoding
             elif isinstance(record, Schema):
                 schemas[record.id] = record
             elif isinstance(record, Channel):
@@ -240,9 +250,15 @@ def read_bag(directory: Path | str) -> Recording:
                 if schema is not None and _is_decodable(record, schema):
                     types = parse_definition(schema.name, schema.data.decode())
                     channels[record.id] = topics.setdefault(record.topic, RecordedTopic(schema.name, types))
+                elif record.message_encoding != MessageEncoding.CDR:
+                    others[record.id] = record
             elif isinstance(record, Metadata):
                 metadata[record.name] = record.metadata
-    return Recording(path, topics, metadata)
+    if left_out and not any(topic.payloads for topic in topics.values()):
+        found = ", ".join(sorted(set(left_out.values())))
+        raise InvalidInputError("encoding of the messages", found, "cdr, as rosbag2 and this stack record it")
+    notes = tuple(f"topic {topic} is left out: encoded as {encoding}" for topic, encoding in left_out.items())
+    return Recording(path, topics, metadata, notes)
 
 
 def _is_decodable(channel: Channel, schema: Schema) -> bool:

@@ -52,7 +52,7 @@ _SHADE = 0.08
 _LEGEND_COLUMNS = 5
 _LEGEND_ROW = 0.24
 _LEFT, _RIGHT, _BOTTOM, _TOP = 0.95, 0.15, 0.5, 0.3
-_LABEL = 0.52
+_LABEL = 0.58
 """[inch] of the margins, and from an axis to its label."""
 
 _FIT_MARGIN = 0.08

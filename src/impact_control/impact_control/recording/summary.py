@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from impact_control.recording.gaps import BRIDGED
 from impact_control.recording.measures import SUCCEEDED, Timing, Verdict
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Vector
+from impact_control.util.words import fixed
 
 REST_SPEED = 0.05
 """[rad/s] joint speed below which the arm counts as at rest; above the noise of a velocity measurement."""
@@ -69,6 +71,7 @@ def plain_number(value: float) -> str:
     """Return a number for a table, `-` for NaN."""
     if math.isnan(value):
         return "-"
+    value += 0.0  # without the sign of a zero
     return f"{value:.0f}" if abs(value) >= 1000.0 else f"{value:.3g}" if abs(value) >= 1e-3 else f"{value:.1g}"
 
 
@@ -184,7 +187,7 @@ def prediction_grids(comparison: PostImpactComparison | None) -> list[Grid]:
     lines = tuple((name, *(f"{value:.1f}" for value in error), f"{error.mean():.2f}") for name, error in errors.items())
     title = "Joint velocity across the impact [deg/s]"
     return [
-        number_grid(title, [*velocities, *comparison.predictions.items()], joints, "{:.1f}".format),
+        number_grid(title, [*velocities, *comparison.predictions.items()], joints, partial(fixed, digits=1)),
         Grid("Absolute error of the prediction [deg/s]", ("", *joints, "mean"), lines, frozenset(bold)),
     ]
 

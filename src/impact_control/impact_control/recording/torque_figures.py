@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from impact_control.recording.gaps import with_gaps
 from impact_control.recording.measures import commanded_torque, control_period, torque_rate, touch_torques
 from impact_control.recording.motion_figures import RunData
 from impact_control.recording.series import Series, Topics
@@ -49,8 +50,8 @@ def residual(run: RunData) -> Figure | None:
     series = run.recording.get(Topics.external_torque)
     if series is None:
         return None
-    stamp, torque = series["stamp"], series["external_torque"]
-    rate, threshold = series["external_torque_rate"], series["rate_threshold"]
+    names = ("external_torque", "external_torque_rate", "rate_threshold")
+    stamp, torque, rate, threshold = with_gaps(series["stamp"], *(series[name] for name in names))
     touches = touch_torques(run.recording)
     whole, *zoomed = time_axes(run.analysis)
     right = zoomed[0] if zoomed else whole
@@ -66,7 +67,8 @@ def residual(run: RunData) -> Figure | None:
     time, near = right(stamp), right.shown(stamp)
     for j, (left, beside) in enumerate(grid):
         if touches is not None:
-            left.plot(touches[0], touches[1][:, j], color=ANTE, linewidth=1.4)
+            touched, true_torque = with_gaps(touches[0], touches[1][:, j])
+            left.plot(touched, true_torque, color=ANTE, linewidth=1.4)
         left.plot(stamp, torque[:, j], color=INK, linewidth=1.0)
         left.set_ylabel(f"{run.joints[j]}\n[Nm]")
         bound = threshold[:, j]
@@ -103,11 +105,13 @@ def replayed_residual(
     figure = Figure(figsize=(WIDTH, 1.3 * rows + 0.9), layout="constrained")
     panels = list(figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0])
     for axes in panels[: rows - len(joints)]:
-        _draw_ratio(axes, time, np.nanmax(np.abs(rate[:, bounded]) / threshold[bounded], axis=1))
+        _draw_ratio(axes, *with_gaps(time, np.nanmax(np.abs(rate[:, bounded]) / threshold[bounded], axis=1)))
         axes.set_ylabel("rate /\nthreshold [-]")
+    time, residual = with_gaps(time, residual)
+    before = None if recorded is None else with_gaps(*recorded)
     for joint, axes in enumerate(panels[rows - len(joints) :]):
-        if recorded is not None:
-            axes.plot(recorded[0], recorded[1][:, joint], color=ANTE, linewidth=2.2)
+        if before is not None:
+            axes.plot(before[0], before[1][:, joint], color=ANTE, linewidth=2.2)
         axes.plot(time, residual[:, joint], color=INK, linewidth=0.9)
         axes.set_ylabel(f"{joints[joint]}\n[Nm]")
     for axes in panels:
@@ -133,12 +137,13 @@ def torques(run: RunData) -> Figure | None:
         return None
     stamp, torque = commanded
     rate_stamp, rate = torque_rate(stamp, torque, control_period(run.recording))
+    drawn, drawn_rate = with_gaps(stamp, torque), with_gaps(rate_stamp, rate)
     limits = run.analysis.limits
     columns = [TimeAxis.whole_run()] * 2
     figure, grid = small_multiples(torque.shape[1], columns)
     for j, (left, beside) in enumerate(grid):
-        left.plot(stamp, torque[:, j], color=INK, linewidth=1.0)
-        beside.plot(rate_stamp, rate[:, j], color=INK, linewidth=0.7)
+        left.plot(drawn[0], drawn[1][:, j], color=INK, linewidth=1.0)
+        beside.plot(drawn_rate[0], drawn_rate[1][:, j], color=INK, linewidth=0.7)
         left.set_ylabel(f"{run.joints[j]}\n[Nm]")
         beside.set_ylabel("[Nm/s]")
         bounds = (None, None) if limits is None else (limits.torque[j], limits.torque_rate[j])
@@ -200,7 +205,7 @@ def timing(run: RunData) -> Figure | None:
 def _draw_durations(over_time: Axes, histogram: Axes, stamp: Vector, micros: Vector) -> None:
     """Draw durations (m,) [µs] of the computation over their stamps [s], and their histogram."""
     median, high, largest = np.percentile(micros, [50, 99, 100])
-    over_time.plot(stamp, micros, color=INK, linewidth=0.6)
+    over_time.plot(*with_gaps(stamp, micros), color=INK, linewidth=0.6)
     over_time.axhline(high, color=LIMIT, linestyle="--", linewidth=1.0)
     over_time.set_ylim(0.0, 1.25 * largest)
     note(over_time, "dashed: 99 % lie below")
@@ -222,7 +227,7 @@ def _draw_intervals(axes: Axes, states: Series) -> None:
 
 
 def _draw_count(axes: Axes, time: Vector, count: NDArray[np.int64], color: str, label: str) -> None:
-    axes.step(time, count, where="post", color=color, label=f"{label}: {count[-1]}")
+    axes.step(*with_gaps(time, count), where="post", color=color, label=f"{label}: {count[-1]}")
 
 
 def _increments(counter: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,24 +52,23 @@ class ImpactReference:
     slip: SlipOutcome
 
 
+class PredictedJump(NamedTuple):
+    """Prediction of the jump of the joint velocity, see `ImpactReference`."""
+
+    post_impact_velocity: Vector
+    jump_deviation: Vector
+    normal_impulse: float
+    slip: SlipOutcome
+
+
 def reference_through_impact(
-    robot: RobotDescription,
-    approach: Approach,
-    task: Task,
-    motion_after: Vector,
-    end: Vector,
-    *,
-    post_impact_velocity: Vector,
-    jump_deviation: Vector,
-    normal_impulse: float,
-    slip: SlipOutcome,
+    robot: RobotDescription, approach: Approach, task: Task, motion_after: Vector, end: Vector, jump: PredictedJump
 ) -> ImpactReference:
     """Put the reference after the impact beside that of the approach, with the configuration of the impact in both.
 
     motion_after (7,): velocity of the end-effector [m/s], angular velocity, rate of joint 1 [rad/s] with which the
-    reference leaves the impact; end (3,) [m]: position at which it comes to rest. post_impact_velocity dq^+ and its
-    jump_deviation (n,) [rad/s], normal_impulse [Ns] and slip: as predicted. Raises UnreachableReferenceError naming
-    joint and time.
+    reference leaves the impact; end (3,) [m]: position at which it comes to rest. Raises UnreachableReferenceError
+    naming joint and time.
     """
     nominal, post, geometry = task.impact.time, task.post, approach.geometry
     motion = _post_motion(task, geometry.impact_position, motion_after, end)
@@ -86,10 +86,7 @@ def reference_through_impact(
         initial_configuration=approach.initial_configuration,
         impact_configuration=approach.impact_configuration,
         ante_impact_velocity=approach.ante_impact_velocity,
-        post_impact_velocity=post_impact_velocity,
-        jump_deviation=jump_deviation,
-        normal_impulse=normal_impulse,
-        slip=slip,
+        **jump._asdict(),
     )
 
 

@@ -19,7 +19,7 @@ from impact_control.references.approach import Approach, plan_approach
 from impact_control.references.impact_deviation import jump_deviation
 from impact_control.references.impact_geometry import ImpactGeometry
 from impact_control.references.impact_map import ImpactMap, rigid_impact_map
-from impact_control.references.impact_reference import ImpactReference, reference_through_impact
+from impact_control.references.impact_reference import ImpactReference, PredictedJump, reference_through_impact
 from impact_control.references.joint_space import UnreachableReferenceError, task_jacobian
 from impact_control.references.object_impact import NO_OBJECTS, ArmImpactPrediction, ObjectImpact, predict_object_impact
 from impact_control.references.planning import FINE, Sampling
@@ -88,17 +88,10 @@ def _with_object(
     """Plan both references of an arm that hits an object; after the impact it begins with the scaled prediction."""
     post, before, after = scene.task.post, approach.ante_impact_velocity, predicted.joint_velocity
     motion_after = post.velocity_scale * np.concatenate([predicted.velocity, np.zeros(3), after[:1]])
-    return reference_through_impact(
-        robot,
-        approach,
-        scenario.task,
-        motion_after,
-        approach.geometry.impact_position + post.displacement,
-        post_impact_velocity=after,
-        jump_deviation=scene.classification.uncertainty.model * np.abs(after - before),
-        normal_impulse=float(approach.geometry.normal @ predicted.impulse),
-        slip=predicted.slip,
-    )
+    deviation = scene.classification.uncertainty.model * np.abs(after - before)
+    jump = PredictedJump(after, deviation, float(approach.geometry.normal @ predicted.impulse), predicted.slip)
+    end = approach.geometry.impact_position + post.displacement
+    return reference_through_impact(robot, approach, scenario.task, motion_after, end, jump)
 
 
 def build_reference(
@@ -132,19 +125,12 @@ def build_reference(
     if abs(along_normal) > _LARGEST_NORMAL_VELOCITY:
         raise InvalidInputError("predicted post-impact velocity along the normal", along_normal, "0 m/s")
     twist[:3] -= along_normal * geometry.normal
-    return reference_through_impact(
-        robot,
-        approach,
-        scenario.task,
-        twist,
-        geometry.impact_position + scenario.task.post.slide * geometry.heading,
-        post_impact_velocity=after,
-        jump_deviation=jump_deviation(
-            robot, geometry, impact_configuration, before, after, friction, scenario.classification.uncertainty
-        ),
-        normal_impulse=float(predicted.normal_impulse),
-        slip=predicted.slip,
+    deviation = jump_deviation(
+        robot, geometry, impact_configuration, before, after, friction, scenario.classification.uncertainty
     )
+    jump = PredictedJump(after, deviation, float(predicted.normal_impulse), predicted.slip)
+    end = geometry.impact_position + scenario.task.post.slide * geometry.heading
+    return reference_through_impact(robot, approach, scenario.task, twist, end, jump)
 
 
 def _require_contacts_at_rest(geometry: ImpactGeometry, dynamics: Dynamics, velocity: Vector) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,9 @@ _HERMITE = np.array(
     ]
 )
 """Coefficients of s^0..s^5 on [0, 1] from value, slope and curvature at its start, then at its end."""
+
+PEAK_SPEED, PEAK_ACCELERATION = 1.875, 10.0 / math.sqrt(3.0)
+"""Largest first and second derivative of the rest-to-rest quintic 10 u^3 - 15 u^4 + 6 u^5 on [0, 1]."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from impact_control.classification import envelope_history
 from impact_control.control import Mode
 from impact_control.observation.post_impact_velocity import gross_velocity_deviation
 from impact_control.pipeline import Outcome, worst_of
-from impact_control.pipeline.parts import NOISE_QUANTILE, classifier_parameters, envelope_margin
+from impact_control.pipeline.judge import NOISE_QUANTILE, envelope_margin
 from impact_control.recording.analysis import RunAnalysis, analyse
 from impact_control.recording.measures import CommandLimits, MeasuredJoints, measured_joints
 from impact_control.recording.motion_figures import Envelope
@@ -208,13 +208,13 @@ def envelope_of(recording: Recording, scenario: Scenario) -> Envelope | None:
     rows, picks = rows[running], picks[running]
     if rows.size < 2:
         return None
-    parameters = classifier_parameters(scenario)
-    lower, upper = envelope_history(joints.time[rows], joints.velocity[rows], followed[picks], parameters)
+    times, velocity = joints.time[rows], joints.velocity[rows]
+    lower, upper = envelope_history(times, velocity, followed[picks], scenario.classification)
     margin = envelope_margin(scenario, robot_of(scenario.robot), reference["jump_deviation"][picks[0]])
     after = reference["mode"][picks] != Mode.ANTE
-    impact = joints.time[rows][after][0] if after.any() else np.inf
-    held = [margin.row(since) for since in (joints.time[rows] - impact).tolist()]
-    return Envelope(joints.time[rows], lower, upper, margin.table[held])
+    impact = times[after][0] if after.any() else np.inf
+    held = [margin.row(since) for since in (times - impact).tolist()]
+    return Envelope(times, lower, upper, margin.table[held])
 
 
 def _followed_velocity(mode: Vector, ante: Matrix, post: Matrix) -> Matrix:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from impact_control.observation.post_impact_velocity import ante_impact_velocity, gross_post_impact_velocity
-from impact_control.pipeline.parts import make_detector, make_observer, rate_threshold
+from impact_control.pipeline.samples import TORQUE_TOLERANCE
+from impact_control.pipeline.sensing import make_detector, make_observer
 from impact_control.recording.defects import CheckedSamples
 from impact_control.recording.log import LogColumns
 from impact_control.recording.measures import MeasuredJoints
@@ -19,6 +20,7 @@ from impact_control.replay.evaluation import comparison_with, deviation_of_noise
 from impact_control.replay.samples import Replay, TaskFollower, planned_reference, replay_samples
 from impact_control.robots import RobotDescription
 from impact_control.scenario import Scenario, Scene, load_scenario, robot_of, scenario_from_text
+from impact_control.util.checks import require_finite
 from impact_control.util.errors import InvalidInputError, RecordingError, ScenarioError
 from impact_control.util.types import Vector
 
@@ -81,7 +83,10 @@ def replay_file(
     Raises:
         RecordingError: nothing to replay in it, or its scenario is not known.
         ScenarioError: a broken scenario.
+        InvalidInputError: a start that is not finite.
     """
+    if task_start is not None:
+        require_finite("task_start", task_start)
     chosen = None if scenario is None else load_scenario(scenario)
     joints = _JOINTS if chosen is None else len(robot_of(chosen.robot).joint_names)
     file = open_recording(path, columns=columns, trial=trial, joints=joints)
@@ -130,7 +135,7 @@ def _replay(
         replay=replay,
         judged=follower is not None,
         reason="" if follower is None else follower.reason,
-        threshold=rate_threshold(scenario, len(robot.joint_names)),
+        threshold=scenario.detection.rate_threshold,
         seconds=seconds,
         comparison=None if arm else _comparison(run, samples, replay, scenario, robot),
         notes=tuple(notes),
@@ -141,7 +146,7 @@ def usable_samples(file: RecordedFile, run: RecordedRun, robot: RobotDescription
     """Return the samples of a run, see `check_samples`. Raises RecordingError when none can be used."""
     if not len(run.time):
         raise RecordingError(str(file.path), "no joint samples in it", "one or more")
-    samples = run.checked(robot.joint_names, period)
+    samples = run.checked(robot.joint_names, period, TORQUE_TOLERANCE * robot.limits.torque)
     if not samples.usable.any():
         defects = "; ".join(samples.in_words())
         allowed = f"whole samples of {', '.join(robot.joint_names)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
@@ -50,7 +51,7 @@ class EndEffector:
     Attributes:
         name: its name.
         radius: of the sphere around each contact point [m], at least 0 (0: the point itself touches).
-        mass: [kg], above 0.
+        mass: [kg], above 0; 0 for a bare flange, with an inertia of 0.
         com: centre of mass (3,) [m], in axes of the flange, from its origin.
         inertia: (3, 3) [kg m^2] about the centre of mass, axes of the flange.
         contact_frame_offset: origin of E (3,) [m], in axes of the flange, from its origin. E has the
@@ -70,12 +71,16 @@ class EndEffector:
 
     def __post_init__(self) -> None:
         require_not_negative("radius", self.radius)
-        require_positive("mass", self.mass)
+        require_not_negative("mass", self.mass)
         freeze(self, (3,), "com", "contact_frame_offset")
         freeze(self, (3, 3), "inertia")
         freeze(self, (max(1, len(np.atleast_1d(self.contact_points))), 3), "contact_points")
         if not np.allclose(self.inertia, self.inertia.T, rtol=1e-9, atol=0.0):
             raise InvalidInputError("inertia", self.inertia, "a symmetric matrix")
+        if self.mass == 0.0:
+            if self.inertia.any():
+                raise InvalidInputError("mass", self.mass, "above 0, or 0 with an inertia of 0 for a bare flange")
+            return
         principal = np.linalg.eigvalsh(self.inertia)
         if principal[0] <= 0.0 or principal[2] > (1.0 + 1e-9) * (principal[0] + principal[1]):
             raise InvalidInputError(
@@ -96,6 +101,7 @@ class RobotDescription:
         pinocchio_model: pinocchio.Model with the end-effector's inertia and the frame CONTACT_FRAME. Links
             only: no motor inertia. Shared by all who use the description, not to be changed.
         contact_frame_id: id of the contact frame E in the model.
+        urdf: file of the arm without end-effector.
         gravity: acceleration (3,) [m/s^2], world frame A.
     """
 
@@ -110,6 +116,7 @@ class RobotDescription:
     end_effector: EndEffector
     pinocchio_model: pin.Model
     contact_frame_id: int
+    urdf: Path
     gravity: Vector
 
     def __post_init__(self) -> None:

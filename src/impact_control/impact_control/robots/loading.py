@@ -92,6 +92,7 @@ def load_robot(
         end_effector=tool,
         pinocchio_model=model,
         contact_frame_id=contact_frame_id,
+        urdf=robot_file.parent / data.text("urdf"),
         gravity=gravity.vector("acceleration", 3),
     )
     model.gravity.linear = description.gravity

@@ -8,11 +8,13 @@ from impact_control.scenario.classification import (
     HeldForceSettings,
 )
 from impact_control.scenario.control import (
-    ANTE_REFERENCE,
-    CONTACT_COMPLETION,
-    JOINT_SPACE,
     Control,
+    Feedback,
+    FurtherImpacts,
+    ImpactStrategy,
     Interim,
+    InterimEnd,
+    InterimReference,
     TaskGains,
     TaskWeights,
 )
@@ -58,9 +60,6 @@ from impact_control.scenario.task import Ante, Impact, Post, Task
 from impact_control.scenario.uncertainty import Uncertainty
 
 __all__ = [
-    "ANTE_REFERENCE",
-    "CONTACT_COMPLETION",
-    "JOINT_SPACE",
     "SIMULTANEOUS",
     "ActualEnvironment",
     "ActualObject",
@@ -77,9 +76,14 @@ __all__ = [
     "Detection",
     "ExpectedEnvironment",
     "ExpectedObject",
+    "Feedback",
+    "FurtherImpacts",
     "HeldForceSettings",
     "Impact",
+    "ImpactStrategy",
     "Interim",
+    "InterimEnd",
+    "InterimReference",
     "JointBacklash",
     "ObjectScene",
     "Post",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -58,8 +59,12 @@ class ContactPathSettings(Settings):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Classification:
-    """The classifier and its parameters, Proper 2021 sections 4.3 and 4.4."""
+class Classification(Settings):
+    """The classifier and its tuning parameters, Proper 2021 sections 4.3 and 4.4.
+
+    Zero stays inside the envelope for m samples after an impact, so m samples should last longer than the contact
+    itself and the delay of the detection.
+    """
 
     method: Annotated[
         str,
@@ -68,7 +73,7 @@ class Classification:
     window_length: Annotated[int, Entry(Count(1), "m, samples of the moving window")]
     decay_rate: Annotated[float, Entry(Number("1/s", POSITIVE), "a, rate at which the envelope closes")]
     envelope_margin: Annotated[
-        Vector | None,
+        Vector | float | None,
         Entry(
             Numbers(JOINTS, "rad/s", NOT_NEGATIVE, repeats=True),
             "e_eta, fixed as by Proper 2021; when left out it follows from `classification.uncertainty`",
@@ -97,7 +102,7 @@ class Classification:
     impact_interval: Annotated[
         float | None,
         Entry(
-            Number("s", POSITIVE),
+            Number("s", NOT_NEGATIVE),
             "simultaneous: t_int, largest time between two impacts; any when left out",
             default=None,
         ),
@@ -118,6 +123,11 @@ class Classification:
             default="none",
         ),
     ]
+
+    @property
+    def longest_interval(self) -> float:
+        """t_int [s]; infinite where any is allowed."""
+        return math.inf if self.impact_interval is None else self.impact_interval
 
     def check(self) -> None:
         """Require that what only the simultaneous classifier reads is given to it only."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Annotated
 
 from impact_control.scenario.fields import (
@@ -10,25 +11,62 @@ from impact_control.scenario.fields import (
     JOINTS,
     NOT_NEGATIVE,
     POSITIVE,
-    Choice,
     Count,
     Entry,
     Number,
     Numbers,
+    Option,
     Range,
     Refusal,
     Section,
 )
+from impact_control.scenario.settings import Settings
 from impact_control.util.types import Vector
 
-STRATEGIES = ("reference_spreading", "without_interim", "plain_tracking")
-TASK_SPACE, JOINT_SPACE = "task_space", "joint_space"
-FIRST_IMPACT, IMPACT_COUNT, CONTACT_COMPLETION = "first_impact", "impact_count", "contact_completion"
-POST_REFERENCE, ANTE_REFERENCE = "post", "ante"
+
+class ImpactStrategy(StrEnum):
+    """When the post-impact reference is followed.
+
+    REFERENCE_SPREADING: from the detected impact on, with an interim mode. WITHOUT_INTERIM: the same with full feedback
+    at once. PLAIN_TRACKING: from the nominal time on, whatever is detected.
+    """
+
+    REFERENCE_SPREADING = "reference_spreading"
+    WITHOUT_INTERIM = "without_interim"
+    PLAIN_TRACKING = "plain_tracking"
+
+
+class Feedback(StrEnum):
+    """Motion of the reference that is fed back."""
+
+    TASK_SPACE = "task_space"
+    JOINT_SPACE = "joint_space"
+
+
+class InterimEnd(StrEnum):
+    """Condition that closes the contact."""
+
+    FIRST_IMPACT = "first_impact"
+    IMPACT_COUNT = "impact_count"
+    CONTACT_COMPLETION = "contact_completion"
+
+
+class InterimReference(StrEnum):
+    """Reference until the contact is closed: Proper 2021 (3.11) has the ante-impact one, van Steen 2024 (23) not."""
+
+    POST = "post"
+    ANTE = "ante"
+
+
+class FurtherImpacts(StrEnum):
+    """Effect of an impact after the first."""
+
+    IGNORE = "ignore"
+    RESTART = "restart"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TaskGains:
+class TaskGains(Settings):
     """Position feedback of each task; the velocity feedback is 2 sqrt(k), van Steen 2024 (15)-(17)."""
 
     position: Annotated[float, Entry(Number("1/s^2", POSITIVE), "k_p")]
@@ -41,7 +79,7 @@ class TaskGains:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TaskWeights:
+class TaskWeights(Settings):
     """Weights of the tasks in the cost, van Steen 2024 (18)."""
 
     position: Annotated[float, Entry(Number("", POSITIVE), "w_p")]
@@ -50,15 +88,15 @@ class TaskWeights:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Interim:
+class Interim(Settings):
     """Between the first impact and full feedback on the post-impact reference, Proper 2021 (3.11), (3.12)."""
 
     until: Annotated[
-        str,
+        InterimEnd,
         Entry(
-            Choice((FIRST_IMPACT, IMPACT_COUNT, CONTACT_COMPLETION)),
+            Option(InterimEnd),
             "what closes the contact; until then no velocity is fed back",
-            default=FIRST_IMPACT,
+            default=InterimEnd.FIRST_IMPACT,
         ),
     ]
     expected_impacts: Annotated[int, Entry(Count(1), "n_imp, impacts that close the contact (impact_count)", default=1)]
@@ -71,44 +109,44 @@ class Interim:
         ),
     ]
     reference: Annotated[
-        str,
+        InterimReference,
         Entry(
-            Choice((POST_REFERENCE, ANTE_REFERENCE)),
+            Option(InterimReference),
             "reference that is followed until the contact is closed",
-            default=POST_REFERENCE,
+            default=InterimReference.POST,
         ),
     ]
     further_impacts: Annotated[
-        str,
+        FurtherImpacts,
         Entry(
-            Choice(("ignore", "restart")),
+            Option(FurtherImpacts),
             "what an impact on a closed contact does within `longest` of the first one: begin the interim mode anew",
-            default="ignore",
+            default=FurtherImpacts.IGNORE,
         ),
     ]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Control:
+class Control(Settings):
     """The QP controller with reference spreading, van Steen 2024 section IV-B."""
 
     period: Annotated[float, Entry(Number("s", Range(1e-4, 0.1)), "control period Delta t")]
     gains: Annotated[TaskGains, Entry(Section(TaskGains), "feedback gains")]
     weights: Annotated[TaskWeights, Entry(Section(TaskWeights), "task weights")]
     impact_strategy: Annotated[
-        str,
+        ImpactStrategy,
         Entry(
-            Choice(STRATEGIES),
+            Option(ImpactStrategy),
             "switch to the post-impact reference at the impact; the same without interim mode; at the nominal time",
-            default=STRATEGIES[0],
+            default=ImpactStrategy.REFERENCE_SPREADING,
         ),
     ]
     feedback: Annotated[
-        str,
+        Feedback,
         Entry(
-            Choice((TASK_SPACE, JOINT_SPACE)),
+            Option(Feedback),
             "the reference is followed in position, orientation and joint 1, or in all joints, Proper 2021 (2.67)",
-            default=TASK_SPACE,
+            default=Feedback.TASK_SPACE,
         ),
     ]
     feedback_bandwidth: Annotated[
@@ -121,7 +159,7 @@ class Control:
     ]
     interim_duration: Annotated[
         float,
-        Entry(Number("s", POSITIVE), "Delta t_int in which the velocity feedback returns after an impact, (24)"),
+        Entry(Number("s", NOT_NEGATIVE), "Delta t_int in which the velocity feedback returns after an impact, (24)"),
     ]
     interim: Annotated[Interim, Entry(Section(Interim), "the interim mode with more than one impact", default={})]
     missing_impact_timeout: Annotated[

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+import numpy as np
+
 from impact_control.scenario.fields import (
     JOINTS,
     NOT_NEGATIVE,
@@ -155,6 +157,16 @@ class Detection:
             default="none",
         ),
     ]
+
+    @property
+    def needs_commands(self) -> bool:
+        """True where one of the detectors compares torques with those commanded, or may do so."""
+        return self.torque_error is not None or self.own is not None
+
+    @property
+    def rate_threshold(self) -> Vector:
+        """Bounds (n,) [Nm/s] of the residual's rate; NaN where the detectors have none."""
+        return np.full_like(self.observer_gain, np.nan) if self.residual_rate is None else self.residual_rate.threshold
 
     def check(self) -> None:
         """Require a detector."""

@@ -92,11 +92,11 @@ def override_tree(overrides: Mapping[str, Any]) -> Node:
     """Turn {"simulation.seed": 3, ...} into a tree to lay over a document."""
     tree = Node({}, _OVERRIDE)
     for key, value in overrides.items():
-        tree = overlay(tree, _nested(key, _from_plain(value)))
+        tree = overlay(tree, nested(key, _from_plain(value)))
     return tree
 
 
-def _nested(key: str, node: Node) -> Node:
+def nested(key: str, node: Node) -> Node:
     """Return the sections around an entry with a dotted key."""
     for part in reversed(key.split(".")):
         node = Node({part: node}, node.origin)
@@ -225,7 +225,7 @@ def _with_dotted_keys(document: Node) -> Node:
     whole = Node(sections, document.origin)
     for key, node in document.value.items():
         if "." in key:
-            whole = overlay(whole, _nested(key, node))
+            whole = overlay(whole, nested(key, node))
     return whole
 
 

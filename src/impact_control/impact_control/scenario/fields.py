@@ -171,9 +171,10 @@ class Numbers(Kind):
         return self._words(f"{self.size} finite numbers" if isinstance(self.size, int) else each)
 
     def admits(self, value: Any) -> bool:
-        """Tell whether an array (n,) has finite numbers inside the range."""
+        """Tell whether an array (n,), or the number that stands for all elements, is finite and inside the range."""
         fits = np.ndim(value) == 1 and (not isinstance(self.size, int) or np.size(value) == self.size)
-        return fits and all(math.isfinite(number) and self.range.contains(number) for number in value)
+        fits = fits or (self.repeats and np.ndim(value) == 0)
+        return fits and all(math.isfinite(number) and self.range.contains(number) for number in np.atleast_1d(value))
 
     def _words(self, what: str) -> str:
         return _number_words(f"one finite number or {what}" if self.repeats else what, self.unit, self.range)

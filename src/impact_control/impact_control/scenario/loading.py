@@ -12,6 +12,7 @@ from impact_control.scenario.scene import Scene
 from impact_control.scenario.schema import Scenario
 from impact_control.util.errors import ScenarioError
 from impact_control.util.share import shared_directory
+from impact_control.util.words import meant
 
 
 def config_directory() -> Path:
@@ -96,4 +97,5 @@ def _find(name_or_path: str | Path) -> Path:
         if str(name_or_path) in _names(directory):
             return directory / f"{name_or_path}.yaml"
     names = [name for directory in directories for name in _names(directory)]
-    raise ScenarioError(str(_directory()), "(name)", str(name_or_path), f"one of {', '.join(names)}, or a .yaml file")
+    allowed = f"{meant(str(name_or_path), names)}a .yaml file, or one of {', '.join(names)}"
+    raise ScenarioError(str(_directory()), "(name)", str(name_or_path), allowed)

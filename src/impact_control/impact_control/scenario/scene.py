@@ -14,7 +14,7 @@ import numpy as np
 
 from impact_control.robots import RobotDescription
 from impact_control.scenario.classification import Classification
-from impact_control.scenario.control import CONTACT_COMPLETION, Control
+from impact_control.scenario.control import Control, InterimEnd
 from impact_control.scenario.detection import Detection
 from impact_control.scenario.document import Node, document_text, overlay, override_tree
 from impact_control.scenario.environment import CompliantSurface, Surface, Touch
@@ -148,9 +148,9 @@ class Scene(ABC):
         if rate * period >= 1.0:
             raise Refusal("classification.decay_rate", rate, f"below 1/control.period = {1.0 / period:g} 1/s")
         interim = self.control.interim
-        if interim.until == CONTACT_COMPLETION and self.classification.completion is None:
-            words = f"{CONTACT_COMPLETION} only with classification.completion, which detects it"
-            raise Refusal("control.interim.until", interim.until, words)
+        if interim.until is InterimEnd.CONTACT_COMPLETION and self.classification.completion is None:
+            words = f"{interim.until} only with classification.completion, which detects it"
+            raise Refusal("control.interim.until", str(interim.until), words)
         if self.simulation.largest_step > period:
             step = self.simulation.largest_step
             raise Refusal("simulation.largest_step", step, f"at most control.period = {period:g} s")

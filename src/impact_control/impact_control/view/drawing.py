@@ -98,7 +98,7 @@ class Drawing:
         self._points: dict[str, Any] = {}
         self._targets: dict[str, Any] = {}
         self._boxes: dict[str, Any] = {}
-        self._chosen_plots: tuple[str, str] = ("", "")
+        self._shown_plots: tuple[object, ...] = ()
         self._plots: list[Any] = []
         scene = server.scene
         server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(28, 126, 214))
@@ -154,13 +154,14 @@ class Drawing:
         """Plot the last seconds of the chosen arm; courses: of each arm, by name."""
         chosen = self._arm_choice.value if self._arm_choice is not None else next(iter(self._stage.arms))
         plots = plots_of(courses[chosen], self._joint_choice.value)
-        if (chosen, self._joint_choice.value) != self._chosen_plots:
-            self._chosen_plots = (chosen, self._joint_choice.value)
+        # A gap that enters or leaves changes the number of lines.
+        shown = (chosen, self._joint_choice.value, *(len(plot.lines) for plot in plots))
+        if shown != self._shown_plots:
+            self._shown_plots = shown
             self._make_plots(plots)
         for handle, plot in zip(self._plots, plots, strict=True):
             handle.data = plot.data
-            if plot.scale is not None:
-                handle.scales = _scales(plot)
+            handle.scales = _scales(plot)
 
     def trace(self, arms: Mapping[str, Signals], start: float, end: float) -> None:
         """Draw the way of the end-effectors from start to end [s]."""
@@ -266,17 +267,14 @@ class Drawing:
             ]
 
 
-_LED = ("ANTE", "INTERIM", "POST", "RESUME")
+_LED = ("ANTE", "INTERIM", "POST", "RESUME", "MOVE")
 """Modes in which the reference of the end-effector is followed."""
 
 _AXES = ({"label": "s", "labelSize": 16, "size": 30}, {"size": 46})
 
 
 def _scales(plot: Plot) -> dict[str, Any]:
-    scales: dict[str, Any] = {"x": {"time": False, "range": [-PLOT_SPAN, 0.0]}}
-    if plot.scale is not None:
-        scales["y"] = {"range": list(plot.scale)}
-    return scales
+    return {"x": {"time": False, "range": [-PLOT_SPAN, 0.0]}, "y": {"range": list(plot.scale)}}
 
 
 def _root(arm: str) -> str:

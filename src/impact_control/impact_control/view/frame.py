@@ -22,7 +22,7 @@ PLOT_SPAN = 4.0
 _PLOT_STEP = 0.01
 """[s] between two points of a plot."""
 
-_FOLLOWED = (*RUNNING, Mode.RESUME)
+_FOLLOWED = (*RUNNING, Mode.RESUME, Mode.MOVE)
 """Modes in which a reference is followed."""
 
 _PLOT_PATIENCE = 0.05
@@ -73,7 +73,7 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class Courses:
-    """The last seconds of an arm, for plots.
+    """The last seconds of an arm, for plots; NaN where samples of a quantity are missing.
 
     time (k,) [s] before the end, at most 0; velocity (k, n), followed reference (k, n) [rad/s]; contact_force (k, 1)
     [N] the resultant, largest of each step, desired_force (k, 1) [N]; residual (k, n) [Nm].
@@ -132,7 +132,7 @@ def arm_frame(signals: Signals, time: float, before: float) -> ArmFrame:
 def courses_of(signals: Signals, end: float, joints: int) -> Courses:
     """Return the last `PLOT_SPAN` of an arm with this many joints up to `end` [s], as far back as samples are known.
 
-    Where nothing is known of a quantity it is 0, as is the reference where none is followed: the arm is to rest.
+    Before anything is known of a quantity it is 0, as is the reference where none is followed: the arm is to rest.
     """
     # Times that stay where they are while the end moves on: else the peaks would dance.
     last = math.floor(end / _PLOT_STEP)
@@ -140,25 +140,34 @@ def courses_of(signals: Signals, end: float, joints: int) -> Courses:
     velocity = sampled(signals["velocity"], grid, _PLOT_PATIENCE)
     grid = grid[int(np.argmax(np.isfinite(velocity[:, 0]))) :] if np.isfinite(velocity[:, 0]).any() else grid[-2:]
     ante, post = (_of_joints(signals[name], grid, joints) for name in ("ante_velocity", "post_velocity"))
-    mode = sampled(signals["mode"], grid, _PLOT_PATIENCE)
-    force = signals["contact_force"]
-    pressed = Signal(force.time, np.linalg.norm(force.value, axis=1, keepdims=True))
-    desired = sampled(signals["desired_force"], grid, _PLOT_PATIENCE)
+    mode = _plotted(signals["mode"], grid)
+    pressed, desired = (
+        Signal(force.time, np.linalg.norm(force.value, axis=1, keepdims=True))
+        for force in (signals["contact_force"], signals["desired_force"])
+    )
     followed = np.where(mode == Mode.ANTE, ante, post)
+    highest, last_force = peaks(pressed, grid), _plotted(pressed, grid)
     return Courses(
         time=grid - end,
         velocity=_of_joints(signals["velocity"], grid, joints),
-        reference=np.where(np.isin(mode, _FOLLOWED), followed, 0.0),
-        contact_force=np.nan_to_num(peaks(pressed, grid)),
-        desired_force=np.nan_to_num(np.linalg.norm(desired, axis=1, keepdims=True)),
+        reference=np.where(np.isnan(mode), np.nan, np.where(np.isin(mode, _FOLLOWED), followed, 0.0)),
+        contact_force=np.where(np.isnan(highest), last_force, highest),
+        desired_force=_plotted(desired, grid),
         residual=_of_joints(signals["residual"], grid, joints),
     )
 
 
 def _of_joints(signal: Signal, grid: Vector, joints: int) -> Matrix:
-    """Return values (g, n) of the joints at the times of a grid (g,), 0 where they are not known."""
+    """Return values (g, n) of the joints as `_plotted`, 0 for another number of joints."""
+    values = _plotted(signal, grid)
+    return values if values.shape[1] == joints else np.zeros((len(grid), joints))
+
+
+def _plotted(signal: Signal, grid: Vector) -> Matrix:
+    """Return the values (g, m) at the times of a grid (g,) [s], 0 before the first one and NaN in gaps."""
     values = sampled(signal, grid, _PLOT_PATIENCE)
-    return np.nan_to_num(values) if values.shape[1] == joints else np.zeros((len(grid), joints))
+    values[grid < (signal.time[0] if len(signal.time) else np.inf)] = 0.0
+    return values
 
 
 def _strongest(force: Signal, before: float, time: float) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 from impact_control.classification import Verdict
 from impact_control.control import Fault, Mode
 from impact_control.util.types import Vector
-from impact_control.util.words import in_words
+from impact_control.util.words import fixed, in_words
 from impact_control.view.frame import PLOT_SPAN, ArmFrame, Courses
 
 _GREEN, _RED, _BLUE, _ORANGE = "#2f9e44", "#e03131", "#1c7ed6", "#e8590c"
@@ -29,6 +29,7 @@ MODE_COLORS = {
     Mode.PULL_BACK: _VIOLET,
     Mode.ADMITTANCE: _TEAL,
     Mode.RESUME: _BLUE,
+    Mode.MOVE: _TEAL,
 }
 """Colour of each mode."""
 
@@ -102,7 +103,7 @@ def _joint_row(joint: int, rate: float, threshold: float, residual: float) -> st
         f"<td style='width:100%;padding:1px 4px'>{_bar(rate, threshold)}</td>",
         f"<td style='{_CELL}'>{rate:.0f}</td>",
         f"<td style='{_CELL};color:#666'>{_text(threshold, '.0f')}</td>",
-        f"<td style='{_CELL}'>{residual:+.2f}</td>",
+        f"<td style='{_CELL}'>{fixed(residual, 2, '+')}</td>",
     )
     return f"<tr>{''.join(cells)}</tr>"
 
@@ -146,18 +147,24 @@ def _text(value: float, form: str, unit: str = "") -> str:
 FORCE_SHOWN = 100.0
 """[N] at least on the scale of the forces; it ends at three times the desired force: a hard impact passes it by far."""
 
+LEAST_SHOWN = 0.2
+"""[rad/s, Nm] at least on the scale of velocities and torques."""
+
 ALL_JOINTS = "all joints"
 """Choice of the joints that are plotted."""
 
 
 @dataclass(frozen=True, eq=False)
 class Plot:
-    """One plot: title, lines as uPlot describes them, the first is the time, and their points (k,) each."""
+    """One plot: title, lines as uPlot describes them, the first is the time, their points (k,) each, and y range.
+
+    uPlot draws over NaN, and finds no range with it: a line with gaps is several lines, and the range is given.
+    """
 
     title: str
     lines: tuple[dict[str, Any], ...]
     data: tuple[Vector, ...]
-    scale: tuple[float, float] | None = None
+    scale: tuple[float, float]
 
 
 def plots_of(courses: Courses, chosen: str) -> tuple[Plot, Plot, Plot]:
@@ -176,7 +183,7 @@ def plots_of(courses: Courses, chosen: str) -> tuple[Plot, Plot, Plot]:
         ("desired", "#495057", True, courses.desired_force[:, 0]),
     ]
     torque = [(f"{j + 1}", _color(j), False, courses.residual[:, j]) for j in joints]
-    top = max(FORCE_SHOWN, 3.0 * float(courses.desired_force.max()))
+    top = max(FORCE_SHOWN, 3.0 * float(np.nan_to_num(courses.desired_force).max()))
     return (
         _plot("Joint velocity, dashed: reference [rad/s]", time, [*velocity, *reference]),
         _plot("Contact force [N]", time, force, (0.0, top)),
@@ -197,11 +204,29 @@ def _plot(
     title: str, time: Vector, lines: list[tuple[str, str, bool, Vector]], scale: tuple[float, float] | None = None
 ) -> Plot:
     described: list[dict[str, Any]] = [{"label": "t"}]
-    described += [
-        {"label": label, "stroke": color, "width": 1.2 if dashed else 1.6, **({"dash": (5, 4)} if dashed else {})}
-        for label, color, dashed, _ in lines
-    ]
-    return Plot(title, tuple(described), (time, *(points for *_, points in lines)), scale)
+    data = [time]
+    for label, color, dashed, points in lines:
+        style = {"label": label, "stroke": color, "width": 1.2 if dashed else 1.6}
+        for part in _without_gaps(points):
+            described.append({**style, **({"dash": (5, 4)} if dashed else {})})
+            data.append(part)
+    return Plot(title, tuple(described), tuple(data), scale or _range_of(data[1:]))
+
+
+def _without_gaps(points: Vector) -> list[Vector]:
+    """Return a line (k,) with gaps as lines (k,) that are known in one stretch each; at least one."""
+    known = np.isfinite(points)
+    stretch = np.cumsum(known & ~np.append(False, known[:-1]))
+    return [np.where(known & (stretch == k), points, np.nan) for k in range(1, max(1, int(stretch[-1])) + 1)]
+
+
+def _range_of(lines: list[Vector]) -> tuple[float, float]:
+    """Return the range of all points and a margin, at least `LEAST_SHOWN` wide."""
+    points = np.concatenate(lines)
+    points = points[np.isfinite(points)]
+    low, high = (float(points.min()), float(points.max())) if points.size else (0.0, 0.0)
+    margin = max(0.05 * (high - low), 0.5 * (LEAST_SHOWN - (high - low)))
+    return low - margin, high + margin
 
 
 def empty_courses(joints: int) -> Courses:

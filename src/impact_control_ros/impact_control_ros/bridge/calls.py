@@ -8,12 +8,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from impact_msgs.action import MoveTo
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
+from rclpy.action import ActionClient
 from rclpy.node import Node
 from rclpy.task import Future
 
 from impact_control.util.errors import ImpactControlError
+from impact_control_ros.bridge.task_messages import MoveResult, move_result
 
 CALL_PATIENCE = 10.0
 """[s] a service of a running node may take."""
@@ -100,6 +103,29 @@ class Caller:
             except NoAnswerError:
                 if time.monotonic() > end:
                     raise NoAnswerError(f"service {name} did not answer within {patience:g} s") from None
+
+    def move_to(self, request: Any, name: str, find: float, timeout: float) -> MoveResult:
+        """Send a goal of MoveTo to the action `name` and return its result; one that takes too long is cancelled.
+
+        find: seconds the server may take to be found and to answer; timeout [s] of the motion. Raises NoAnswerError,
+        and ImpactControlError for a goal that is not accepted.
+        """
+        action = self._clients.get((MoveTo, name))
+        if action is None:
+            action = self._clients[(MoveTo, name)] = ActionClient(self._node, MoveTo, name)
+        self.wait(action.server_is_ready, find, f"action {name}")
+        goal = self.result_of(action.send_goal_async(request), find, "the answer to the goal")
+        if not goal.accepted:
+            raise ImpactControlError(
+                "the controller does not move now: it is not active, runs a task, or is in a fault; its log says which"
+            )
+        result = goal.get_result_async()
+        try:
+            self.wait(result.done, timeout, "the end of the motion")
+        except BaseException:
+            self.result_of(goal.cancel_goal_async(), CALL_PATIENCE, "the cancellation")
+            raise
+        return move_result(result.result())
 
     def await_node(self, node: str) -> None:
         """Wait until a lifecycle node answers, and so has found us too: answers to strangers get lost."""

@@ -14,9 +14,10 @@ from impact_control.control import Fault, Mode, QPStatus
 from impact_control.pipeline import Pipeline, StartPose, warm_up
 from impact_control.planning.assignment import Assignment, assigned
 from impact_control.util.errors import ImpactControlError
+from impact_control.util.types import Vector
 from impact_control_ros.bridge import qos, topics
 from impact_control_ros.bridge.diagnostics import QueuedLog
-from impact_control_ros.bridge.impact_task import ImpactTaskServer, PreparedTask
+from impact_control_ros.bridge.impact_task import ImpactTaskServer, PreparedMove, PreparedTask
 from impact_control_ros.bridge.loop_output import ControlOutput
 from impact_control_ros.bridge.partners import Partners, Supervised
 from impact_control_ros.bridge.sample_loop import SampleLoop
@@ -48,13 +49,15 @@ class ControlLoop(SampleLoop):
         self.log = log
         self.supervision = Supervised(self._task_runs)
         self._reported = (Mode.IDLE, Fault.NONE, 0)
-        self._stopped_partner = self._sources = ""
+        self._published_fault = Fault.NONE
+        self._stopped_partner = self._cause = ""
         self._patience = 0.0
         self._control_output = ControlOutput(self, self._robot.joint_names)
         self.open_results()
         self.subscription(SupervisorStatus, topics.SUPERVISOR, self.supervision.take, qos.LATCHED)
         self.tasks = ImpactTaskServer(self, assignment, source, name)
         self._partners = Partners(self, partners, self._on_partner_impact, self._on_partner_stop)
+        self._sole |= self._partners.events
         self.timer(0.05, self._on_slow_timer)
         node.get_logger().info(f"ready to control {self._robot.name}, scenario {pipeline.scenario.name}")
 
@@ -70,6 +73,9 @@ class ControlLoop(SampleLoop):
     def publish_results(self, base: int) -> None:
         """Publish detections and verdicts of a sample. base: see `publish`."""
 
+    def watch_results(self) -> None:
+        """Report what is wrong with detections and verdicts of others. Beside the loop."""
+
     def begin_results(self, task: PreparedTask) -> None:
         """Expect the verdicts of a task, which is started then."""
         raise NotImplementedError
@@ -80,6 +86,10 @@ class ControlLoop(SampleLoop):
 
     # ------------------------------------------------------------------ life
 
+    def sole(self) -> list[str]:
+        """Return the topics that have to have one publisher, that of the commands too."""
+        return [*super().sole(), self._control_output.topic]
+
     def activate(self) -> None:
         """Start with cleared buffers; the controller holds the pose of the first sample."""
         if (rivals := self._control_output.rivals()) > 0:
@@ -88,6 +98,7 @@ class ControlLoop(SampleLoop):
         self.pipeline.reset()
         self._control_output.reset()
         self._reported = (Mode.IDLE, Fault.NONE, 0)
+        self._published_fault, self._cause = Fault.NONE, ""
         self.take_parameters()
         self.tasks.open()
         sys.setswitchinterval(SWITCH_INTERVAL)
@@ -119,6 +130,9 @@ class ControlLoop(SampleLoop):
     def publish(self, base: int, elapsed: float) -> None:
         """Publish detections, verdicts, reference and status."""
         self.publish_results(base)
+        if (fault := self.pipeline.controller.fault) is not self._published_fault:
+            self._published_fault = fault
+            self._control_output.statuses.fault_reason = self.fault_reason()
         self._control_output.publish(self.pipeline.controller, self._reader, elapsed, self._samples, self._missed)
 
     def look_for_listeners(self) -> None:
@@ -144,7 +158,7 @@ class ControlLoop(SampleLoop):
 
     def _on_partner_impact(self, time: int) -> None:
         seconds = self._in_task(time)
-        if seconds is not None:
+        if seconds is not None and not self._watch_sources():
             self.pipeline.partner_touched(seconds)
 
     def _on_partner_stop(self, name: str, time: int) -> None:
@@ -194,6 +208,20 @@ class ControlLoop(SampleLoop):
         self.begin_results(task)
         return ""
 
+    def start_move(self, move: PreparedMove) -> str:
+        """Start a motion with the next sample; return the reason of a refusal, "" without one."""
+        if (fault := self.supervision.fault()) is not Fault.NONE:
+            return f"{fault.name}: {self.supervision.reason}"
+        start_pose = StartPose(self._robot.joint_names, move.held)
+        if not start_pose.compare(self._reader.position):
+            return start_pose.reason()
+        self.pipeline.start_move(move.motion, start_pose)
+        return ""
+
+    def held_configuration(self) -> Vector | None:
+        """Return where the arm is held (n,) [rad]; None before the first joint state."""
+        return self.pipeline.controller.held_configuration.copy() if self._samples else None
+
     def fault_reason(self) -> str:
         """Return the fault in words, "" without one."""
         controller = self.pipeline.controller
@@ -204,12 +232,12 @@ class ControlLoop(SampleLoop):
             reason = self._reader.reason
         elif fault in (Fault.SUPERVISOR_STOP, Fault.SUPERVISOR_LOST):
             reason = self.supervision.reason
-        elif fault is Fault.STATE_SOURCES:
-            reason = self._sources
+        elif self._cause:
+            reason = self._cause
         elif fault is Fault.QP_FAILED:
             reason = controller.qp.cause
         else:
-            # A second source shows in its stamps and positions before it is found.
+            # A second publisher shows in its stamps and positions before it is found.
             reason = "; ".join(filter(None, (self.pipeline.sample_defect(), self.rival_sources())))
         return f"{fault.name}: {reason}" if reason else fault.name
 
@@ -222,6 +250,7 @@ class ControlLoop(SampleLoop):
         self._watch_arrival()
         self._watch_sources()
         self._watch_supervisor()
+        self.watch_results()
         self._report(controller.mode, controller.fault, pipeline.judge.impacts)
         self.tasks.advance()
 
@@ -234,16 +263,22 @@ class ControlLoop(SampleLoop):
             return
         controller = self.pipeline.controller
         if controller.mode is not Mode.FAULT:
-            self.log.error(f"no joint state for {silent:.2f} s (limit {self._patience:g} s)")
-            self.pipeline.fail(Fault.STATE_STALE)
-            self.pipeline.end_after_fault()
+            cause = f"no joint state for {silent:.2f} s (limit {self._patience:g} s)"
+            self.log.error(cause)
+            self._fail(Fault.STATE_STALE, cause)
 
-    def _watch_sources(self) -> None:
-        """Fail, with or without a task, when another publisher of joint states is found."""
-        if self.pipeline.controller.mode is Mode.FAULT or not (sources := self.rival_sources()):
-            return
-        self._sources = sources
-        self.pipeline.fail(Fault.STATE_SOURCES)
+    def _watch_sources(self) -> bool:
+        """Fail, with or without a task, when a topic has a second publisher where one is allowed; return whether."""
+        rivals = any(one.get_publisher_count() > 1 for one in self._sole.values())
+        if rivals and self.pipeline.controller.mode is not Mode.FAULT:
+            of_states = self._states.get_publisher_count() > 1
+            self._fail(Fault.STATE_SOURCES if of_states else Fault.RESULT_SOURCES, self.rival_sources())
+        return rivals
+
+    def _fail(self, fault: Fault, cause: str) -> None:
+        """Go to FAULT between two samples, for a cause in words."""
+        self._cause = cause
+        self.pipeline.fail(fault)
         self.pipeline.end_after_fault()
 
     def _watch_supervisor(self) -> None:
@@ -276,5 +311,4 @@ class ControlLoop(SampleLoop):
             if reason:
                 step = "" if fault is Fault.SUPERVISOR_STOP else "deactivate and activate this node, then "
                 self.log.error(f"fault {reason}: joints are damped; to clear it, {step}reset the supervisor")
-            self._control_output.statuses.fault_reason = reason
         self._reported = (mode, fault, impacts)

@@ -7,7 +7,6 @@ from rclpy.node import Node
 from std_msgs.msg import Float64MultiArray
 
 from impact_control.pipeline.alone import DetectorAlone
-from impact_control.pipeline.parts import needs_commands, rate_threshold
 from impact_control.planning.assignment import assigned
 from impact_control.util.types import Vector
 from impact_control_ros.bridge import qos, topics
@@ -31,8 +30,8 @@ class DetectorLoop(SampleLoop):
         super().__init__(node, robot, scenario.control.period)
         self._commanded: Vector = np.zeros(n)
         self._commands = CommandReader(n)
-        self._output = DetectionOutput(self, robot.joint_names, rate_threshold(scenario, n))
-        if needs_commands(scenario.detection):
+        self._output = DetectionOutput(self, robot.joint_names, scenario.detection.rate_threshold)
+        if scenario.detection.needs_commands:
             self.subscription(Float64MultiArray, topics.COMMANDS, self._on_command, qos.STREAM, raw=True)
         node.get_logger().info(f"ready to detect for {robot.name}, scenario {scenario.name}")
 

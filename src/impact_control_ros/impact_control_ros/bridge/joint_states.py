@@ -17,6 +17,9 @@ from impact_control.pipeline.samples import MOTION
 from impact_control.util.types import Vector
 from impact_control_ros.bridge.messages import nanoseconds
 
+LARGEST_TORQUE = 1e4
+"""[Nm] No joint gives more."""
+
 _LITTLE_ENDIAN = b"\x00\x01"
 """Encapsulation of plain CDR in the byte order that the layout below is for."""
 _STAMP = struct.Struct("<iI")
@@ -24,6 +27,18 @@ _STAMP_AT = 4
 _FRAME_AT = 12
 _COUNT_WIDTH = 8
 """Bytes between two arrays: a length word, filled up to the alignment of the doubles that follow."""
+
+
+def impossible_torque(data: bytes) -> float:
+    """Return a torque [Nm] in a serialised joint state that no joint of any arm gives; 0 without one.
+
+    One that is not a number is none of these: that of a gripper may be unknown.
+    """
+    try:
+        effort = deserialize_message(data, JointState).effort
+    except RuntimeError:  # of rclpy: no message
+        return 0.0
+    return next((value for value in effort if abs(value) > LARGEST_TORQUE), 0.0)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescri
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.qos import QoSProfile
+from rclpy.qos import QoSProfile, qos_profile_services_default
 
 from impact_control.util.errors import ImpactControlError, InvalidInputError
 
@@ -47,9 +47,15 @@ class Configuration:
         self.when_closed(lambda: self.node.destroy_subscription(subscription))
         return subscription
 
-    def service(self, kind: type, name: str, callback: Callable[[Any, Any], Any]) -> None:
+    def service(
+        self,
+        kind: type,
+        name: str,
+        callback: Callable[[Any, Any], Any],
+        profile: QoSProfile = qos_profile_services_default,
+    ) -> None:
         """Offer a service."""
-        service = self.node.create_service(kind, name, callback)
+        service = self.node.create_service(kind, name, callback, qos_profile=profile)
         self.when_closed(lambda: self.node.destroy_service(service))
 
     def client(self, kind: type, name: str) -> Any:

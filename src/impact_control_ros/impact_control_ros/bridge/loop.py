@@ -6,7 +6,6 @@ from impact_msgs.msg import ImpactClassification
 
 from impact_control.pipeline import Pipeline
 from impact_control.pipeline.judge import Judge
-from impact_control.pipeline.parts import rate_threshold
 from impact_control.planning.assignment import Assignment
 from impact_control_ros.bridge import qos, topics
 from impact_control_ros.bridge.control_loop import ControlLoop
@@ -29,7 +28,7 @@ class Loop(ControlLoop):
         """Open the topics of detections and verdicts."""
         names = self._robot.joint_names
         self._verdicts = ClassificationWriter(self._scenario, len(names))
-        self._detection_output = DetectionOutput(self, names, rate_threshold(self._scenario, len(names)))
+        self._detection_output = DetectionOutput(self, names, self._scenario.detection.rate_threshold)
         self._classification_publisher = self.publisher(ImpactClassification, topics.CLASSIFICATION, qos.EVENT)
 
     def activate(self) -> None:

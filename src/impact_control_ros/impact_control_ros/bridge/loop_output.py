@@ -19,9 +19,12 @@ from impact_control.detection import Detector
 from impact_control.observation import MomentumObserver
 from impact_control.pipeline.judge import Judge
 from impact_control.references import ImpactReference
+from impact_control.robots import Dynamics
+from impact_control.robots.urdf import WORLD
 from impact_control.scenario import Scenario, robot_of
 from impact_control.util.types import Vector
 from impact_control_ros.bridge import qos, topics
+from impact_control_ros.bridge.end_effector import EndEffectorOutput
 from impact_control_ros.bridge.joint_states import JointStateReader
 from impact_control_ros.bridge.lifecycle import Configuration
 from impact_control_ros.bridge.messages import set_xyz, to_stamp
@@ -141,6 +144,7 @@ class ReferenceWriter:
     def __init__(self, joint_names: Sequence[str]) -> None:
         n = len(joint_names)
         self._message = ControllerReference(joint_names=list(joint_names))
+        self._message.header.frame_id = WORLD
         self._impact_configuration = float_field(self._message, "impact_configuration", n)
         self._ante_velocity = float_field(self._message, "ante_joint_velocity", n)
         self._post_velocity = float_field(self._message, "post_joint_velocity", n)
@@ -175,6 +179,7 @@ class StatusWriter:
 
     def __init__(self, joints: int) -> None:
         self._message = ControllerStatus()
+        self._message.header.frame_id = WORLD
         self._commanded = float_field(self._message, "commanded_torque", joints)
         self.fault_reason = ""
 
@@ -244,19 +249,21 @@ class ClassificationWriter:
 class Detecting(Protocol):
     """A `Pipeline`, or a `DetectorAlone`, after a sample."""
 
+    dynamics: Dynamics
     observer: MomentumObserver
     detector: Detector
     impact_now: bool
 
 
 class DetectionOutput:
-    """Publishes the external torque of every sample, and impacts."""
+    """Publishes the external torque of every sample, impacts, and at a lower rate the state of the end-effector."""
 
     def __init__(self, configuration: Configuration, joint_names: Sequence[str], rate_threshold: Vector) -> None:
         """rate_threshold (n,) [Nm/s]: of the detector, published with the torques."""
         self._torque = configuration.publisher(ExternalTorque, topics.EXTERNAL_TORQUE, qos.STREAM)
         self._event = configuration.publisher(ImpactEvent, topics.EVENTS, qos.EVENT)
         self._torques = ExternalTorqueWriter(joint_names, rate_threshold)
+        self._end_effector = EndEffectorOutput(configuration)
         self._events = ImpactEventWriter(joint_names)
         self._heard = True
 
@@ -268,12 +275,14 @@ class DetectionOutput:
     def look_for_listeners(self) -> None:
         """Notice new listeners: an unheard message still costs the loop its making."""
         self._heard = self._torque.get_subscription_count() > 0
+        self._end_effector.look_for_listeners()
 
     def publish(self, found: Detecting, sample: JointStateReader, base: int) -> None:
         """Publish the results of a sample. base: time [ns] at which the clock of the samples is at zero."""
         detector, observer = found.detector, found.observer
         if self._heard:
             self._torque.publish(self._torques.write(sample.time, observer))
+        self._end_effector.publish(sample.time, found.dynamics, observer.residual)
         if found.impact_now:
             impact_time = base + round(detector.impact_time * 1e9)
             events = self._events.impact(
@@ -315,9 +324,14 @@ class ControlOutput:
         self._heard = self._reference.get_subscription_count() > 0
         self._status_heard = self._status.get_subscription_count() > 0
 
+    @property
+    def topic(self) -> str:
+        """Full name of the topic of the commands."""
+        return str(self._command.topic_name)
+
     def rivals(self) -> int:
         """Return the number of other publishers of commands."""
-        return int(self._node.count_publishers(self._command.topic_name)) - 1
+        return int(self._node.count_publishers(self.topic)) - 1
 
     def command(self, torque: Vector) -> None:
         """Send a torque (n,) [Nm] to the joints."""

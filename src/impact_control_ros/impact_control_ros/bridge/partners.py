@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 from impact_msgs.msg import ControllerStatus, ImpactEvent, SupervisorStatus
 
@@ -23,6 +24,8 @@ class Partners:
 
     on_impact(time [ns]) is called when one of them detects an impact, on_stop(name, time [ns]) with each status of
     one that has stopped.
+
+    Attributes: events, the subscriptions to their impacts by topic.
     """
 
     def __init__(
@@ -36,9 +39,11 @@ class Partners:
         self._on_impact = on_impact
         self._on_stop = on_stop
         beside = configuration.node.get_namespace().rsplit("/", 1)[0]
+        self.events: dict[str, Any] = {}
         for name in names:
             events, states = (f"{beside}/{topics.of_arm(name, topic)}" for topic in (topics.EVENTS, topics.STATUS))
-            configuration.subscription(ImpactEvent, events, partial(self._take_event, FirstOfEvent()), qos.EVENT)
+            take_event = partial(self._take_event, FirstOfEvent())
+            self.events[events] = configuration.subscription(ImpactEvent, events, take_event, qos.EVENT)
             configuration.subscription(ControllerStatus, states, partial(self._take_status, name), qos.STREAM)
 
     def _take_event(self, is_new: FirstOfEvent, event: ImpactEvent) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from impact_msgs.msg import (
     ControllerReference,
     ControllerStatus,
@@ -47,6 +48,9 @@ EVENT = _profile(50, reliable=True, latched=True)
 LATCHED = _profile(1, reliable=True, latched=True)
 """A state that changes seldom: a node that joins late gets the present one."""
 
+CALLS = _profile(2000, reliable=True)
+"""Requests that wait for a service, and its answers. By default ten of each are kept, and the others lost."""
+
 DIAGNOSTICS = _profile(10, reliable=True)
 """Diagnostics of nodes, once a second, as diagnostic_updater publishes them."""
 
@@ -65,6 +69,9 @@ OFFERED: Mapping[str, tuple[type, QoSProfile]] = {
     topics.EXTERNAL_TORQUE: (ExternalTorque, STREAM),
     topics.REFERENCE: (ControllerReference, STREAM),
     topics.STATUS: (ControllerStatus, STREAM),
+    topics.POSE: (PoseStamped, STREAM),
+    topics.TWIST: (TwistStamped, STREAM),
+    topics.WRENCH: (WrenchStamped, STREAM),
     topics.TRUTH: (GroundTruth, STREAM),
     topics.EVENTS: (ImpactEvent, EVENT),
     topics.CLASSIFICATION: (ImpactClassification, EVENT),

@@ -130,6 +130,25 @@ def node_names(node: Node, topic: str) -> list[str]:
     return sorted(f"{one.node_namespace.rstrip('/')}/{one.node_name}" for one in publishers)
 
 
+def rival_publishers(node: Node, subscription: Subscription, topic: str) -> str:
+    """Name the publishers of a topic where there are several; "" for one. topic: its name in the text.
+
+    A message of rclpy does not say which publisher it is of.
+    """
+    if (count := subscription.get_publisher_count()) < 2:
+        return ""
+    return f"{count} publishers of {topic}: {', '.join(node_names(node, subscription.topic_name))}"
+
+
+def only_namesakes(node: Node, topic: str) -> bool:
+    """Return whether a topic has several publishers whose nodes have one name: all but one of them may be dead.
+
+    A node that was killed is listed until its lease is over.
+    """
+    names = node_names(node, topic)
+    return len(names) > 1 == len(set(names))
+
+
 class Slot:
     """One subscription of an inbox.
 

@@ -14,7 +14,10 @@ from impact_control_ros.bridge import qos, real_time, topics
 from impact_control_ros.bridge.diagnostics import LoopDiagnostics
 from impact_control_ros.bridge.joint_states import JointStateReader
 from impact_control_ros.bridge.lifecycle import Configuration, declare
-from impact_control_ros.bridge.rclpy_internals import node_names
+from impact_control_ros.bridge.rclpy_internals import only_namesakes, rival_publishers
+
+LISTED = 30.0
+"""[s] that DDS may list a node that was killed, at most: its lease is 20 s by default."""
 
 
 def declare_arm(node: Node) -> None:
@@ -42,23 +45,37 @@ class SampleLoop(Configuration):
         self._samples = self._missed = self._last_stamp = 0
         self._last_arrival = time.monotonic()
         self._states = self.subscription(JointState, topics.JOINT_STATES, self._on_state, qos.STREAM, raw=True)
+        self._sole = {topics.JOINT_STATES: self._states}
         self._diagnostics = LoopDiagnostics(self, period)
         self.timer(1.0, self._on_diagnostics)
 
     def prepare(self) -> float:
-        """Wait for the publisher of the joint states."""
-        return float(self.node.value("robot_patience"))
+        """Wait for the publisher of the joint states, and for the end of nodes that may be dead."""
+        patience = float(self.node.value("robot_patience"))
+        if not (dead := self._perhaps_dead()):
+            return patience
+        self.node.get_logger().warning(
+            f"several publishers of {dead} with one name: waiting for the dead to be unlisted"
+        )
+        return max(patience, LISTED)
 
     def missing(self) -> str:
-        """Return the topic of the joint states as long as no publisher is found."""
-        return "" if self._states.get_publisher_count() else str(self._states.topic_name)
+        """Return a topic without a publisher, or with several of which all but one may be dead; "" for none."""
+        if not self._states.get_publisher_count():
+            return str(self._states.topic_name)
+        return self._perhaps_dead()
+
+    def sole(self) -> list[str]:
+        """Return the topics that have to have one publisher."""
+        return [subscription.topic_name for subscription in self._sole.values()]
+
+    def _perhaps_dead(self) -> str:
+        return next((topic for topic in self.sole() if only_namesakes(self.node, topic)), "")
 
     def rival_sources(self) -> str:
-        """Name the publishers of the joint states where there are several; "" for one."""
-        if (count := self._states.get_publisher_count()) < 2:
-            return ""
-        names = ", ".join(node_names(self.node, self._states.topic_name))
-        return f"{count} publishers of {topics.JOINT_STATES}: {names}"
+        """Name the publishers of a topic that is subscribed to where there are several; "" for one."""
+        rivals = (rival_publishers(self.node, one, topic) for topic, one in self._sole.items())
+        return next(filter(None, rivals), "")
 
     def activate(self) -> None:
         """Count anew."""

@@ -1,4 +1,4 @@
-"""Feedback and result of the action `execute_impact_task` as values without ROS."""
+"""Feedback and results of the actions `execute_impact_task` and `move_to` as values without ROS."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from action_msgs.msg import GoalStatus
 
 from impact_control.control import Mode
-from impact_control.pipeline import Outcome
+from impact_control.pipeline import MoveOutcome, Outcome
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,16 @@ class TaskResult:
     duration: float
     final_position_error: float
     peak_torque_rate: float
+
+
+@dataclass(frozen=True)
+class MoveResult:
+    """Result of a motion. duration in s; final_error [rad] of the joint that is farthest from the goal."""
+
+    outcome: MoveOutcome
+    summary: str
+    duration: float
+    final_error: float
 
 
 def progress_of(feedback: Any) -> Progress:
@@ -61,3 +71,12 @@ def task_result(answer: Any) -> TaskResult:
         final_position_error=result.final_position_error,
         peak_torque_rate=result.peak_torque_rate,
     )
+
+
+def move_result(answer: Any) -> MoveResult:
+    """Return the result in an answer of MoveTo."""
+    result = answer.result
+    outcome = MoveOutcome(result.outcome)
+    if answer.status == GoalStatus.STATUS_UNKNOWN:
+        outcome = MoveOutcome.FAULT
+    return MoveResult(outcome, result.summary, result.duration, result.final_error)

@@ -131,6 +131,9 @@ SAFE_DOMAIN = 101
 _RANGES = ("LOCALHOST", "SUBNET", "OFF", "SYSTEM_DEFAULT")
 _RMW = "rmw_fastrtps_cpp"
 
+RECEIVE_BUFFER = 4 * 2**20
+"""[bytes] of a socket that should keep what comes while a recorder waits."""
+
 FCI_PORT = 1337
 """TCP port on which a Franka takes connections of libfranka."""
 
@@ -193,6 +196,22 @@ def check_loopback(unicast: str, multicast: str) -> Finding:
         advice = "programs that find each other by multicast do not: ip link set lo multicast on"
         return warning(what, f"no multicast: {multicast}", advice)
     return good(what, "UDP, also multicast")
+
+
+def check_receive_buffer(default: str, largest: str) -> Finding:
+    """Check the receive buffers of sockets: the texts [bytes] of rmem_default and rmem_max in /proc/sys/net/core.
+
+    rmw_fastrtps asks for none of its own where ROS_AUTOMATIC_DISCOVERY_RANGE is LOCALHOST: the default counts. "" for
+    a system that does not show them.
+    """
+    what = "receive buffer"
+    if not (default.strip().isdecimal() and largest.strip().isdecimal()):
+        return good(what, "not shown by the system")
+    found = f"{int(default) // 1024} KiB by default, at most {int(largest) // 1024} KiB"
+    if min(int(default), int(largest)) < RECEIVE_BUFFER:
+        settings = " ".join(f"net.core.{name}={RECEIVE_BUFFER}" for name in ("rmem_max", "rmem_default"))
+        return warning(what, found, f"a recorder that waits for the disk loses samples: sysctl -w {settings}")
+    return good(what, found)
 
 
 def check_robot(address: str, control: Reply, desk: Reply) -> Finding:

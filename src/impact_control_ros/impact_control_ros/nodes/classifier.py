@@ -13,10 +13,8 @@ from sensor_msgs.msg import JointState
 
 from impact_control.control import Fault, Mode
 from impact_control.pipeline.alone import FollowedSample, JudgeAlone
-from impact_control.pipeline.elsewhere import DetectorElsewhere
 from impact_control.pipeline.judge import ExpectedImpact
-from impact_control.pipeline.parts import sample_gaps
-from impact_control.pipeline.samples import SampleCheck
+from impact_control.pipeline.samples import Gaps, SampleCheck
 from impact_control.pipeline.sensing import Sensing
 from impact_control.planning.assignment import assigned
 from impact_control_ros.bridge import qos, real_time, runtime, topics
@@ -25,6 +23,7 @@ from impact_control_ros.bridge.joint_states import JointStateReader
 from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode
 from impact_control_ros.bridge.loop_output import ClassificationWriter
 from impact_control_ros.bridge.messages import FirstOfEvent, nanoseconds, to_stamp, xyz
+from impact_control_ros.bridge.rclpy_internals import rival_publishers
 from impact_control_ros.bridge.sample_loop import declare_arm
 
 _MODES = frozenset(Mode)
@@ -53,8 +52,8 @@ class Classification(Configuration):
         self._joints = n = len(robot.joint_names)
         self._reader = JointStateReader(robot.joint_names)
         self._alone = JudgeAlone(scenario, robot)
-        self._sensing = Sensing(scenario, robot, DetectorElsewhere(n))
-        self._check = SampleCheck(robot, sample_gaps(scenario))
+        self._sensing = Sensing(scenario, robot)
+        self._check = SampleCheck(robot, Gaps.of(scenario))
         self._writer = ClassificationWriter(scenario, n)
         self._stamps = [0] * PAIRING_DEPTH
         self._states = np.zeros((PAIRING_DEPTH, 3, n))
@@ -66,7 +65,7 @@ class Classification(Configuration):
         self._publisher = self.publisher(ImpactClassification, topics.CLASSIFICATION, qos.EVENT)
         self.subscription(JointState, topics.JOINT_STATES, self._on_state, qos.PAIRED, raw=True)
         self.subscription(ControllerReference, topics.REFERENCE, self._on_reference, qos.PAIRED)
-        self.subscription(ImpactEvent, topics.EVENTS, self._on_event, qos.EVENT)
+        self._events = self.subscription(ImpactEvent, topics.EVENTS, self._on_event, qos.EVENT)
         self._diagnostics = LoopDiagnostics(self, scenario.control.period)
         self.timer(1.0, self._on_timer)
 
@@ -170,6 +169,9 @@ class Classification(Configuration):
 
     def _on_event(self, event: ImpactEvent) -> None:
         if not self.active or not self._is_new(event) or len(event.joint_position) != self._joints:
+            return
+        if rivals := rival_publishers(self.node, self._events, topics.EVENTS):
+            self.node.get_logger().error(f"{rivals}; allowed: one. The event is not judged")
             return
         # Events from before the task are kept by the publisher for late joiners.
         seconds = self._seconds(nanoseconds(event.impact_time))

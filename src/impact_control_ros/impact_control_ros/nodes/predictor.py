@@ -47,7 +47,7 @@ class Prediction(Configuration):
             self._while_active.when_closed(self._lessons.close)
             self._while_active.timer(LESSON_PERIOD, self._learn)
             self._publish(self._learner)
-        self._while_active.service(PredictPostImpact, topics.PREDICT, self._on_request)
+        self._while_active.service(PredictPostImpact, topics.PREDICT, self._on_request, qos.CALLS)
 
     def deactivate(self) -> None:
         """Withdraw the service, stop listening."""

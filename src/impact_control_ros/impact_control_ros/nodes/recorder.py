@@ -7,15 +7,22 @@ import time
 
 from geometry_msgs.msg import PoseStamped
 from rclpy.qos import QoSProfile
+from rclpy.serialization import serialize_message
+from std_msgs.msg import String
 
 from impact_control import __version__
 from impact_control.recording.bag import BagWriter, OfferedQos
+from impact_control.robots.urdf import urdf_text
+from impact_control.scenario import scenario_from_text
 from impact_control.util.errors import ImpactControlError
 from impact_control_ros.bridge import qos, runtime, topics
 from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, declare, names_in
 from impact_control_ros.bridge.messages import type_name
 from impact_control_ros.bridge.rclpy_internals import Inbox, NodeExecutor
 from impact_control_ros.session.graph import RECORDED_AT_LEAST
+
+DESCRIPTION = "robot_description"
+"""Topic of an arm's URDF, written once for each bag."""
 
 SHARED = (topics.DIAGNOSTICS,)
 """Topics that the arms of a scene have in common."""
@@ -42,7 +49,11 @@ class Recording(Configuration):
         inbox = Inbox(node)
         self.when_closed(inbox.close)
         self._bag: BagWriter | None = None
-        self._offered = {node.resolve_topic_name(topic): _offered(profile) for topic, (_, profile) in recorded.items()}
+        recorded_once = {topics.of_arm(arm, DESCRIPTION): (String, qos.LATCHED) for arm in arms or [""]}
+        self._offered = {
+            node.resolve_topic_name(topic): _offered(profile)
+            for topic, (_, profile) in {**recorded, **recorded_once}.items()
+        }
         self._slots = [
             (inbox.subscribe(kind, topic, qos.buffered(profile, qos.RECORD), raw=True), type_name(kind))
             for topic, (kind, profile) in recorded.items()
@@ -68,8 +79,16 @@ class Recording(Configuration):
         metadata = {"impact_control": {"version": __version__, "scenario": self.node.value("scenario_yaml")}}
         try:
             self._bag = BagWriter(directory, metadata=metadata, qos=self._offered)
+            for topic, description in self._descriptions().items():
+                self._bag.write(topic, type_name(String), serialize_message(String(data=description)), time.time_ns())
         except (ImpactControlError, OSError) as error:
             raise ImpactControlError(f"cannot record: {error}") from error
+
+    def _descriptions(self) -> dict[str, str]:
+        """Return the URDF of each arm of the scenario by the name of its topic."""
+        text, name_of = self.node.value("scenario_yaml"), self.node.resolve_topic_name
+        robots = scenario_from_text(text, "scenario_yaml").robots() if text else {}
+        return {name_of(topics.of_arm(arm, DESCRIPTION)): urdf_text(robot) for arm, robot in robots.items()}
 
     def deactivate(self) -> None:
         """Write what has arrived, complete the bag."""

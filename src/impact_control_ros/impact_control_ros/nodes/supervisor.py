@@ -17,13 +17,20 @@ from std_srvs.srv import Trigger
 from impact_control.util.errors import ImpactControlError, InvalidInputError
 from impact_control_ros.bridge import qos, runtime, topics
 from impact_control_ros.bridge.diagnostics import Diagnostics
-from impact_control_ros.bridge.joint_states import is_copy
+from impact_control_ros.bridge.joint_states import impossible_torque, is_copy
 from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, declare, names_in
 from impact_control_ros.bridge.messages import answered, serialised_stamp
 from impact_control_ros.bridge.rclpy_internals import Inbox, NodeExecutor, Slot
 from impact_control_ros.robot_side.franka_state import FrankaState, franka_robot_state
 from impact_control_ros.robot_side.robot_switch import RobotSwitch, SwitchKind, robot_switches
-from impact_control_ros.robot_side.supervision import Cause, Finding, Supervision, SupervisionLimits, Watch
+from impact_control_ros.robot_side.supervision import (
+    LONGEST_LIMIT,
+    Cause,
+    Finding,
+    Supervision,
+    SupervisionLimits,
+    Watch,
+)
 
 LOOK_INTERVAL = 0.004
 """[s] between two looks at what has arrived."""
@@ -55,7 +62,7 @@ class WatchedArm:
             inbox.subscribe(kind, topics.of_arm(name, topic), qos.STREAM, raw=True) for topic, kind in kinds.items()
         )
         self.franka = FrankaState(inbox, name, franka) if franka is not None else None
-        self._last_state = b""
+        self._last_state, self._odd_torque = b"", 0.0
         self._unheard: dict[str, Slot] = {}
 
     def look(self, now: float) -> Finding | None:
@@ -66,8 +73,10 @@ class WatchedArm:
             watch.see_command()
         state = self._take(self._states)
         if state is not None and (stamp := _seconds(state)) is not None and not is_copy(state, self._last_state):
-            watch.see_state(stamp)
             self._last_state = state
+            self._odd_torque = impossible_torque(state)
+            if not self._odd_torque:
+                watch.see_state(stamp)
         if (stamp := _seconds(self._take(self._answers))) is not None:
             watch.see_answer(stamp)
         if self.franka is not None:
@@ -75,6 +84,10 @@ class WatchedArm:
         finding = watch.finding(self._commands.publishers, self._states.publishers)
         if finding is not None and finding.cause is Cause.SECOND_SOURCE:
             finding = replace(finding, reason=f"{finding.reason}: {', '.join(self._states.publisher_names())}")
+        if finding is not None and finding.cause is Cause.ROBOT_SILENT and self._odd_torque:
+            finding = replace(
+                finding, reason=f"{finding.reason}; the last one had a torque of {self._odd_torque:.4g} Nm"
+            )
         if finding is None or not self.name:
             return finding
         return replace(finding, reason=f"{self.name}: {finding.reason}")
@@ -170,7 +183,7 @@ class SupervisorNode(ConfiguredNode[Watching]):
         declare(self, "arms", "", "arms of a scene, separated by commas; empty: one arm")
         kinds = ", ".join(kind.value for kind in SwitchKind)
         declare(self, "robot_side", SwitchKind.SIMULATOR.value, f"who takes the commands: {kinds}")
-        limits, bounds = SupervisionLimits(), (0.005, 10.0)
+        limits, bounds = SupervisionLimits(), (0.005, LONGEST_LIMIT)
         declare(self, "command_limit", limits.command_limit, _limit("without a command"), bounds=bounds)
         declare(self, "state_limit", limits.state_limit, _limit("without a joint state"), bounds=bounds)
         declare(self, "lag_limit", limits.lag_limit, _limit("of the controller behind the joint states"), bounds=bounds)

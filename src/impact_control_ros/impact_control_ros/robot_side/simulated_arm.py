@@ -13,6 +13,7 @@ from impact_msgs.msg import ExternalTorque, GroundTruth
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from impact_control.robots.urdf import WORLD
 from impact_control.simulation import CommandState, SimulatedBox, World
 from impact_control.util.types import Vector
 from impact_control_ros.bridge import qos, topics
@@ -87,6 +88,7 @@ class ArmSide:
             float_field(self._state, field, n) for field in ("position", "velocity", "effort")
         )
         self._truth = GroundTruth()
+        self._truth.header.frame_id = WORLD
         self._true_position, self._true_velocity, self._motor_position, self._motor_velocity, self._applied = (
             float_field(self._truth, field, n)
             for field in ("joint_position", "joint_velocity", "motor_position", "motor_velocity", "applied_torque")
@@ -232,7 +234,7 @@ class ObjectPose:
         self.box = box
         self._publisher = configuration.publisher(PoseStamped, f"{topics.OBJECTS}/{name}", qos.STREAM)
         self._message = PoseStamped()
-        self._message.header.frame_id = "world"
+        self._message.header.frame_id = WORLD
 
     def send(self, stamp: int) -> None:
         """Publish the pose, stamped [ns]."""

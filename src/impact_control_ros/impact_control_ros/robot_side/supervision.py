@@ -57,6 +57,10 @@ DISOBEYING = frozenset(
 """Modes in which an arm follows no commands."""
 
 
+LONGEST_LIMIT = 10.0
+"""[s] that a limit of a supervisor may be."""
+
+
 @dataclass(frozen=True)
 class SupervisionLimits:
     """Limits in seconds: without a command, without a joint state, and between a state and its answer.

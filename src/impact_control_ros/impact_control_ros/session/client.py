@@ -6,32 +6,37 @@ import math
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 import rclpy
-from impact_msgs.action import ExecuteImpactTask
-from impact_msgs.msg import ImpactClassification
+from impact_msgs.action import ExecuteImpactTask, MoveTo
+from impact_msgs.msg import ControllerStatus, ImpactClassification
 from impact_msgs.srv import PredictPostImpact
+from lifecycle_msgs.srv import GetState
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from impact_control.classification import Verdict
+from impact_control.control import Mode
 from impact_control.impacts import SlipOutcome
-from impact_control.pipeline import Outcome
+from impact_control.pipeline import MoveOutcome, Outcome
 from impact_control.robots import InertiaModel
-from impact_control.util.checks import finite_array
+from impact_control.util.checks import finite_array, require_positive
 from impact_control.util.types import Vector
 from impact_control.util.words import in_words
 from impact_control_ros.bridge import qos, topics
-from impact_control_ros.bridge.calls import CALL_PATIENCE, Caller
-from impact_control_ros.bridge.messages import set_xyz, xyz
-from impact_control_ros.bridge.task_messages import Progress, TaskResult, progress_of, task_result
+from impact_control_ros.bridge.calls import CALL_PATIENCE, GREETING_PATIENCE, Caller, NoAnswerError
+from impact_control_ros.bridge.messages import nanoseconds, set_xyz, xyz
+from impact_control_ros.bridge.rclpy_internals import Inbox
+from impact_control_ros.bridge.task_messages import MoveResult, Progress, TaskResult, progress_of, task_result
+from impact_control_ros.session.graph import full_name
+from impact_control_ros.session.occupants import ANSWER_TIME, DISCOVERY_TIME, join, nodes_of_a_graph
 from impact_control_ros.session.processes import GraphError
 
 RUN_PATIENCE = 120.0
@@ -43,6 +48,12 @@ QUIET_TIME = 0.1
 
 LISTEN_INTERVAL = 0.1
 """[s] between two checks for a stop request."""
+
+END_PATIENCE = 30.0
+"""[s] a graph may take to end."""
+
+STATE_PERIOD = 0.02
+"""[s] between two states of a stream."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +105,25 @@ class PredictedImpact:
     inertia_scale: float
 
 
+@dataclass(frozen=True, eq=False)
+class ArmState:
+    """Latest state of an arm and its controller.
+
+    time [s]: stamp of the joint state. position, velocity, torque (n,) [rad, rad/s, Nm] as measured, in the order of
+    joint_names. mode: of the controller, with the reason of its fault, "" without one; None before its first status.
+    verdict: the last one, None before the first.
+    """
+
+    time: float
+    joint_names: tuple[str, ...]
+    position: Vector
+    velocity: Vector
+    torque: Vector
+    mode: Mode | None
+    fault_reason: str
+    verdict: ImpactVerdict | None
+
+
 class ImpactClient:
     """A client of one arm. Use as a context manager: leaving it leaves the graph as it is.
 
@@ -105,13 +135,7 @@ class ImpactClient:
         """Join the graph. namespace: of the arm. patience: seconds that nodes may take to be found and to answer."""
         self._patience = patience
         self._context = rclpy.Context()
-        rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
-        self._node = rclpy.create_node(
-            f"impact_client_{os.getpid()}_{id(self) % 100_000}",
-            context=self._context,
-            namespace=namespace,
-            start_parameter_services=False,
-        )
+        self._node = join(self._context, f"impact_client_{os.getpid()}_{id(self) % 100_000}", namespace)
         # The events executor wants a standard error with a file number, which a notebook has not.
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
@@ -180,6 +204,30 @@ class ImpactClient:
             raise GraphError(f"the controller refused scenario {scenario!r}: {result.summary}")
         return result
 
+    def move_to(
+        self,
+        joint_position: Sequence[float] | Vector,
+        *,
+        speed: float = 0.0,
+        timeout: float = RUN_PATIENCE,
+        scenario: str = "",
+    ) -> MoveResult:
+        """Bring the arm to a configuration (n,) [rad] and return the result; at a contact it stops.
+
+        speed [rad/s]: of the fastest joint; 0: 0.5 rad/s. timeout: [s], after which the motion is cancelled. scenario:
+        with the surface near the goal; "": the configured one. Raises GraphError when nothing is moved.
+        """
+        goal = MoveTo.Goal(joint_position=np.asarray(joint_position, dtype=float).tolist(), speed=float(speed))
+        goal.scenario = scenario
+        result = self._caller.move_to(goal, topics.MOVE_TO, self._patience, timeout)
+        if result.outcome is MoveOutcome.REFUSED:
+            raise GraphError(f"the controller refused to move: {result.summary}")
+        return result
+
+    def home(self, scenario: str = "", *, speed: float = 0.0, timeout: float = RUN_PATIENCE) -> MoveResult:
+        """Bring the arm to the start of a scenario, "" for the configured one; else as `move_to`."""
+        return self.move_to(np.empty(0), speed=speed, timeout=timeout, scenario=scenario)
+
     def wait_for_verdict(self, timeout: float = RUN_PATIENCE) -> ImpactVerdict:
         """Return the verdict on the present task, or on the last one if none runs, once it is decided.
 
@@ -197,6 +245,32 @@ class ImpactClient:
             while self._unread:
                 yield self._unread.popleft()
             self._spin(LISTEN_INTERVAL)
+
+    def states(
+        self, period: float = STATE_PERIOD, stop_requested: Callable[[], bool] = lambda: False
+    ) -> Iterator[ArmState]:
+        """Yield the latest state every `period` [s] of the wall clock, until a stop is requested or the loop is left.
+
+        A joint state is yielded once; samples between two periods are not taken, so that reading costs little. Raises
+        InvalidInputError for a period that is not positive, NoAnswerError when no joint state comes in time.
+        """
+        require_positive("period", period)
+        inbox = Inbox(self._node)
+        try:
+            joints = inbox.subscribe(JointState, topics.JOINT_STATES, qos.STREAM)
+            status = inbox.subscribe(ControllerStatus, topics.STATUS, qos.STREAM)
+            latest, heard = None, time.monotonic()
+            while not stop_requested():
+                self._spin_for(period)
+                latest = status.take() or latest
+                sample = joints.take()
+                if sample is not None:
+                    heard = time.monotonic()
+                    yield _arm_state(sample, latest, self._verdict)
+                elif time.monotonic() - heard > self._patience:
+                    raise NoAnswerError(f"no joint state within {self._patience:g} s on {joints.topic}")
+        finally:
+            inbox.close()
 
     @property
     def verdict(self) -> ImpactVerdict | None:
@@ -265,12 +339,68 @@ class ImpactClient:
         """Have the supervisor keep commands from the robot, until `reset`; return its answer."""
         return str(self._caller.call_until_answered(Trigger, topics.STOP, Trigger.Request(), self._patience).message)
 
+    def end_graph(self) -> str:
+        """Have the command `up` end its graph, wait until it has, and return its answer."""
+        answer = self._caller.call(Trigger, topics.END, Trigger.Request(), self._patience)
+        name = full_name(self._node.get_namespace(), topics.END)
+        self._caller.wait(lambda: self._node.count_services(name) == 0, END_PATIENCE, "the end of the graph")
+        return str(answer.message)
+
     def reset(self) -> str:
         """Have the supervisor let commands through again; return its answer. Raises GraphError when it refuses."""
         answer = self._caller.call(Trigger, topics.RESUME, Trigger.Request(), self._patience)
         if not answer.success:
             raise GraphError(f"the supervisor refused: {answer.message}")
         return str(answer.message)
+
+    # ------------------------------------------------------------------ the graph
+
+    @property
+    def place(self) -> str:
+        """Where the graph is looked for, in words: ROS domain and namespace."""
+        return f"ROS domain {self._context.get_domain_id()}, namespace {self._node.get_namespace()}"
+
+    def absence(self, name: str, patience: float) -> str:
+        """Return "" as soon as a service or topic is offered; after `patience` [s] that it is not, and where it is.
+
+        name: relative to the namespace of the arm.
+        """
+        node, end = self._node, time.monotonic() + patience
+
+        def offered(full: str) -> bool:
+            return bool(node.count_services(full) or node.count_publishers(full))
+
+        while not offered(full_name(node.get_namespace(), name)):
+            self._spin(0.02)
+            if time.monotonic() > end:
+                seen = (full for full, _ in (*node.get_service_names_and_types(), *node.get_topic_names_and_types()))
+                others = sorted(full.removesuffix(f"/{name}") or "/" for full in seen if full.endswith(f"/{name}"))
+                elsewhere = ", ".join(other for other in others if offered(full_name(other, name)))
+                return f"no {name} in {self.place}{elsewhere and f'; there is one in {elsewhere}'}"
+        return ""
+
+    def nodes(self, discovery: float = DISCOVERY_TIME) -> dict[str, str]:
+        """Return the lifecycle states of the nodes of graphs in and below the namespace, by full name.
+
+        discovery: [s] that nodes are looked for. A node that does not answer, as one that was killed, has the state
+        "no answer".
+        """
+        self._spin_for(discovery)
+        names = {path.rpartition("/")[2] for path in nodes_of_a_graph()}
+        root = self._node.get_namespace().rstrip("/")
+        services = (name for name, _ in self._node.get_service_names_and_types())
+        found = (name.removesuffix("/get_state") for name in services if name.endswith("/get_state"))
+        chosen = sorted(name for name in found if name.startswith(f"{root}/") and name.rpartition("/")[2] in names)
+        return {name: self._state_of(name) for name in chosen}
+
+    def _state_of(self, node: str) -> str:
+        try:
+            answer = self._caller.call_until_answered(
+                GetState, f"{node}/get_state", GetState.Request(), ANSWER_TIME, GREETING_PATIENCE
+            )
+        except NoAnswerError:
+            return "no answer"
+        return str(answer.current_state.label)
 
     # ------------------------------------------------------------------ waiting
 
@@ -293,3 +423,21 @@ class ImpactClient:
 
     def _spin(self, timeout: float) -> None:
         self._executor.spin_once(timeout_sec=timeout)
+
+    def _spin_for(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0.0:
+            self._spin(left)
+
+
+def _arm_state(sample: JointState, status: ControllerStatus | None, verdict: ImpactVerdict | None) -> ArmState:
+    return ArmState(
+        time=nanoseconds(sample.header.stamp) * 1e-9,
+        joint_names=tuple(sample.name),
+        position=np.array(sample.position),
+        velocity=np.array(sample.velocity),
+        torque=np.array(sample.effort),
+        mode=None if status is None else Mode(status.mode),
+        fault_reason="" if status is None else status.fault_reason,
+        verdict=verdict,
+    )

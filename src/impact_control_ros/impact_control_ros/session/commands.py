@@ -4,7 +4,6 @@ Annotations are not postponed here: Typer 0.9, which Ubuntu 24.04 has, does not 
 """
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -19,26 +18,44 @@ from impact_control.cli.commands import (
     print_objects,
 )
 from impact_control.cli.progress_line import ProgressLine
+from impact_control.cli.terminal import in_color, listing
 from impact_control.util.errors import ImpactControlError, InvalidInputError
 from impact_control_ros.session.shape import Shape
 
 if TYPE_CHECKING:
     from impact_control_ros.bridge.task_messages import TaskResult
+    from impact_control_ros.session.client import ImpactClient
     from impact_control_ros.session.runs import Run
 
 ShapeOption = Annotated[
     Shape, typer.Option(help="composed: observer, detector, classifier and controller in one process; or separate.")
 ]
+FactorOption = Annotated[
+    Optional[float],
+    typer.Option(min=0.01, max=1.0, help="Simulated seconds per second of wall time; default: sustainable."),
+]
 SeedOption = Annotated[Optional[int], typer.Option(min=0, help="Seed of the sensor noise; default: the scenario's.")]
+
+LOOK_PATIENCE = 1.0
+"""[s] in which a service is found on most machines; then the user learns where it is looked for."""
+
+MODE_PERIOD = 0.2
+"""[s] in which the status of a controller comes, and verdicts that were sent before."""
 
 
 def add(app: typer.Typer) -> None:
     """Add the commands of this module to an application of Typer."""
     app.command()(demo)
+    app.command()(up)
+    app.command()(down)
+    app.command()(status)
     app.command()(view)
     app.command()(verdicts)
     app.command()(stop)
     app.command()(reset)
+    app.command()(run)
+    app.command()(home)
+    app.command("move-to")(move_to)
     app.command()(doctor)
     app.command()(security)
 
@@ -47,10 +64,7 @@ def demo(
     scenario: ScenarioArgument = "tabletop",
     shape: ShapeOption = Shape.COMPOSED,
     lockstep: Annotated[bool, typer.Option(help="The simulator waits for the command of each sample.")] = False,
-    real_time_factor: Annotated[
-        Optional[float],
-        typer.Option(min=0.01, max=10.0, help="Simulated seconds per second of wall time; default: sustainable."),
-    ] = None,
+    real_time_factor: FactorOption = None,
     seed: SeedOption = None,
     output: OutputOption = Path("runs"),
     view: Annotated[bool, typer.Option("--view", help="Show it in the browser, and play it there afterwards.")] = False,
@@ -115,6 +129,89 @@ def demo(
         raise typer.Exit(1)
 
 
+def up(
+    scenario: ScenarioArgument = "tabletop",
+    shape: ShapeOption = Shape.COMPOSED,
+    namespace: Annotated[str, typer.Option(help="Of the nodes.")] = "",
+    real_time_factor: FactorOption = None,
+    seed: SeedOption = None,
+    output: OutputOption = Path("runs"),
+) -> None:
+    """Start a graph with the simulated arm that stays until Ctrl-C or `down`, for clients, views and notebooks.
+
+    It is in the ROS domain of the terminal, as its clients have to be.
+    """
+    from impact_control.scenario import load_scenario
+    from impact_control_ros.session.runs import keep_up, new_run_directory
+
+    name = load_scenario(scenario).name
+    directory = new_run_directory(output, f"{name}-up")
+    line = ProgressLine(name)
+    line.stage("starting the nodes")
+
+    def tell() -> None:
+        line.end()
+        place = f"ROS domain {os.environ['ROS_DOMAIN_ID']}, namespace /{namespace.strip('/')}"
+        typer.echo(f"Graph:  {name} in {place}; Ctrl-C or `impact-control down` ends it")
+        typer.echo(f"Logs:   {directory / 'log'}")
+
+    try:
+        keep_up(
+            scenario,
+            directory,
+            namespace=namespace,
+            shape=shape,
+            real_time_factor=real_time_factor,
+            seed=seed,
+            on_ready=tell,
+        )
+    finally:
+        line.end()
+
+
+def down(namespace: NamespaceOption = "") -> None:
+    """End the graph that `up` started, from another terminal."""
+    from impact_control_ros.bridge import topics
+    from impact_control_ros.session.client import ImpactClient
+
+    with ImpactClient(namespace) as client:
+        _require(client, topics.END, "no graph of `impact-control up`")
+        typer.echo(client.end_graph())
+
+
+def status(namespace: NamespaceOption = "") -> None:
+    """Print nodes, their states, mode and last verdict of a running graph; exit code 1 where there is none."""
+    from impact_control_ros.session.client import ImpactClient
+    from impact_control_ros.session.processes import GraphError
+
+    with ImpactClient(namespace) as client:
+        states = client.nodes()
+        if not states:
+            raise GraphError(f"no graph in {client.place}; `impact-control up` starts one")
+        place = client.place
+    loops = [name for name in states if name.endswith(("/impact_loop", "/controller"))]
+    typer.echo(f"Graph in {place}")
+    typer.echo(listing([*states.items(), *(row for loop in loops for row in _arm_rows(loop.rpartition("/")[0]))]))
+
+
+def _arm_rows(namespace: str) -> "list[tuple[str, str]]":
+    """Return mode and last verdict of an arm, with their names."""
+    from impact_control.util.words import in_words
+    from impact_control_ros.bridge.calls import NoAnswerError
+    from impact_control_ros.session.client import ImpactClient
+
+    with ImpactClient(namespace, patience=LOOK_PATIENCE) as client:
+        try:
+            state = next(client.states(MODE_PERIOD))
+        except NoAnswerError as error:
+            mode, verdict = str(error), client.verdict
+        else:
+            known = "none: no controller is active" if state.mode is None else in_words(state.mode)
+            mode, verdict = f"{known}{state.fault_reason and f': {state.fault_reason}'}", state.verdict
+    of_arm = f" of {namespace}" if namespace else ""
+    return [(f"mode{of_arm}", mode), (f"verdict{of_arm}", "none yet" if verdict is None else str(verdict))]
+
+
 def view(
     scenario: ScenarioArgument = "tabletop",
     namespace: Annotated[str, typer.Option(help="Of the nodes.")] = "",
@@ -134,27 +231,123 @@ def view(
 def verdicts(namespace: NamespaceOption = "") -> None:
     """Print the verdicts of a running graph until Ctrl-C; earlier verdicts come first."""
     from impact_control.util.stopping import stoppable
+    from impact_control_ros.bridge import topics
     from impact_control_ros.session.client import ImpactClient
 
     with ImpactClient(namespace) as client, stoppable() as stop:
+        if absence := client.absence(topics.CLASSIFICATION, LOOK_PATIENCE):
+            typer.echo(f"impact-control: {absence}; listening until Ctrl-C", err=True)
         for verdict in client.verdicts(stop):
             typer.echo(verdict)
 
 
 def stop(namespace: NamespaceOption = "") -> None:
     """Stop the robot of a running graph: the supervisor keeps commands from it until `reset`."""
+    from impact_control_ros.bridge import topics
     from impact_control_ros.session.client import ImpactClient
 
     with ImpactClient(namespace) as client:
+        _require(client, topics.STOP, "no supervisor")
         typer.echo(client.stop())
 
 
 def reset(namespace: NamespaceOption = "") -> None:
     """Let commands through again after a stop, if nothing is wrong any more; the controller then holds the arm."""
+    from impact_control_ros.bridge import topics
     from impact_control_ros.session.client import ImpactClient
 
     with ImpactClient(namespace) as client:
+        _require(client, topics.RESUME, "no supervisor")
         typer.echo(client.reset())
+
+
+def run(
+    scenario: Annotated[str, typer.Argument(help="Name of a scenario, or path of a file.")],
+    times: Annotated[int, typer.Option(min=1, max=1000, help="Number of trials.")] = 1,
+    vary: Annotated[
+        Optional[Path], typer.Option(help="YAML file: for each key of the scenario that changes a list of values.")
+    ] = None,
+    launched: Annotated[bool, typer.Option("--launched", help="On a running graph, not with a simulated arm.")] = False,
+    namespace: NamespaceOption = "",
+    shape: ShapeOption = Shape.COMPOSED,
+    lockstep: Annotated[bool, typer.Option(help="The simulator waits for the command of each sample.")] = False,
+    output: OutputOption = Path("runs"),
+) -> None:
+    """Run a task again and again; the arm moves back in between, and one report tells of all trials."""
+    from impact_control.recording.page import summary_text
+    from impact_control.util.stopping import stoppable
+    from impact_control_ros.session.runs import new_run_directory
+    from impact_control_ros.session.series import planned_series, run_series
+
+    series = planned_series(scenario, times, vary)
+    directory = new_run_directory(output, series.name)
+    line = ProgressLine(series.name)
+    with stoppable() as stop:
+        try:
+            summary = run_series(
+                series,
+                directory,
+                launched=launched,
+                namespace=namespace,
+                shape=shape,
+                lockstep=lockstep,
+                stop_requested=stop,
+                on_progress=line.progress,
+                on_stage=line.stage,
+            )
+        finally:
+            line.end()
+    typer.echo(summary_text(summary, color=in_color()), nl=False)
+    typer.echo(f"Report: {directory / 'report.html'}")
+    if not summary.good:
+        raise typer.Exit(1)
+
+
+SpeedOption = Annotated[float, typer.Option(min=0.0, help="Of the fastest joint, in rad/s; 0: 0.5 rad/s.")]
+
+
+def home(
+    scenario: Annotated[str, typer.Option("--scenario", "-s", help="Whose start; default: the one of the graph.")] = "",
+    speed: SpeedOption = 0.0,
+    namespace: NamespaceOption = "",
+) -> None:
+    """Bring the arm of a running graph to the start of a scenario, off the surface first; at a contact it stops."""
+    _move([], scenario, speed, namespace)
+
+
+def move_to(
+    joint_position: Annotated[list[float], typer.Argument(help="Of each joint, in rad; before negative ones: --.")],
+    speed: SpeedOption = 0.0,
+    namespace: NamespaceOption = "",
+) -> None:
+    """Bring the arm of a running graph to a configuration, off the surface first; at a contact it stops."""
+    _move(joint_position, "", speed, namespace)
+
+
+def _move(joint_position: list[float], scenario: str, speed: float, namespace: str) -> None:
+    """Exit with code 1 unless the goal is reached."""
+    from impact_control.pipeline import MoveOutcome
+    from impact_control.util.words import in_words
+    from impact_control_ros.session.client import ImpactClient
+
+    with ImpactClient(namespace) as client:
+        result = client.move_to(joint_position, speed=speed, scenario=scenario)
+    reason = f" ({result.summary})" if result.summary else ""
+    typer.echo(f"Motion: {in_words(result.outcome)}{reason}, {result.final_error:.3f} rad from the goal")
+    if result.outcome is not MoveOutcome.REACHED:
+        raise typer.Exit(1)
+
+
+def _require(client: "ImpactClient", service: str, missing: str) -> None:
+    """Say soon that a service is not found, and end when it is not found for longer than a busy machine may take."""
+    from impact_control_ros.session.occupants import LAUNCH_DISCOVERY_TIME
+    from impact_control_ros.session.processes import GraphError
+
+    if absence := client.absence(service, LOOK_PATIENCE):
+        text = f"{missing}: {absence}"
+        typer.echo(f"impact-control: {text}; looking for {LAUNCH_DISCOVERY_TIME:g} s more", err=True)
+        if client.absence(service, LAUNCH_DISCOVERY_TIME):
+            raise GraphError(text)
 
 
 def doctor(
@@ -170,7 +363,8 @@ def doctor(
         findings.append(finding)
         line = str(finding)
         name = len(finding.level.name)
-        typer.echo(typer.style(line[:name], fg=colors[finding.level]) + line[name:])
+        level = typer.style(line[:name], fg=colors[finding.level]) if in_color() else line[:name]
+        typer.echo(level + line[name:])
     if worst(findings) is Level.FAIL:
         raise typer.Exit(1)
 
@@ -211,7 +405,7 @@ def _tell_run(arm: str, run: "Run") -> None:
     """Print how the run of an arm went."""
     from impact_control.recording.page import summary_text
 
-    typer.echo(summary_text(run.summary, color=sys.stdout.isatty()))
+    typer.echo(summary_text(run.summary, color=in_color()))
     _print_result(arm, run.result)
     typer.echo(f"Report: {run.report}")
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import Enum
 
 from impact_control.util.errors import InvalidInputError
-from impact_control_ros.robot_side.supervision import SupervisionLimits
+from impact_control_ros.robot_side.supervision import LONGEST_LIMIT, SupervisionLimits
 from impact_control_ros.session.shape import Shape
 
 
@@ -55,6 +56,16 @@ class NodeSpec:
 def full_name(namespace: str, path: str) -> str:
     """Return the name of a node or an enclave from the root on; slashes around the namespace do not matter."""
     return "/" + "/".join(part for part in (namespace.strip("/"), path) if part)
+
+
+_NAMESPACE = re.compile(r"/?([A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*)?/?")
+
+
+def require_namespace(namespace: str) -> None:
+    """Raise InvalidInputError for a namespace that ROS does not allow."""
+    if not _NAMESPACE.fullmatch(namespace):
+        allowed = "names of letters, digits and _ that do not begin with a digit, with / in between"
+        raise InvalidInputError("namespace", namespace, allowed)
 
 
 OPERATOR = "operator"
@@ -116,7 +127,7 @@ def describe_graph(
     if supervise and not lockstep:
         patience = {"supervisor_patience": SUPERVISOR_PATIENCE}
         slower = SIMULATED_PATIENCE * max(1.0, 1.0 / factor) if simulate else 1.0
-        limits = {name: limit * slower for name, limit in asdict(SupervisionLimits()).items()}
+        limits = {name: min(limit * slower, LONGEST_LIMIT) for name, limit in asdict(SupervisionLimits()).items()}
         supervisors = [NodeSpec("supervisor", "supervisor", Duty.SUPERVISOR, {"arms": ",".join(arms), **limits})]
     nodes: list[NodeSpec] = [] if view is None else [viewer(scenario, view, simulated=simulate)]
     if record:

@@ -12,9 +12,8 @@ from dataclasses import dataclass, fields
 from functools import reduce
 from operator import or_
 
-from impact_control.pipeline.parts import needs_commands
 from impact_control.scenario import load_scenario
-from impact_control_ros.bridge import qos, topics
+from impact_control_ros.bridge import end_effector, qos, topics
 from impact_control_ros.robot_side import franka_state
 from impact_control_ros.robot_side.robot_switch import SwitchKind, switches_of
 from impact_control_ros.session.graph import OPERATOR, Duty, NodeSpec, full_name
@@ -94,14 +93,15 @@ LIFECYCLE = Interfaces(
 )
 
 _DETECTION = Interfaces(
-    publishes=(topics.EXTERNAL_TORQUE, topics.EVENTS, topics.DIAGNOSTICS), subscribes=(topics.JOINT_STATES,)
+    publishes=(topics.EXTERNAL_TORQUE, topics.EVENTS, *end_effector.PUBLISHED, topics.DIAGNOSTICS),
+    subscribes=(topics.JOINT_STATES,),
 )
 _CLASSIFICATION = Interfaces(publishes=(topics.CLASSIFICATION, topics.DIAGNOSTICS), subscribes=(topics.JOINT_STATES,))
 _CONTROL = Interfaces(
     publishes=(topics.COMMANDS, topics.REFERENCE, topics.STATUS, topics.DIAGNOSTICS),
     subscribes=(topics.JOINT_STATES, topics.SUPERVISOR),
     requests=(topics.PREDICT,),
-    executes=(topics.EXECUTE,),
+    executes=(topics.EXECUTE, topics.MOVE_TO),
 )
 
 OWN: Mapping[str, Interfaces] = {
@@ -186,7 +186,7 @@ def _profile(spec: NodeSpec, namespace: str, arms: Sequence[str], objects: Seque
         more = Interfaces(subscribes=LEARNED_FROM if learns else ())
     elif spec.executable == "detector":
         detection = load_scenario(str(spec.parameters["scenario"])).detection
-        more = Interfaces(subscribes=(topics.COMMANDS,) if needs_commands(detection) else ())
+        more = Interfaces(subscribes=(topics.COMMANDS,) if detection.needs_commands else ())
     elif spec.executable == "viewer":
         more = Interfaces(subscribes=(*_of_arms(arms, SHOWN), *poses))
     elif spec.executable == "recorder":
@@ -203,11 +203,12 @@ def _of_arms(arms: Iterable[str], names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _operator(processes: Iterable[Profile], namespace: str) -> tuple[Profile, ...]:
-    """Return the nodes of the operator, who starts and watches a graph: they publish nothing to it."""
+    """Return the nodes of the operator, who starts, watches and ends a graph: they publish nothing to it."""
     used = reduce(or_, (profile.resolved() for profile in processes))
     watching = Interfaces(subscribes=used.publishes, requests=used.serves, calls=used.executes)
+    ending = Interfaces(serves=(topics.END,), requests=(topics.END,))
     visitors = [Profile(full_name(namespace, ""), name, NODE | LOGGING) for name in VISITORS]
     tools = [Profile("/", name, NODE | LOGGING | PARAMETERS) for name in TOOLS]
     # The rights of a process are those of its enclave, in whichever profile: listed once.
-    first = Profile(visitors[0].namespace, visitors[0].name, visitors[0].interfaces | watching)
+    first = Profile(visitors[0].namespace, visitors[0].name, visitors[0].interfaces | watching | ending)
     return (first, *visitors[1:], *tools)

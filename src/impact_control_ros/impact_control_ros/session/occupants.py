@@ -1,9 +1,10 @@
-"""Graphs that run already: a second one in the same domain and namespace would command the first."""
+"""Nodes that join a domain, and graphs that run there: a second one in the same namespace would command the first."""
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import rclpy
 from lifecycle_msgs.srv import GetState
@@ -12,7 +13,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from impact_control_ros.bridge.calls import Caller, NoAnswerError
 from impact_control_ros.bridge.rclpy_internals import EventsExecutor
-from impact_control_ros.session.graph import describe_graph, full_name
+from impact_control_ros.session.graph import describe_graph, full_name, require_namespace
 from impact_control_ros.session.processes import GraphError
 from impact_control_ros.session.shape import Shape
 
@@ -24,6 +25,28 @@ LAUNCH_DISCOVERY_TIME = 3.0
 
 ANSWER_TIME = 2.0
 """[s] a node may take to say its state; one that was killed does not, and is listed for some time."""
+
+
+def join(context: rclpy.Context, name: str, namespace: str, arguments: Sequence[str] = ()) -> Node:
+    """Return a node of ours in a new context, which does not heed signals. arguments: of ROS.
+
+    Raises InvalidInputError for a namespace that ROS does not allow, GraphError when ROS refuses the node, as it does
+    where its security is incomplete.
+    """
+    require_namespace(namespace)
+    try:
+        rclpy.init(args=list(arguments), context=context, signal_handler_options=SignalHandlerOptions.NO)
+        return rclpy.create_node(
+            name, context=context, namespace=full_name(namespace, ""), start_parameter_services=False
+        )
+    except RuntimeError as error:
+        context.try_shutdown()
+        advice = ""
+        if os.environ.get("ROS_SECURITY_ENABLE") == "true":
+            keystore = os.environ.get("ROS_SECURITY_KEYSTORE", "")
+            given = f", with enclave {arguments[-1]}" if arguments else ""
+            advice = f"; security is on{given} of keystore {keystore!r}, see docs/network.md"
+        raise GraphError(f"ROS refuses a node: {str(error).splitlines()[0]}{advice}") from error
 
 
 def nodes_of_a_graph() -> set[str]:
@@ -62,10 +85,9 @@ def require_free(
 def require_free_namespace(namespace: str) -> None:
     """Refuse to launch a graph where one runs, see `require_free`; with a node that ends with this call."""
     context = rclpy.Context()
-    rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
+    node = join(context, "launch_check", namespace)
     executor = EventsExecutor(context=context)
     try:
-        node = rclpy.create_node("launch_check", context=context, namespace=full_name(namespace, ""))
         executor.add_node(node)
 
         def spin(seconds: float) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -11,16 +14,16 @@ from tempfile import TemporaryDirectory
 from impact_control.recording.summary import RunSummary
 from impact_control.replay.evaluation import evaluate_arms, report
 from impact_control.scenario import load_scenario, parts_of
-from impact_control.util.errors import InvalidInputError
+from impact_control.util.errors import InterruptedByUserError, InvalidInputError
 from impact_control.util.stopping import stoppable
 from impact_control_ros.bridge.task_messages import Progress, TaskResult
-from impact_control_ros.session.graph import View, describe_graph, viewer
+from impact_control_ros.session.graph import SEVERAL_ARMS, View, describe_graph, viewer
 from impact_control_ros.session.processes import NodeDiedError, isolate
 from impact_control_ros.session.session import Session
 from impact_control_ros.session.shape import Shape
 
 TASK_PATIENCE = 60.0
-"""[s] of wall time beyond which a task is given up."""
+"""[s] of wall time beyond which a task is given up, at an eighth of real time or faster; slower, more."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,8 @@ def run(
         on_stage("starting the nodes")
         session.start(bag, scenario.to_yaml(), lambda: on_stage("waiting for a browser"))
         on_stage("planning")
-        results = session.run_tasks(name, timeout=TASK_PATIENCE, on_progress=on_progress)
+        patience = TASK_PATIENCE * max(1.0, SEVERAL_ARMS / (real_time_factor or 1.0))
+        results = session.run_tasks(name, timeout=patience, on_progress=on_progress)
         on_results(results)
         on_stage("stopping the nodes")
         # Several loops and a simulator at real-time priority leave the recorder little of two cores.
@@ -106,6 +110,41 @@ def run(
         arm: Run(directory / arm, results[arm], report(evaluation, directory / arm))
         for arm, evaluation in evaluate_arms(bag).items()
     }
+
+
+def keep_up(
+    name: str,
+    directory: Path,
+    *,
+    namespace: str = "",
+    shape: Shape = Shape.COMPOSED,
+    real_time_factor: float | None = None,
+    seed: int | None = None,
+    on_ready: Callable[[], None] = lambda: None,
+) -> None:
+    """Run a graph with the simulator for clients, until Ctrl-C, SIGTERM or a call of `session/end`.
+
+    name, namespace, real_time_factor, seed: see `describe_graph`. Logs go into `directory`. on_ready: called once all
+    nodes are active. The graph is in the domain of the environment, on this machine only unless that says otherwise.
+
+    Raises GraphError where a graph with these names runs, InterruptedByUserError before the nodes are active, and
+    NodeDiedError when one is lost.
+    """
+    scenario = load_scenario(name)
+    os.environ.setdefault("ROS_DOMAIN_ID", "0")
+    isolate(directory / "log")
+    specs = describe_graph(
+        name, **parts_of(scenario), shape=shape, real_time_factor=real_time_factor, seed=seed, record=False
+    )
+    with (
+        stoppable() as stop,
+        Session(specs, directory / "log", namespace=namespace, stop_requested=stop) as session,
+    ):
+        session.offer_end()
+        session.start()
+        on_ready()
+        with suppress(InterruptedByUserError):
+            session.watch(math.inf)
 
 
 def look_on(scenario: str, view: View, namespace: str, *, simulated: bool) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
 from impact_control.util.errors import InvalidInputError, MissingDependencyError
-from impact_control_ros.session.graph import View, describe_graph
+from impact_control_ros.session.graph import View, describe_graph, require_namespace
 from impact_control_ros.session.interfaces import Interfaces, Profile, enclaves
 from impact_control_ros.session.shape import Shape
 
@@ -26,8 +25,6 @@ RULES = (
 )
 """Element of a policy, of each name in it, its attribute, and where the names stand in `Interfaces`."""
 
-_NAMESPACE = re.compile(r"(/?[A-Za-z_][A-Za-z0-9_]*)*/?")
-
 
 def graph_policy(
     scenario: str = "tabletop", *, namespace: str = "", arms: Sequence[str] = (), objects: Sequence[str] = ()
@@ -36,8 +33,7 @@ def graph_policy(
 
     scenario: name or path. namespace: of the graph. arms, objects: of a scene. Raises InvalidInputError.
     """
-    if not _NAMESPACE.fullmatch(namespace):
-        raise InvalidInputError("namespace", namespace, "names of letters, digits and _, with / in between")
+    require_namespace(namespace)
     # In lockstep a node may use more, without there are more nodes.
     kinds = itertools.product((False, True), Shape)
     graphs = (describe_graph(scenario, arms=arms, shape=shape, lockstep=step, view=View(8080)) for step, shape in kinds)

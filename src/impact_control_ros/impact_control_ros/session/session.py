@@ -11,14 +11,12 @@ from types import TracebackType
 from typing import Any
 
 import rclpy
-from impact_msgs.action import ExecuteImpactTask
+from impact_msgs.action import ExecuteImpactTask, MoveTo
 from impact_msgs.msg import SupervisorStatus
 from lifecycle_msgs.msg import State, Transition
 from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
-from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 from std_srvs.srv import SetBool, Trigger
 
@@ -27,13 +25,13 @@ from impact_control.recording.bag import recover
 from impact_control.util.errors import InterruptedByUserError
 from impact_control_ros.bridge import qos, topics
 from impact_control_ros.bridge.calls import CALL_PATIENCE, START_PATIENCE, Caller
-from impact_control_ros.bridge.messages import to_stamp
+from impact_control_ros.bridge.messages import answered, to_stamp
 from impact_control_ros.bridge.rclpy_internals import EventsExecutor
 from impact_control_ros.bridge.real_time import LEAVE_MACHINE
-from impact_control_ros.bridge.task_messages import Progress, TaskResult, progress_of, task_result
+from impact_control_ros.bridge.task_messages import MoveResult, Progress, TaskResult, progress_of, task_result
 from impact_control_ros.robot_side.supervision import Cause, Supervision
 from impact_control_ros.session.graph import LARGEST_FACTOR, OPERATOR, Duty, NodeSpec, full_name
-from impact_control_ros.session.occupants import require_free
+from impact_control_ros.session.occupants import join, require_free
 from impact_control_ros.session.processes import (
     Death,
     GraphError,
@@ -87,7 +85,8 @@ class Session:
         self._started = False
         self.losses: tuple[Death, ...] = ()
         self._context = rclpy.Context()
-        self._node = self._join(namespace)
+        enclave = full_name(namespace, OPERATOR)
+        self._node = join(self._context, f"session_{os.getpid()}", namespace, ["--ros-args", "--enclave", enclave])
         self._executor = EventsExecutor(context=self._context)
         self._executor.add_node(self._node)
         self._caller = Caller(self._node, self._spin)
@@ -110,29 +109,6 @@ class Session:
         }
 
     # ------------------------------------------------------------------ life
-
-    def _join(self, namespace: str) -> Node:
-        """Return a node of ours. Raises GraphError when ROS refuses it, as it does where its security is incomplete."""
-        enclave = full_name(namespace, OPERATOR)
-        try:
-            rclpy.init(
-                args=["--ros-args", "--enclave", enclave],
-                context=self._context,
-                signal_handler_options=SignalHandlerOptions.NO,
-            )
-            return rclpy.create_node(
-                f"session_{os.getpid()}",
-                context=self._context,
-                namespace=full_name(namespace, ""),
-                start_parameter_services=False,
-            )
-        except RuntimeError as error:
-            self._context.try_shutdown()
-            advice = ""
-            if os.environ.get("ROS_SECURITY_ENABLE") == "true":
-                keystore = os.environ.get("ROS_SECURITY_KEYSTORE", "")
-                advice = f"; security is on, with enclave {enclave} of keystore {keystore!r}, see docs/network.md"
-            raise GraphError(f"ROS refuses a node: {str(error).splitlines()[0]}{advice}") from error
 
     def __enter__(self) -> Session:
         """Start nothing yet."""
@@ -173,6 +149,17 @@ class Session:
                 on_view()
             self._change(spec.path, Transition.TRANSITION_ACTIVATE)
         self._started = True
+
+    def offer_end(self) -> None:
+        """Let a client end the session by a service, as if its user had asked for a stop."""
+        stop_requested, asked = self._stop_requested, []
+
+        def end(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+            asked.append(request)
+            return answered(response, True, f"the graph in {self._node.get_namespace()} ends")
+
+        self._stop_requested = lambda: bool(asked) or stop_requested()
+        self._node.create_service(Trigger, topics.END, end)
 
     def stop(self) -> None:
         """Stop all nodes, complete the bag, leave the graph. Idempotent."""
@@ -314,6 +301,15 @@ class Session:
                     self._serve_until(goal.cancel_goal_async(), CANCEL_PATIENCE)
             raise
         return {arm: task_result(result.result()) for arm, result in results.items()}
+
+    def move_to(self, scenario: str = "", timeout: float = 60.0) -> MoveResult:
+        """Bring the only arm to the start of a scenario, "" for the configured one; a result that says how it went.
+
+        Raises NoAnswerError when it takes longer than `timeout` [s], and as `run_tasks`.
+        """
+        if self._lockstep:
+            self.pause(False)
+        return self._caller.move_to(MoveTo.Goal(scenario=scenario), topics.MOVE_TO, START_PATIENCE, timeout)
 
     def _on_supervision(self, status: SupervisorStatus) -> None:
         self._supervision = status

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impact_control.classification import (
+    TUNED,
     Algorithm,
-    ClassifierParameters,
     GrayArea,
     RecordedImpact,
     SearchGrid,
@@ -23,6 +23,7 @@ from impact_control.classification import (
     tune,
 )
 from impact_control.robots import load_robot
+from impact_control.scenario import Classification
 from impact_control.util.types import Vector
 from impact_studies.classification.sweep import ACCEPTABLE, EDGE, SPHERE, Sweep, SweptImpact, run_sweep
 from impact_studies.frame.study import OWN_TARGET, Comparison, Mark, Progress
@@ -163,7 +164,7 @@ class Outcome:
     """
 
     experiment: Experiment
-    parameters: ClassifierParameters
+    parameters: Classification
     tuned: GrayArea
     tilts: Vector
     unexpected: NDArray[np.bool_]
@@ -199,7 +200,7 @@ def evaluate(
     tilts = np.array([trial.deviation for trial in others])
     unexpected, times = _answers(others, parameters, experiment)
     impacts_only = replace(parameters, envelope_margin=_ANY)
-    behaviour_only = replace(parameters, configuration_error=_ANY, time_error=_ANY, impact_interval=math.inf)
+    behaviour_only = replace(parameters, configuration_error=_ANY, time_error=_ANY, impact_interval=None)
     first = np.array([trial.impact_times[0] for trial in others])
 
     return Outcome(
@@ -215,7 +216,7 @@ def evaluate(
 
 
 def _answers(
-    trials: Sequence[RecordedImpact], parameters: ClassifierParameters, experiment: Experiment
+    trials: Sequence[RecordedImpact], parameters: Classification, experiment: Experiment
 ) -> tuple[NDArray[np.bool_], Vector]:
     """Return which trials (k,) are called unexpected, and when [s] that is known (k,)."""
     said = [is_unexpected(trial, parameters, experiment.algorithm) for trial in trials]
@@ -284,8 +285,10 @@ def judge_case(case: Judging) -> Mapping[str, NDArray[Any]]:
     tool = case.experiment.end_effector
     tuned_on, judged = _trials(case.tuned_on, tool, case.tuned_seed), _trials(case.judged, tool, case.judged_seed)
     outcome = evaluate(case.experiment, tuned_on, judged, case.grid)
-    parts = {name: getattr(outcome, name) for name in ("parameters", "tuned")}
-    arrays = {f"{name} {key}": np.asarray(value) for name, part in parts.items() for key, value in vars(part).items()}
+    found = {name: getattr(outcome.parameters, name) for name in TUNED}
+    parts = {"parameters": found, "tuned": vars(outcome.tuned)}
+    given = ((f"{name} {key}", value) for name, part in parts.items() for key, value in part.items())
+    arrays = {name: np.asarray(value) for name, value in given if value is not None}
     return {**arrays, **{name: getattr(outcome, name) for name in _EACH}}
 
 
@@ -301,4 +304,4 @@ def _outcome(experiment: Experiment, arrays: Mapping[str, NDArray[Any]]) -> Outc
         return from_arrays(kind, {key.removeprefix(start): v for key, v in arrays.items() if key.startswith(start)})
 
     each = {name: arrays[name] for name in _EACH}
-    return Outcome(experiment, part(ClassifierParameters, "parameters"), part(GrayArea, "tuned"), **each)
+    return Outcome(experiment, part(Classification, "parameters"), part(GrayArea, "tuned"), **each)

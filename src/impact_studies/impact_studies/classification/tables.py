@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from impact_control.classification import fixed_margin
 from impact_studies.classification.evaluation import Outcome, Verdicts, asked_for, degrees, reaches
 from impact_studies.classification.sweep import LASTING, CompletionErrors
 from impact_studies.frame.study import Cell, Column, Judged, Table, columns
@@ -77,9 +78,10 @@ def tuning_table(outcomes: Sequence[Outcome]) -> Table:
 
     def row(outcome: Outcome) -> Iterable[Cell | np.generic]:
         p = outcome.parameters
-        yield from (outcome.experiment.figure, p.window_length, p.decay_rate, *p.fixed_margin(3).table[0])
+        margins = fixed_margin(p.envelope_margin, 3).table[0]
+        yield from (outcome.experiment.figure, p.window_length, p.decay_rate, *margins)
         yield from (p.configuration_error, 1e3 * p.time_error, 1e3 * p.post_impact_time)
-        yield 1e3 * p.impact_interval if math.isfinite(p.impact_interval) else None
+        yield None if p.impact_interval is None else 1e3 * p.impact_interval
 
     return Table.of(
         "tunings",

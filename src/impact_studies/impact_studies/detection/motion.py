@@ -206,8 +206,8 @@ def impact_record(
     options = PlantOptions(sample_period=PERIOD / SUBSTEPS, refresh_ticks=1, joint_friction=joint_friction)
     duration = lead + LATE + AFTER
     if nothing_there:
-        return _run(robot, reference, duration, None, options, SUBSTEPS, None, random)
-    record = _run(robot, reference, duration, surface, options, SUBSTEPS, push, random)
+        return _run(robot, reference, duration, None, options, None, random)
+    record = _run(robot, reference, duration, surface, options, push, random)
     if not record.closings:
         raise ImpactControlError(f"no contact of {arm.robot} with {contact} at {speed} m/s, seed {seed}")
     if surface is not None:
@@ -254,7 +254,7 @@ def free_record(arm: ArmSetting, joint_friction: bool, duration: float, seed: in
             -(acceleration * sine).sum(axis=0),
         )
 
-    return _run(robot, reference, duration, None, PlantOptions(joint_friction=joint_friction), 1, None, random)
+    return _run(robot, reference, duration, None, PlantOptions(joint_friction=joint_friction), None, random)
 
 
 class _Touch:
@@ -306,7 +306,6 @@ def _run(
     duration: float,
     surface: Surface | None,
     options: PlantOptions,
-    substeps: int,
     push: _Touch | None,
     random: np.random.Generator,
 ) -> Record:
@@ -328,7 +327,7 @@ def _run(
         torque, gravity = controller.torque(reference(float(time[k])), *measured)
         rows[0, k], rows[1, k], rows[2, k], rows[3, k] = q, dq, plant.motor_position, torque + gravity
         force[k] = plant.normal_force if push is None else abs(push.force(float(time[k])))
-        for step in range(substeps):
+        for step in range(round(PERIOD / options.sample_period)):
             if push is not None:
                 plant.external_torque[:] = push.torque(float(time[k]) + step * options.sample_period, q)
             plant.step(torque)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -29,7 +30,17 @@ _FEW = 30
 _WORST = 0.9
 """Share of right verdicts at the red end of the colours."""
 
-_COLOURS = LinearSegmentedColormap.from_list("trust", [LIMIT, INTERIM, "#d5e8d4", POST])
+
+class _Shading(NamedTuple):
+    """Colours of the shares from low to high."""
+
+    colours: str | Colormap
+    low: float
+    high: float
+
+
+_TRUST = _Shading(LinearSegmentedColormap.from_list("trust", [LIMIT, INTERIM, "#d5e8d4", POST]), _WORST, 1.0)
+_REFUSALS = _Shading("Reds", 0.0, 0.5)
 
 
 @dataclass(frozen=True)
@@ -99,7 +110,7 @@ def draw_refusals(runs: Runs) -> Figure:
     panels = figure.subplots(1, 3)
     place = _Scale("x", "x [m]"), _Scale("y", "y [m]")
     for axes, (across, up) in zip(panels, ((_SPEED, _ANGLE), (_FORCE, _TILT), place), strict=True):
-        _cells(axes, tasks, across, up, ~tasks.begun, np.ones(tasks.begun.size, dtype=np.bool_), "Reds", 0.0, 0.5)
+        _cells(axes, tasks, across, up, ~tasks.begun, np.ones(tasks.begun.size, dtype=np.bool_), _REFUSALS)
         axes.set_title("refused tasks [%]", pad=6)
     figure.tight_layout()
     return figure
@@ -119,20 +130,10 @@ def draw_delays(runs: Runs) -> Figure:
 
 
 def _map(axes: Axes, runs: Runs, across: _Scale, up: _Scale) -> None:
-    _cells(axes, runs, across, up, runs.right, runs.judged, _COLOURS, _WORST, 1.0)
+    _cells(axes, runs, across, up, runs.right, runs.judged, _TRUST)
 
 
-def _cells(
-    axes: Axes,
-    runs: Runs,
-    across: _Scale,
-    up: _Scale,
-    hit: Mask,
-    of: Mask,
-    colours: str | Colormap,
-    low: float,
-    high: float,
-) -> None:
+def _cells(axes: Axes, runs: Runs, across: _Scale, up: _Scale, hit: Mask, of: Mask, shading: _Shading) -> None:
     """Draw in each cell how many per cent of the rows `of` are `hit`."""
     x, y = across.edges(runs, _CELLS), up.edges(runs, _CELLS)
     columns, rows = (np.digitize(scale.of(runs), edges) - 1 for scale, edges in ((across, x), (up, y)))
@@ -144,6 +145,7 @@ def _cells(
                 shares[i, j] = np.mean(hit[here])
                 middle = 0.5 * (x[j] + x[j + 1]), 0.5 * (y[i] + y[i + 1])
                 axes.text(*middle, f"{100.0 * shares[i, j]:.0f}", ha="center", va="center", fontsize=8, color=INK)
+    colours, low, high = shading
     axes.pcolormesh(x, y, shares, cmap=colours, vmin=low, vmax=high, edgecolors="white", linewidth=1.0)
     axes.grid(visible=False)
     axes.set(xlabel=across.label, ylabel=up.label)

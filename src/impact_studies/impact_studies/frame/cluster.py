@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 from numpy.typing import NDArray
 
@@ -16,6 +18,9 @@ from impact_studies.frame.provenance import versions
 
 LOCAL = "local:"
 """Before the number of processes of a cluster that is started on this machine, and ends with the run."""
+
+PATIENCE = 10.0
+"""[s] a scheduler may take to answer."""
 
 
 class DaskCluster:
@@ -69,17 +74,26 @@ def cluster(address: str) -> Iterator[DaskCluster]:
             raise InvalidInputError("scheduler", address, allowed)
         with interruption_kept_back():
             local = distributed.LocalCluster(
-                n_workers=int(count), threads_per_worker=1, dashboard_address=":0", memory_limit=0
+                n_workers=int(count), threads_per_worker=1, dashboard_address="127.0.0.1:0", memory_limit=0
             )
         with local, distributed.Client(local, **options) as client:
             yield DaskCluster(client)
         return
     try:
-        client = distributed.Client(address, timeout=10.0, **options)
+        _require_listener(address)
+        client = distributed.Client(address, timeout=PATIENCE, **options)
     except (OSError, ValueError) as error:
         raise InvalidInputError("scheduler", address, allowed) from error
     with client:
         yield DaskCluster(client)
+
+
+def _require_listener(address: str) -> None:
+    """Raise OSError or ValueError where nobody listens: a client of Dask tries longer, and complains in the end."""
+    place = urlsplit(address if "://" in address else f"tcp://{address}")
+    if not place.hostname or not place.port:
+        raise ValueError("no host and port")
+    socket.create_connection((place.hostname, place.port), PATIENCE).close()
 
 
 def _compute_as_here(

@@ -3,7 +3,6 @@
 Annotations are not postponed here: Typer 0.9, which Ubuntu 24.04 has, does not evaluate them.
 """
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
@@ -11,6 +10,7 @@ import typer
 
 from impact_control.cli.commands import OutputOption
 from impact_control.cli.progress_line import ProgressLine
+from impact_control.cli.terminal import in_color
 from impact_control.util.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -22,9 +22,16 @@ def add(app: typer.Typer) -> None:
     app.command()(study)
 
 
+def _study_names(incomplete: str) -> list[str]:
+    from impact_studies.frame.runner import ALL, available_studies
+
+    return [name for name in (ALL, *available_studies()) if name.startswith(incomplete)]
+
+
 def study(
     name: Annotated[
-        Optional[str], typer.Argument(help="Name of a study, or all; without one, they are listed.")
+        Optional[str],
+        typer.Argument(help="Name of a study, or all; without one, they are listed.", autocompletion=_study_names),
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
     quick: Annotated[bool, typer.Option(help="A smaller version of the same, for a first look.")] = False,
@@ -50,7 +57,7 @@ def study(
     from impact_studies.frame.terminal import studies_text
 
     if listed or name is None:
-        typer.echo(studies_text(find_studies(ALL), color=sys.stdout.isatty()), nl=False)
+        typer.echo(studies_text(find_studies(ALL), color=in_color()), nl=False)
         return
     chosen = find_studies(name)
     if file is not None:
@@ -73,7 +80,7 @@ def _one_study(chosen: "list[Study]", output: Path, line: ProgressLine, **option
 
     run = run_study(chosen[0], output, progress=line.part, **options)
     line.end()
-    typer.echo(study_text(run.study, run.result, color=sys.stdout.isatty()), nl=False)
+    typer.echo(study_text(run.study, run.result, color=in_color()), nl=False)
     typer.echo(f"Time:   {run.seconds / 60.0:.1f} min, {run.trial_seconds / 60.0:.1f} min of processor time in trials")
     typer.echo(f"Report: {run.report}")
 
@@ -87,7 +94,7 @@ def _every_study(chosen: "list[Study]", output: Path, line: ProgressLine, **opti
 
     def tell(ended: Ended) -> None:
         line.end()
-        typer.echo(ended_text(ended, color=sys.stdout.isatty()))
+        typer.echo(ended_text(ended, color=in_color()))
 
     ended = run_all(chosen, output, progress=line.part, tell=tell, **options)
     typer.echo(f"Report: {output / ALL / 'report.html'}")

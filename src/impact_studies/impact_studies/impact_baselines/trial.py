@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.control import RUNNING, ControlParameters, ReferenceSpreadingController
+from impact_control.control import RUNNING, ReferenceSpreadingController
 from impact_control.pipeline import Pipeline
-from impact_control.pipeline.parts import control_parameters
 from impact_control.references import ImpactReference, build_reference
 from impact_control.robots import Dynamics, InertiaModel, RobotDescription
-from impact_control.scenario import Scenario, load_scenario, robot_of
+from impact_control.scenario import Control, Feedback, Scenario, load_scenario, robot_of
 from impact_control.simulation import build_world
 from impact_control.util.types import Matrix, Vector
 
@@ -137,12 +136,11 @@ class Measured:
 class FeedbackTorque:
     """The torque that feedback alone asks for: (M + B_theta) ddq with the feedback part (28) of the tasks as target."""
 
-    def __init__(self, parameters: ControlParameters, joints: int) -> None:
-        self._gains = np.concatenate(
-            [np.full(3, parameters.position_gain), np.full(3, parameters.orientation_gain), [parameters.posture_gain]]
-        )
-        self._joint_gain = parameters.hold_gain
-        self._joint_space = parameters.joint_space
+    def __init__(self, control: Control, joints: int) -> None:
+        gains = control.gains
+        self._gains = np.concatenate([np.full(3, gains.position), np.full(3, gains.orientation), [gains.posture]])
+        self._joint_gain = gains.joint
+        self._joint_space = control.feedback is Feedback.JOINT_SPACE
         self._tasks = np.zeros((7, joints))
         self._tasks[6, 0] = 1.0
 
@@ -199,14 +197,13 @@ def run_case(case: Case) -> Mapping[str, NDArray[Any]]:
 
 def _simulate(case: Case, robot: RobotDescription, reference: ImpactReference) -> _Course:
     scenario = met(planned(case.method), case)
-    parameters = control_parameters(scenario, robot)
     world = build_world(scenario)
     plant, sensors, gate = world.single
     pipeline = Pipeline(scenario, robot)
     pipeline.reset()
     pipeline.start(reference, scenario)
     controller = pipeline.controller
-    law, period = FeedbackTorque(parameters, len(robot.joint_names)), scenario.control.period
+    law, period = FeedbackTorque(scenario.control, len(robot.joint_names)), scenario.control.period
     rows: list[tuple[float, Vector, Matrix, Vector, Vector]] = []
     inside, detection, peak_force = True, math.nan, 0.0
     none = np.full((2, len(robot.joint_names)), np.nan)

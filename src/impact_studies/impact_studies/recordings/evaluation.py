@@ -13,7 +13,7 @@ from impact_control.calibration.thresholds import HOUR, calibrate_thresholds
 from impact_control.calibration.whitening import BLOCK, learn_detector
 from impact_control.detection import DetectionSignals, Detector, make_detector
 from impact_control.detection.detector import NO_LINK
-from impact_control.pipeline.parts import make_observer
+from impact_control.pipeline.sensing import make_observer
 from impact_control.recording.defects import CheckedSamples
 from impact_control.replay.samples import SETTLING_TIME, replay_samples
 from impact_control.robots import RobotDescription
@@ -56,7 +56,7 @@ class _Together:
     """Several detectors over the same samples: keeps the times of their events, and reports none itself."""
 
     index, isolated_link, link_settled = 0, NO_LINK, True
-    detection_time = impact_time = math.nan
+    detection_time = impact_time = share = math.nan
 
     def __init__(self, detectors: Mapping[str, Detector], size: int) -> None:
         self.triggered = np.zeros(size, dtype=np.bool_)

@@ -7,13 +7,8 @@ import pytest
 
 from impact_control.classification import SimultaneousImpactClassifier, SingleImpactClassifier
 from impact_control.detection import FirstOf, ScoreDetector
-from impact_control.pipeline.parts import (
-    detector_settings,
-    make_classifier,
-    make_completion,
-    make_detector,
-    rate_threshold,
-)
+from impact_control.pipeline.judge import ContactWatch, make_classifier
+from impact_control.pipeline.sensing import detector_settings, make_detector
 from impact_control.robots import load_robot
 from impact_control.scenario import load_scenario
 from impact_control.util.errors import InvalidInputError, ScenarioError
@@ -64,8 +59,8 @@ def test_isolation_is_that_of_the_scenario_and_shows_of_a_friction_what_the_obse
 def test_without_the_detector_on_the_rate_there_is_no_bound_of_it():
     only = ALL.with_overrides({"detection.residual_rate": "none"})
     assert "residual_rate" not in detector_settings(only)
-    assert np.isnan(rate_threshold(only, 7)).all()
-    np.testing.assert_array_equal(rate_threshold(ALL, 7), ALL.detection.residual_rate.threshold)
+    assert np.isnan(only.detection.rate_threshold).all()
+    np.testing.assert_array_equal(ALL.detection.rate_threshold, ALL.detection.residual_rate.threshold)
 
 
 def test_a_scenario_without_a_detector_is_refused():
@@ -82,13 +77,13 @@ def test_joints_that_are_none_are_refused(joints):
 def test_the_classifier_is_the_chosen_one():
     single = make_classifier(TABLETOP, 7)
     assert isinstance(single, SingleImpactClassifier)
-    assert make_completion(TABLETOP, load_robot()) is None
+    assert ContactWatch(TABLETOP, load_robot()).completion is None
     edge = load_scenario("tabletop_edge")
     many = make_classifier(edge, 7)
     assert isinstance(many, SimultaneousImpactClassifier)
     assert many.await_completion
     assert many.parameters.impact_interval == pytest.approx(0.06)
-    completion = make_completion(edge, load_robot("panda", "edge"))
+    completion = ContactWatch(edge, load_robot("panda", "edge")).completion
     assert completion is not None and completion.speeds.size == 2
 
 

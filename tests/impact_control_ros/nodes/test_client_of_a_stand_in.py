@@ -1,0 +1,86 @@
+"""What a client sees of a graph, before nodes that stand in for it; and a session that a client ends."""
+
+from __future__ import annotations
+
+import itertools
+from threading import Event, Thread
+
+import pytest
+from impact_msgs.msg import ControllerStatus
+from lifecycle_msgs.srv import GetState
+from sensor_msgs.msg import JointState
+
+from harness import Peer, joint_state
+from impact_control.control import Mode
+from impact_control.util.errors import InterruptedByUserError, InvalidInputError
+from impact_control_ros.bridge import qos, topics
+from impact_control_ros.session.client import ImpactClient
+from impact_control_ros.session.session import Session
+
+
+@pytest.fixture
+def arm(tmp_path):
+    """A loop in the namespace `left` that publishes until the test ends."""
+
+    def answer(request, response):
+        response.current_state.label = "active"
+        return response
+
+    over = Event()
+    with Peer(tmp_path, namespace="left") as peer:
+        peer.node.create_service(GetState, "impact_loop/get_state", answer)
+        joints = peer.node.create_publisher(JointState, topics.JOINT_STATES, qos.STREAM)
+        status = peer.node.create_publisher(ControllerStatus, topics.STATUS, qos.STREAM)
+
+        def publish():
+            for k in itertools.count(1):
+                joints.publish(joint_state(k * 1_000_000, [float(k)] * 7))
+                status.publish(ControllerStatus(mode=Mode.ANTE))
+                peer.spin(0.005)
+                if over.is_set():
+                    return
+
+        thread = Thread(target=publish)
+        thread.start()
+        yield
+        over.set()
+        thread.join()
+
+
+def test_a_client_streams_states_and_finds_nodes_in_and_below_its_namespace(arm):
+    with ImpactClient("left") as client:
+        states = list(itertools.islice(client.states(0.05), 3))
+        assert all(before.time < state.time for before, state in itertools.pairwise(states))
+        assert all(state.position[0] == pytest.approx(1e3 * state.time) for state in states)
+        assert states[-1].mode is Mode.ANTE and states[-1].verdict is None
+        assert client.nodes() == {"/left/impact_loop": "active"}
+        assert client.absence(topics.STATUS, 10.0) == ""
+        assert client.absence(topics.STOP, 0.1) == f"no {topics.STOP} in {client.place}"
+        with pytest.raises(InvalidInputError, match="period"):
+            next(client.states(0.0))
+    with ImpactClient() as client:
+        assert client.nodes() == {"/left/impact_loop": "active"}
+        assert client.absence(topics.STATUS, 0.1).endswith("namespace /; there is one in /left")
+
+
+def test_a_namespace_that_ros_does_not_allow_is_refused():
+    with pytest.raises(InvalidInputError, match="'9bad/' is not allowed: names of letters"):
+        ImpactClient("9bad/")
+
+
+def test_a_session_that_offers_its_end_is_ended_by_a_client(tmp_path):
+    answers = []
+
+    def down():
+        with ImpactClient("left") as client:
+            assert client.absence(topics.END, 30.0) == ""
+            answers.append(client.end_graph())
+
+    thread = Thread(target=down)
+    with Session([], tmp_path, namespace="left") as session:
+        session.offer_end()
+        thread.start()
+        with pytest.raises(InterruptedByUserError):
+            session.watch(60.0)
+    thread.join()
+    assert answers == ["the graph in /left ends"]
