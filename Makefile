@@ -59,7 +59,8 @@ first = tests/project/test_setup.py tests/project/test_architecture.py \
 PYTEST = $(RUN)python -m pytest -o cache_dir=$(ENVIRONMENT)/cache/pytest
 # What starts nodes, the longest first, and what does not.
 nodes = tests/impact_control_ros/scenario tests/impact_control_ros/nodes tests/tools/nodes
-units = tests/examples tests/impact_control $(addprefix tests/impact_control_ros/,bridge robot_side session) tests/impact_guard tests/project \
+units = tests/examples tests/impact_control $(addprefix tests/impact_control_ros/,bridge robot_side session) \
+        tests/impact_guard tests/impact_sim_hardware tests/project \
         $(wildcard tests/tools/test_*.py tests/impact_studies/test_*.py) tests/impact_studies/models
 suite = $(PYTEST) -m 'not wall_clock and not long' --numprocesses auto --dist loadfile --no-loadscope-reorder $(nodes) $(units)
 by_the_clock = $(PYTEST) $(nodes) tests/tools/test_benchmark_check.py -m 'wall_clock and not long'

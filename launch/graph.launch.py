@@ -37,6 +37,7 @@ ARGUMENTS = (
     "namespace",
     "simulate",
     "ros2_control",
+    "shared_memory",
     "check_gravity",
 )
 
@@ -73,10 +74,11 @@ def graph_actions(context: LaunchContext) -> list:
     )
     more = {
         Duty.RECORDER: {"directory": value["record"], "scenario_yaml": scenario.to_yaml()},
-        Duty.ROBOT: {"ros2_control": behind},
+        Duty.ROBOT: {"ros2_control": behind, "shared_memory": value["shared_memory"]},
         Duty.SUPERVISOR: {"robot_side": (SwitchKind.ROS2_CONTROL if behind else SwitchKind.SIMULATOR).value},
     }
-    nodes = [lifecycle_node(spec, value["namespace"], more.get(spec.duty, {}), behind) for spec in specs]
+    on_topics = behind and not value["shared_memory"]
+    nodes = [lifecycle_node(spec, value["namespace"], more.get(spec.duty, {}), on_topics) for spec in specs]
     robots = [node for spec, node in zip(specs, nodes, strict=True) if spec.duty is Duty.ROBOT]
     sequence = [*robots, *taking_over(value), *(node for node in nodes if node not in robots)] if behind else nodes
     # Handlers first: they must be there before the first process is.
@@ -91,15 +93,15 @@ def taking_over(value: Mapping[str, str]) -> list:
     return [spawner(EFFORT_CONTROLLER, namespace, "--inactive"), check, spawner(EFFORT_CONTROLLER, namespace)]
 
 
-def lifecycle_node(spec: NodeSpec, namespace: str, more_parameters: dict, behind: bool) -> LifecycleNode:
-    """Return the process of a node of the graph; behind: of ros2_control, if it is the simulator."""
+def lifecycle_node(spec: NodeSpec, namespace: str, more_parameters: dict, on_topics: bool) -> LifecycleNode:
+    """Return the process of a node of the graph; on_topics: the simulator is on those of topic_based_ros2_control."""
     return LifecycleNode(
         package="impact_control_ros",
         executable=spec.executable,
         name=spec.name,
         namespace="/".join(part for part in (namespace, spec.namespace) if part),
         parameters=[parameters({**spec.parameters, **more_parameters})],
-        remappings=BEHIND_ROS2_CONTROL if behind and spec.duty is Duty.ROBOT else [],
+        remappings=BEHIND_ROS2_CONTROL if on_topics and spec.duty is Duty.ROBOT else [],
         ros_arguments=["--enclave", spec.enclave(namespace)],
         additional_env=NODE_ENVIRONMENT,
         output="both",

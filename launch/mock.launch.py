@@ -1,10 +1,14 @@
 """Start the graph on a real controller manager without an arm: ros2 launch impact_control_ros mock.launch.py
 
-Behind the controller manager stands the embedded simulator, reached through topic_based_ros2_control, or, for wiring
-checks, mock hardware that does not move. The joint state broadcaster comes first, then our nodes are configured, then
-the simulator is activated, then the effort controller, then our other nodes.
+Behind the controller manager stands the embedded simulator, in step with it through shared memory (impact_sim_hardware)
+or reached through topic_based_ros2_control, or, for wiring checks, mock hardware that does not move. The joint state
+broadcaster comes first, then our nodes are configured, then the simulator is activated, then the effort controller,
+then our other nodes.
 """
 
+import os
+
+from impact_control_ros.robot_side.shared_exchange import segment_name
 from impact_control_ros.session.launching import (
     RobotSide,
     broadcaster,
@@ -27,12 +31,18 @@ def generate_launch_description() -> LaunchDescription:
 
 def start(side: RobotSide) -> list:
     """Return the controller manager and what comes after it."""
-    # Mock hardware weighs nothing.
-    simulated = str(side.value["hardware"] == "simulated").lower()
-    # The clock of a controller manager is that of the wall.
-    graph = side.graph(simulate=simulated, check_gravity=simulated, ros2_control="true", real_time_factor="1.0")
+    kind = {"generic": "mock"}.get(side.value["hardware"], side.value["hardware"])
+    shared = segment_name(side.namespace, os.environ.get("ROS_DOMAIN_ID", "")) if kind == "shared" else ""
+    graph = side.graph(
+        # Mock hardware weighs nothing.
+        **dict.fromkeys(("simulate", "check_gravity"), str(kind != "mock").lower()),
+        ros2_control="true",
+        shared_memory=shared,
+        # The clock of a controller manager is that of the wall.
+        real_time_factor="1.0",
+    )
     return [
-        state_publisher(side, "topics" if simulated == "true" else "mock"),
+        state_publisher(side, kind, shared_memory=shared),
         controller_manager(side.namespace, side.controllers),
         *viewer(side),
         *one_after_another([broadcaster(side.namespace)], graph, "see above; its hardware has to be installed"),

@@ -183,7 +183,8 @@ def test_make_test_runs_the_studies_on_a_cluster_and_installs_what_they_need() -
 
 
 @pytest.mark.parametrize(
-    "package", ["impact_msgs", "impact_guard", "impact_control", "impact_control_ros", "impact_studies"]
+    "package",
+    ["impact_msgs", "impact_guard", "impact_sim_hardware", "impact_control", "impact_control_ros", "impact_studies"],
 )
 def test_versions_agree(package: str) -> None:
     manifest = ElementTree.parse(ROOT / "src" / package / "package.xml")

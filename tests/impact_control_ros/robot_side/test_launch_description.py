@@ -16,6 +16,7 @@ from impact_control.util.errors import InvalidInputError
 from impact_control_ros.robot_side.files import SIDES, ros_directory, xacro_arguments
 
 PLUGINS = {
+    "shared": "impact_sim_hardware/SimHardware",
     "topics": "topic_based_ros2_control/TopicBasedSystem",
     "mock": "mock_components/GenericSystem",
     "gazebo": "franka_gazebo_hardware/GazeboGravityCompensationSystem",
@@ -67,7 +68,7 @@ def test_there_is_a_ball_at_each_contact_point(tool):
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("robot", ["panda", "fr3"])
 def test_the_hardware_takes_effort_and_gives_all_states_of_the_joints_in_their_order(side, robot):
-    text, scenario = expanded(side, robot, robot_ip="10.0.0.7", arm_prefix="left")
+    text, scenario = expanded(side, robot, robot_ip="10.0.0.7", arm_prefix="left", shared_memory="/sim")
     (hardware,) = ElementTree.fromstring(text).iter("ros2_control")
     assert hardware.findtext("hardware/plugin") == PLUGINS[side]
     joints = hardware.findall("joint")
@@ -82,6 +83,8 @@ def test_the_hardware_takes_effort_and_gives_all_states_of_the_joints_in_their_o
     parameters = {param.get("name"): param.text for param in hardware.findall("hardware/param")}
     if side == "franka":
         assert parameters == {"version": "1.1.0", "robot_type": robot, "robot_ip": "10.0.0.7", "prefix": "left_"}
+    if side == "shared":
+        assert parameters == {"shared_memory": "/sim", "timeout": "1.0"}
     if side == "topics":
         # Zero would send no command at all: it compares positions, and there are no position commands.
         assert float(parameters["trigger_joint_command_threshold"]) < 0.0
@@ -101,5 +104,5 @@ def test_only_gazebo_fixes_the_base_and_has_a_controller_manager_inside():
 
 
 def test_a_side_that_does_not_exist_is_refused():
-    with pytest.raises(InvalidInputError, match="topics, mock, gazebo, franka"):
+    with pytest.raises(InvalidInputError, match="shared, topics, mock, gazebo, franka"):
         expanded("mujoco")

@@ -282,6 +282,7 @@ def test_nothing_waits_for_a_time():
     [
         ("sim", {}, True, False),
         ("mock", {}, True, True),
+        ("mock", {"hardware": "shared"}, True, True),
         ("mock", {"hardware": "generic"}, False, True),
         ("gazebo", {}, False, True),
         ("franka", {}, False, True),
@@ -305,6 +306,20 @@ def test_only_the_robot_side_differs(monkeypatch, name, values, simulate, behind
         (parameters,) = nodes["simulator"].parameters
         assert parameters["ros2_control"] is behind
         assert not behind or parameters["real_time_factor"] == 1.0
+
+
+@pytest.mark.parametrize("hardware", ["topics", "shared", "generic"])
+def test_simulator_and_hardware_share_memory_where_asked_to(monkeypatch, hardware):
+    monkeypatch.setenv("ROS_DOMAIN_ID", "7")
+    _, graph, _ = all_started(monkeypatch, "mock", namespace="left", hardware=hardware)
+    name = {"shared": "/impact_sim_7_left"}.get(hardware, "")
+    launch_file = load(monkeypatch, "mock")
+    started(launch_file, namespace="left", hardware=hardware)
+    ((_, mappings),) = launch_file.xacro_asked
+    assert mappings["shared_memory"] == name
+    for simulator in (node for node in named(graph, "LifecycleNode") if node.name == "simulator"):
+        assert simulator.parameters[0]["shared_memory"] == name
+        assert bool(simulator.remappings) == (not name)
 
 
 def test_the_simulator_meets_topic_based_ros2_control_on_its_topics(monkeypatch):

@@ -138,7 +138,7 @@ class Messages:
 
     def _to_simulator(self, source: Source) -> bool:
         """Offer commands to the gate of the simulated arm."""
-        (side,) = self._simulator.built.sides.values()
+        (side,) = self._simulator.built.sides_on_topics
         side.gate.reset()
         side.stopped = chance(source, 8)
         refused = side.gate.refused

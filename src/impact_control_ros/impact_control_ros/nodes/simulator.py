@@ -10,18 +10,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
+from impact_msgs.msg import GroundTruth
 from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
 
 from impact_control.scenario import load_scenario
 from impact_control.simulation import World, build_world, rehearse
 from impact_control.util.errors import ImpactControlError, SimulationError
-from impact_control_ros.bridge import real_time, runtime, topics
+from impact_control_ros.bridge import qos, real_time, runtime, topics
 from impact_control_ros.bridge.diagnostics import Diagnostics
 from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, declare
 from impact_control_ros.bridge.messages import answered
 from impact_control_ros.bridge.rclpy_internals import Inbox, NodeExecutor
-from impact_control_ros.robot_side.simulated_arm import ArmSide, ArmTopics, ObjectPose
+from impact_control_ros.robot_side.shared_exchange import SharedExchange
+from impact_control_ros.robot_side.simulated_arm import ArmSide, ArmTopics, ObjectPose, SharedArmSide, TopicArmSide
 from impact_control_ros.session.graph import LARGEST_FACTOR
 
 PERIOD_NS = 1_000_000
@@ -39,6 +41,12 @@ LOCKSTEP_REPEAT = 0.5
 
 LOCKSTEP_PATIENCE = 5.0
 """[s] a lockstep sample waits for its command before the arm goes on without."""
+
+EXCHANGE_WAIT = 0.02
+"""[s] to wait for the answer to a sample in shared memory before services and parameters are looked at again."""
+
+SILENT_WAITS = 50
+"""Such waits without an answer after which it is said that time stands still."""
 
 
 @dataclass
@@ -86,9 +94,10 @@ class Clock:
 
 
 class Simulation(Configuration):
-    """A world whose arms are on the topics of a robot side.
+    """A world whose arms are on the topics of a robot side, or exchange with ros2_control through shared memory.
 
-    Attributes: sides, the arms by name; paused; unanswered, number of lockstep samples without a command in time.
+    Attributes: sides, the arms by name; sides_on_topics, those on topics: all or none; paused; unanswered, number of
+    lockstep samples without a command in time.
     """
 
     def __init__(self, node: SimulatorNode) -> None:
@@ -100,13 +109,22 @@ class Simulation(Configuration):
         self._clock = Clock(self._now())
         self.paused = False
         self.unanswered = 0
+        self._silent_waits = 0
+        shared = node.value("shared_memory")
+        self._exchanges = {name: self._exchange_of(name, shared) for name in self._world.arms if shared}
         inbox = node.open_inbox()
         self.when_closed(inbox.close)
         behind = node.value("ros2_control")
-        self.sides = {
-            name: self._side(ArmTopics.open(self, inbox, name, lockstep=node.lockstep, ros2_control=behind))
+        self._topics = {
+            name: ArmTopics.open(self, inbox, name, lockstep=node.lockstep, ros2_control=behind)
+            for name in self._world.arms
+            if not shared
+        }
+        self._truths = {
+            name: self.publisher(GroundTruth, topics.of_arm(name, topics.TRUTH), qos.STREAM)
             for name in self._world.arms
         }
+        self._set_sides()
         self._objects = {name: ObjectPose(self, name, box) for name, box in self._world.objects.items()}
         self._diagnostics = Diagnostics(self, "clock")
         self.service(Trigger, topics.RESET, self._on_reset)
@@ -119,6 +137,8 @@ class Simulation(Configuration):
     def activate(self) -> None:
         """Start the clock."""
         self.paused = bool(self.node.value("start_paused"))
+        for side in self._sides_exchanging:
+            side.begin()
         real_time.still_heap()
         self._clock.restart()
 
@@ -134,8 +154,23 @@ class Simulation(Configuration):
     def _now(self) -> int:
         return int(self.node.get_clock().now().nanoseconds)
 
-    def _side(self, arm_topics: ArmTopics, *, stopped: bool = False) -> ArmSide:
-        return ArmSide(arm_topics, self._world, PERIOD_NS * 1e-9, self.node.get_logger(), stopped=stopped)
+    def _exchange_of(self, arm: str, name: str) -> SharedExchange:
+        """Open the exchange with the hardware of an arm; name: of the segment, followed by that of one of several."""
+        exchange = SharedExchange(f"{name}.{arm}" if arm else name, self._world.arms[arm].robot.joint_names)
+        self.when_closed(exchange.close)
+        return exchange
+
+    def _set_sides(self) -> None:
+        """Put the arms of the world on their topics, or into their exchanges."""
+        common = self._world, PERIOD_NS * 1e-9, self.node.get_logger()
+        self._sides_exchanging = [
+            SharedArmSide(exchange, name, self._truths[name], *common) for name, exchange in self._exchanges.items()
+        ]
+        self.sides_on_topics = [
+            TopicArmSide(arm_topics, name, self._truths[name], *common) for name, arm_topics in self._topics.items()
+        ]
+        sides = [*self._sides_exchanging, *self.sides_on_topics]
+        self.sides: dict[str, ArmSide] = {side.name: side for side in sides}
 
     # ------------------------------------------------------------------ services
 
@@ -147,7 +182,10 @@ class Simulation(Configuration):
             raise ImpactControlError(f"scenario {scenario.name} has other arms or objects than the one before it")
         self._world = world
         self._clock = Clock(self._now())
-        self.sides = {name: self._side(side.topics, stopped=side.stopped) for name, side in self.sides.items()}
+        stopped = {name for name, side in self.sides.items() if side.stopped}
+        self._set_sides()
+        for name in stopped:
+            self.sides[name].stopped = True
         for name, box in world.objects.items():
             self._objects[name].box = box
 
@@ -182,12 +220,15 @@ class Simulation(Configuration):
 
     def cycle(self, executor: NodeExecutor, stop: runtime.StopRequest) -> None:
         """Publish a sample, wait for the next period or, in lockstep, for the command, and step the world."""
+        if self._sides_exchanging:
+            self._exchange(executor)
+            return
         lockstep = self.node.lockstep
         if lockstep:
-            for side in self.sides.values():
+            for side in self.sides_on_topics:
                 side.forget_commands()
         self._publish()
-        if lockstep and all(side.commanded for side in self.sides.values()):
+        if lockstep and all(side.commanded for side in self.sides_on_topics):
             self._await_answers(executor, stop)
             self._step()
             self._clock.restart()
@@ -197,13 +238,41 @@ class Simulation(Configuration):
         self._clock.await_next(self.node.wall_period)
         self._step()
 
+    def _exchange(self, executor: NodeExecutor) -> None:
+        """Step the world once the hardware of every arm has answered its sample: the controller managers set the pace.
+
+        The true state has the stamp of the cycle that read the sample: that of this sample in `joint_states`.
+        """
+        if self._silent_waits or self._clock.cycles % SERVICE_PERIOD == 0:
+            executor.spin_once(timeout_sec=0.0)
+            if not self.running:
+                return
+        sides, clock = self._sides_exchanging, self._clock
+        answered = all(side.exchange.await_command(EXCHANGE_WAIT) for side in sides)
+        self._silent_waits = 0 if answered else self._silent_waits + 1
+        if self._silent_waits == SILENT_WAITS:
+            self.node.get_logger().warning("no hardware reads the samples: time stands still until one does")
+        if not answered:
+            return
+        stamps = [side.exchange.stamp for side in sides]
+        for side in sides:
+            side.note_truth(self._world.time, 0, clock.cycles)
+        self._world.step([side.torque() for side in sides])
+        for side in sides:
+            side.measure()
+        # Only now: the next sample is waited for.
+        for side, stamp in zip(sides, stamps, strict=True):
+            side.send_truth(stamp)
+        self._send_objects(stamps[0])
+        clock.cycles += 1
+
     def _await_answers(self, executor: NodeExecutor, stop: runtime.StopRequest) -> None:
         """Wait until the samples just sent have their commands, and were seen by the detectors if there are any."""
         now = time.monotonic()
         end, again = now + LOCKSTEP_PATIENCE, now + LOCKSTEP_REPEAT
-        for side in self.sides.values():
+        for side in self.sides_on_topics:
             side.expect_answer()
-        while waiting := [side for side in self.sides.values() if not side.answered()]:
+        while waiting := [side for side in self.sides_on_topics if not side.answered()]:
             executor.spin_once(timeout_sec=LOCKSTEP_POLL)
             if stop.requested or not self.running or not self.node.lockstep:
                 return
@@ -221,19 +290,23 @@ class Simulation(Configuration):
                 return
 
     def _step(self) -> None:
-        self._world.step([side.torque() for side in self.sides.values()])
+        self._world.step([side.torque() for side in self.sides_on_topics])
         self._clock.cycles += 1
 
     def _publish(self) -> None:
         clock = self._clock
         # All samples first: they are waited for.
-        for side in self.sides.values():
+        for side in self.sides_on_topics:
             side.measure(clock.stamp)
-        for side in self.sides.values():
-            side.send_truth(clock.stamp, self._world.time, clock.late, clock.cycles)
-        if clock.cycles % OBJECT_PERIOD == 0:
+        for side in self.sides_on_topics:
+            side.note_truth(self._world.time, clock.late, clock.cycles)
+            side.send_truth(clock.stamp)
+        self._send_objects(clock.stamp)
+
+    def _send_objects(self, stamp: int) -> None:
+        if self._clock.cycles % OBJECT_PERIOD == 0:
             for box in self._objects.values():
-                box.send(clock.stamp)
+                box.send(stamp)
 
     def _diagnose(self) -> None:
         clock = self._clock
@@ -246,7 +319,7 @@ class Simulation(Configuration):
         late = clock.late / max(1, clock.cycles)
         self._diagnostics.publish(
             DiagnosticStatus.OK if late <= 0.01 else DiagnosticStatus.WARN,
-            "in lockstep" if self.node.lockstep else f"{late:.2%} of the periods late",
+            self._pace(late),
             {
                 "periods": str(clock.cycles),
                 "late periods": str(clock.late),
@@ -259,6 +332,11 @@ class Simulation(Configuration):
         )
         clock.worst_lag = 0
 
+    def _pace(self, late: float) -> str:
+        if self._sides_exchanging:
+            return "at the pace of the controller manager"
+        return "in lockstep" if self.node.lockstep else f"{late:.2%} of the periods late"
+
     def _of_arms(self, value: Callable[[ArmSide], str]) -> str:
         """Return a value of each arm, in one text."""
         return ", ".join(f"{name}: {value(side)}" if name else value(side) for name, side in self.sides.items())
@@ -267,6 +345,7 @@ class Simulation(Configuration):
 class SimulatorNode(ConfiguredNode[Simulation]):
     """Publishes joint_states at 1 kHz and applies effort_controller/commands, of each arm in its own namespace.
 
+    With `shared_memory` a ros2_control hardware takes the place of both topics, and of the clock.
     Real time by default, or `real_time_factor` of it: simulated seconds to a second of the wall clock; stamps are
     simulated time. With `lockstep` each sample waits for the command computed from it. Without a fresh command for
     longer than the scenario's limit the joints are damped, gravity stays compensated, and a warning is logged. Both
@@ -285,6 +364,10 @@ class SimulatorNode(ConfiguredNode[Simulation]):
         declare(self, "start_paused", False, "send no sample before simulation/pause is called")
         behind = "take commands as topic_based_ros2_control sends them: the effort of a JointState"
         declare(self, "ros2_control", False, behind)
+        shared = (
+            "name of the shared memory for a hardware of impact_sim_hardware, which then sets the pace; empty: topics"
+        )
+        declare(self, "shared_memory", "", shared)
         self.lockstep = False
         self.wall_period = PERIOD_NS
         self._set_clock([])

@@ -31,7 +31,7 @@ UNGUARDED = "effort_controllers/JointGroupEffortController"
 EFFORT_TYPE = (CONTROLLER_MANAGER, f"{EFFORT_CONTROLLER}.type")
 """Node and parameter that determine which of them is loaded."""
 
-SIDES = ("topics", "mock", "gazebo", "franka")
+SIDES = ("shared", "topics", "mock", "gazebo", "franka")
 """Values of the argument `side` of `urdf/arm.urdf.xacro`."""
 
 
@@ -63,13 +63,16 @@ ARGUMENTS: Mapping[str, Argument] = {
     "ros2_control": Argument(
         "false", "a controller manager stands before the robot: its effort controller is activated", ("true", "false")
     ),
+    "shared_memory": Argument(
+        "", "name of the shared memory between the embedded simulator and its ros2_control hardware; empty: topics"
+    ),
     "check_gravity": Argument(
         "true", "refuse a robot side whose efforts at rest are not those that hold the arm", ("true", "false")
     ),
     "hardware": Argument(
-        "simulated",
-        "behind the controller manager: the embedded simulator, or mock hardware that does not move",
-        ("simulated", "generic"),
+        "topics",
+        "behind the controller manager: the embedded simulator, on topics or in step, or mock hardware: nothing moves",
+        ("topics", "shared", "generic"),
     ),
     "collision_behavior": Argument(
         "", "parameter file with the thresholds from which the arm stops by itself; empty: the one of this package"

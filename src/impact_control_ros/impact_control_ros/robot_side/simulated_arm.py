@@ -20,6 +20,7 @@ from impact_control_ros.bridge import qos, topics
 from impact_control_ros.bridge.lifecycle import Configuration
 from impact_control_ros.bridge.messages import set_xyz, to_stamp
 from impact_control_ros.bridge.rclpy_internals import Inbox, Slot, float_field
+from impact_control_ros.robot_side.shared_exchange import SharedExchange
 
 
 def commanded_torque(command: Float64MultiArray | JointState, joint_names: list[str]) -> Vector | None:
@@ -29,17 +30,18 @@ def commanded_torque(command: Float64MultiArray | JointState, joint_names: list[
     """
     if isinstance(command, Float64MultiArray):
         return np.asarray(command.data, dtype=float)
-    effort = np.asarray(command.effort if list(command.name) == list(joint_names) else (), dtype=float)
+    return _unless_all_nan(np.asarray(command.effort if list(command.name) == list(joint_names) else (), dtype=float))
+
+
+def _unless_all_nan(effort: Vector) -> Vector | None:
     return None if effort.size and np.all(np.isnan(effort)) else effort
 
 
 @dataclass(frozen=True)
 class ArmTopics:
-    """Topics of one arm: publishers of its samples and its true state, slots for commands and, in lockstep, torques."""
+    """Topics of one arm: publisher of its samples, slots for commands and, in lockstep, torques."""
 
-    name: str
     states: Any
-    truths: Any
     commands: Slot
     torques: Slot | None
 
@@ -54,39 +56,33 @@ class ArmTopics:
         observed = topics.of_arm(name, topics.EXTERNAL_TORQUE)
         kind = JointState if ros2_control else Float64MultiArray
         return cls(
-            name,
             configuration.publisher(JointState, topics.of_arm(name, topics.JOINT_STATES), qos.STREAM),
-            configuration.publisher(GroundTruth, topics.of_arm(name, topics.TRUTH), qos.STREAM),
             inbox.subscribe(kind, topics.of_arm(name, topics.COMMANDS), qos.COMMAND),
             inbox.subscribe(ExternalTorque, observed, qos.RECORD) if lockstep else None,
         )
 
 
 class ArmSide:
-    """One arm of a world on its topics: publishes samples and true state, takes commands.
+    """One arm of a world as the graph sees it: publishes its true state, takes commands through its gate.
 
-    Attributes: gate, of the commands; held, number of periods without a new command; stopped, True while commands are
-    refused by order.
+    Attributes: name; gate, of the commands; held, number of periods without a new command; stopped, True while commands
+    are refused by order.
     """
 
-    def __init__(self, arm_topics: ArmTopics, world: World, period: float, log: Any, *, stopped: bool = False) -> None:
-        """period: of the samples [s]."""
-        name = arm_topics.name
-        self.topics = arm_topics
-        self.stopped = stopped
+    def __init__(self, name: str, truths: Any, world: World, period: float, log: Any) -> None:
+        """truths: publisher of the true state; period: of the samples [s]."""
+        self.name = name
+        self.stopped = False
         self.held = 0
         self.gate = world.gates[name]
         self._arm = world.arms[name]
         self._sensors = world.sensors[name]
+        self._truths = truths
         self._period = period
         self._log = log
         self._who = f"{name}: " if name else ""
-        names = self._arm.robot.joint_names
-        self._joints = n = len(names)
-        self._state = JointState(name=list(names))
-        self._position, self._velocity, self._effort = (
-            float_field(self._state, field, n) for field in ("position", "velocity", "effort")
-        )
+        self._names = list(self._arm.robot.joint_names)
+        n = len(self._names)
         self._truth = GroundTruth()
         self._truth.header.frame_id = WORLD
         self._true_position, self._true_velocity, self._motor_position, self._motor_velocity, self._applied = (
@@ -99,6 +95,101 @@ class ArmSide:
             for field in ("contact_gaps", "contact_normal_forces", "contact_times")
         )
         self._reported_lost = False
+
+    def note_truth(self, time: float, late: int, cycles: int) -> None:
+        """Note the true state of now: simulated time [s], number of late periods, and of all periods."""
+        arm, truth = self._arm, self._truth
+        truth.in_contact = arm.normal_force > 0.0
+        truth.gap = arm.gap
+        set_xyz(truth.contact_force, arm.contact_force)
+        truth.normal_force = arm.normal_force
+        truth.peak_normal_force = arm.peak_normal_force
+        truth.impact_time = arm.first_contact_time
+        truth.time = time
+        self._true_position[:] = arm.link_position
+        self._true_velocity[:] = arm.link_velocity
+        self._motor_position[:] = arm.motor_position
+        self._motor_velocity[:] = arm.motor_velocity
+        self._applied[:] = self.gate.torque
+        self._contact_torque[:] = arm.external_torque
+        self._gaps[:] = arm.gaps
+        self._normal_forces[:] = arm.normal_forces
+        self._contact_times[:] = arm.first_contact_times
+        truth.command_state = int(self.gate.state)
+        truth.late_cycles = late
+        truth.cycles = cycles
+
+    def send_truth(self, stamp: int) -> None:
+        """Publish the noted state, stamped [ns]."""
+        to_stamp(stamp, self._truth.header.stamp)
+        self._truths.publish(self._truth)
+
+    def _select(self, torques: Vector | None, age: float) -> Vector:
+        """Return the torque (n,) [Nm] for the next period, from a command sent `age` [s] ago or from none."""
+        if torques is not None and not self.gate.closed and not self.gate.offer(torques, age):
+            self._report_refused(torques)
+        torque = self.gate.select(self._arm.link_velocity, self._period)
+        self._report_command_state(came=torques is not None)
+        return torque
+
+    def _report_refused(self, torques: Vector) -> None:
+        found, joints = f"{torques.size} values", len(self._names)
+        if torques.size == joints:
+            joint = int(np.flatnonzero(~np.isfinite(torques))[0])
+            found = f"{torques[joint]} for {self._names[joint]}"
+        # A sender that is wrong is wrong a thousand times a second.
+        self._log.error(f"{self._who}command refused: {found}, need {joints} finite torques", throttle_duration_sec=1.0)
+
+    def _report_command_state(self, *, came: bool) -> None:
+        if self.gate.state is CommandState.HELD:
+            self.held += 1
+        lost = self.gate.state is CommandState.LOST
+        if lost and not self._reported_lost and self.gate.seen_command:
+            limit = f"{self.gate.timeout * 1e3:.0f} ms"
+            found = f"commands come more than {limit} after they were sent" if came else f"no command for {limit}"
+            self._log.warning(f"{self._who}{found}: joints damped, gravity compensated, until one comes in time")
+        self._reported_lost = lost and self.gate.seen_command
+
+
+class SharedArmSide(ArmSide):
+    """Arm whose samples and commands are exchanged with a ros2_control hardware through shared memory.
+
+    Attribute: exchange, with the hardware.
+    """
+
+    def __init__(self, exchange: SharedExchange, name: str, truths: Any, world: World, period: float, log: Any) -> None:
+        """exchange: open; the rest as for every arm."""
+        super().__init__(name, truths, world, period, log)
+        self.exchange = exchange
+
+    def begin(self) -> None:
+        """Leave the first sample, unless there was one."""
+        if not self.exchange.begun:
+            self.measure()
+
+    def measure(self) -> None:
+        """Measure the arm and leave the sample for the hardware."""
+        self.exchange.put(self._sensors.measure(self._arm))
+
+    def torque(self) -> Vector:
+        """Return the torque (n,) [Nm] for the next period, from the answer to the last sample."""
+        self.gate.closed = self.stopped
+        torques = self.exchange.torque()
+        return self._select(None if torques is None else _unless_all_nan(torques), 0.0)
+
+
+class TopicArmSide(ArmSide):
+    """Arm whose samples and commands are on topics."""
+
+    def __init__(self, arm_topics: ArmTopics, name: str, truths: Any, world: World, period: float, log: Any) -> None:
+        """arm_topics: open; the rest as for every arm."""
+        super().__init__(name, truths, world, period, log)
+        self.topics = arm_topics
+        n = len(self._names)
+        self._state = JointState(name=self._names)
+        self._position, self._velocity, self._effort = (
+            float_field(self._state, field, n) for field in ("position", "velocity", "effort")
+        )
         self._reported_rivals = False
         self._command: Float64MultiArray | JointState | None = None
         self._observed = True
@@ -120,31 +211,6 @@ class ArmSide:
     def send_state(self) -> None:
         """Publish the last sample, again if it was published before."""
         self.topics.states.publish(self._state)
-
-    def send_truth(self, stamp: int, time: float, late: int, cycles: int) -> None:
-        """Publish the true state: stamp [ns], simulated time [s], number of late periods, and of all periods."""
-        arm, truth = self._arm, self._truth
-        to_stamp(stamp, truth.header.stamp)
-        truth.in_contact = arm.normal_force > 0.0
-        truth.gap = arm.gap
-        set_xyz(truth.contact_force, arm.contact_force)
-        truth.normal_force = arm.normal_force
-        truth.peak_normal_force = arm.peak_normal_force
-        truth.impact_time = arm.first_contact_time
-        truth.time = time
-        self._true_position[:] = arm.link_position
-        self._true_velocity[:] = arm.link_velocity
-        self._motor_position[:] = arm.motor_position
-        self._motor_velocity[:] = arm.motor_velocity
-        self._applied[:] = self.gate.torque
-        self._contact_torque[:] = arm.external_torque
-        self._gaps[:] = arm.gaps
-        self._normal_forces[:] = arm.normal_forces
-        self._contact_times[:] = arm.first_contact_times
-        truth.command_state = int(self.gate.state)
-        truth.late_cycles = late
-        truth.cycles = cycles
-        self.topics.truths.publish(truth)
 
     # ------------------------------------------------------------------ commands
 
@@ -177,12 +243,8 @@ class ArmSide:
         rivals = self.topics.commands.publishers > 1
         self.gate.closed = self.stopped or rivals
         self._report_rivals(rivals)
-        torques = None if command is None else commanded_torque(command, self._state.name)
-        if torques is not None and not self.gate.closed and not self.gate.offer(torques, self._command_age()):
-            self._report_refused(torques)
-        torque = self.gate.select(self._arm.link_velocity, self._period)
-        self._report_command_state(came=torques is not None)
-        return torque
+        torques = None if command is None else commanded_torque(command, self._names)
+        return self._select(torques, self._command_age())
 
     def _command_age(self) -> float:
         """Return how long ago [s] the last command was sent, in samples that were sent since.
@@ -197,30 +259,10 @@ class ArmSide:
             later += 1
         return later * self._period
 
-    def _report_refused(self, torques: Vector) -> None:
-        found = f"{torques.size} values"
-        if torques.size == self._joints:
-            joint = int(np.flatnonzero(~np.isfinite(torques))[0])
-            found = f"{torques[joint]} for {self._state.name[joint]}"
-        # A sender that is wrong is wrong a thousand times a second.
-        self._log.error(
-            f"{self._who}command refused: {found}, need {self._joints} finite torques", throttle_duration_sec=1.0
-        )
-
     def _report_rivals(self, rivals: bool) -> None:
         if rivals and not self._reported_rivals:
             self._log.error(f"{self._who}more than one sends commands: joints damped, none is taken, until one is left")
         self._reported_rivals = rivals
-
-    def _report_command_state(self, *, came: bool) -> None:
-        if self.gate.state is CommandState.HELD:
-            self.held += 1
-        lost = self.gate.state is CommandState.LOST
-        if lost and not self._reported_lost and self.gate.seen_command:
-            limit = f"{self.gate.timeout * 1e3:.0f} ms"
-            found = f"commands come more than {limit} after they were sent" if came else f"no command for {limit}"
-            self._log.warning(f"{self._who}{found}: joints damped, gravity compensated, until one comes in time")
-        self._reported_lost = lost and self.gate.seen_command
 
 
 class ObjectPose:
