@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmark import growth
-from benchmark.chain import bent, chain, gains, rest_at
+from benchmark.chain import bent, chain, control, rest_at
 from benchmark.course import Course
 from benchmark.yardstick import durations_in_turns
 from impact_control.control import QPStatus, ReferenceSpreadingController
@@ -28,7 +28,7 @@ def test_a_chain_stands_up_and_its_controller_holds_it(joints):
     np.testing.assert_allclose(dynamics.position, [0.0, 0.0, 0.2 * (joints + 1)], atol=1e-12)
     dynamics.compute(q, still)
     assert np.linalg.matrix_rank(dynamics.jacobian[:3]) == 3
-    controller = ReferenceSpreadingController(robot, gains(joints, 1e-3))
+    controller = ReferenceSpreadingController(robot, control(joints, 1e-3), q)
     controller.start(rest_at(robot, q), NO_FORCE, 0.0)
     controller.compute_torque(dynamics, 1e-3, q, still)
     assert controller.qp.status is QPStatus.SOLVED
