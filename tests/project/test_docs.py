@@ -85,7 +85,7 @@ def test_the_version_is_the_same_everywhere():
 
 
 def test_topics_services_and_actions_are_listed_with_their_types():
-    listed = [row for section in ("Topics", "Services", "Action") for row in rows(DOCS / "topics.md", section)]
+    listed = [row for section in ("Topics", "Services", "Actions") for row in rows(DOCS / "topics.md", section)]
     assert {name for name, *_ in listed} == set(constants(BRIDGE / "topics.py").values())
     for package, kind, name in (row[1].split("/") for row in listed):
         assert package != "impact_msgs" or (ROOT / "src" / package / kind / f"{name}.{kind}").is_file(), name

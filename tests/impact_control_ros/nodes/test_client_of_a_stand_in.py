@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from threading import Event, Thread
 
 import pytest
@@ -47,6 +48,14 @@ def arm(tmp_path):
         thread.join()
 
 
+def found(client):
+    """The nodes of a graph once there are any: a busy machine takes its time to find them."""
+    end = time.monotonic() + 60.0
+    while not (nodes := client.nodes()) and time.monotonic() < end:
+        pass
+    return nodes
+
+
 def test_a_client_streams_states_and_finds_nodes_in_and_below_its_namespace(arm):
     with ImpactClient("left") as client:
         known = (state for state in client.states(0.05) if state.mode is not None)
@@ -54,13 +63,13 @@ def test_a_client_streams_states_and_finds_nodes_in_and_below_its_namespace(arm)
         assert all(before.time < state.time for before, state in itertools.pairwise(states))
         assert all(state.position[0] == pytest.approx(1e3 * state.time) for state in states)
         assert states[-1].mode is Mode.ANTE and states[-1].verdict is None
-        assert client.nodes() == {"/left/impact_loop": "active"}
-        assert client.absence(topics.STATUS, 10.0) == ""
+        assert client.absence(topics.STATUS, 30.0) == ""
+        assert found(client) == {"/left/impact_loop": "active"}
         assert client.absence(topics.STOP, 0.1) == f"no {topics.STOP} in {client.place}"
         with pytest.raises(InvalidInputError, match="period"):
             next(client.states(0.0))
     with ImpactClient() as client:
-        assert client.nodes() == {"/left/impact_loop": "active"}
+        assert found(client) == {"/left/impact_loop": "active"}
         assert client.absence(topics.STATUS, 0.1).endswith("namespace /; there is one in /left")
 
 

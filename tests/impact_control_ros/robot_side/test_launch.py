@@ -21,6 +21,7 @@ DEFAULTS = {
     "namespace": "",
     "simulate": "true",
     "ros2_control": "false",
+    "shared_memory": "",
     "check_gravity": "true",
 }
 
@@ -55,6 +56,7 @@ def test_it_is_the_graph_of_the_command_line(launch_file, shape, seed, record, t
             assert recorded == (load_scenario("tabletop").simulation.seed if seed is None else seed)
         if spec.name == "simulator":
             assert parameters.pop("ros2_control") is False
+            assert parameters.pop("shared_memory") == ""
         if spec.name == "supervisor":
             assert parameters.pop("robot_side") == "simulator"
         assert parameters == dict(spec.parameters)

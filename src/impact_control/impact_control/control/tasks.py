@@ -29,8 +29,8 @@ class Task(Protocol):
     rows: int
     weight: float
 
-    def write(self, dynamics: Dynamics, gamma: float, matrix: Matrix, target: Vector, feedback: Vector) -> None:
-        """Write E (rows, n), target (rows,) without feedback, and that, at the state of `dynamics`; no allocation."""
+    def write(self, dynamics: Dynamics, gamma: float, matrix: Matrix, target: Vector) -> None:
+        """Write E (rows, n) and target (rows,) at the state of `dynamics`; no allocation."""
 
 
 PUSH_REACH = 5e-3
@@ -40,14 +40,7 @@ that of the task, and not that of a surface that was met early."""
 
 @compiled_in_place
 def _position_rows(
-    task: Memory,
-    frame: Memory,
-    reference: Vector,
-    position: Vector,
-    gamma: float,
-    matrix: Matrix,
-    target: Vector,
-    feedback: Vector,
+    task: Memory, frame: Memory, reference: Vector, position: Vector, gamma: float, matrix: Matrix, target: Vector
 ) -> None:
     t, f = task[()], frame[()]
     desired, desired_velocity, feedforward = reference[0:3], reference[3:6], reference[6:9]
@@ -59,8 +52,8 @@ def _position_rows(
     beyond = max(depth - PUSH_REACH, 0.0)
     for i in range(3):
         t.velocity_error[i] = desired_velocity[i] - f.twist[i]
-        feedback[i] = damping * t.velocity_error[i] + t.gain * (t.error[i] - beyond * t.inward[i])
-        target[i] = feedforward[i] - f.jacobian_rate_velocity[i]
+        feedback = damping * t.velocity_error[i] + t.gain * (t.error[i] - beyond * t.inward[i])
+        target[i] = feedforward[i] + feedback - f.jacobian_rate_velocity[i]
         for j in range(matrix.shape[1]):
             matrix[i, j] = f.jacobian[i, j]
 
@@ -93,29 +86,22 @@ class PositionTask:
         """Follow these columns, one sample that is overwritten in place."""
         self._desired = desired.data
 
-    def write(self, dynamics: Dynamics, gamma: float, matrix: Matrix, target: Vector, feedback: Vector) -> None:
+    def write(self, dynamics: Dynamics, gamma: float, matrix: Matrix, target: Vector) -> None:
         """See `Task`."""
-        _position_rows(self._memory, dynamics.frame, self._desired, dynamics.position, gamma, matrix, target, feedback)
+        _position_rows(self._memory, dynamics.frame, self._desired, dynamics.position, gamma, matrix, target)
 
 
 @compiled_in_place
 def _orientation_rows(
-    task: Memory,
-    frame: Memory,
-    reference: Vector,
-    rotation: Matrix,
-    gamma: float,
-    matrix: Matrix,
-    target: Vector,
-    feedback: Vector,
+    task: Memory, frame: Memory, reference: Vector, rotation: Matrix, gamma: float, matrix: Matrix, target: Vector
 ) -> None:
     t, f = task[()], frame[()]
     desired, desired_velocity, feedforward = reference[9:12], reference[12:15], reference[15:18]
     orientation_error(desired, t.nominal, rotation, t.work, t.error)
     damping = 2.0 * math.sqrt(t.gain) * gamma
     for i in range(3):
-        feedback[i] = damping * (desired_velocity[i] - f.twist[3 + i]) + t.gain * t.error[i]
-        target[i] = feedforward[i] - f.jacobian_rate_velocity[3 + i]
+        turning = damping * (desired_velocity[i] - f.twist[3 + i])
+        target[i] = feedforward[i] + turning + t.gain * t.error[i] - f.jacobian_rate_velocity[3 + i]
         for j in range(matrix.shape[1]):
             matrix[i, j] = f.jacobian[3 + i, j]
 
@@ -148,11 +134,9 @@ class OrientationTask:
         self._desired = desired.data
         self._nominal[:] = nominal
 
-    def write(self, dynamics: Dynamics, gamma: float, matrix: Matrix, target: Vector, feedback: Vector) -> None:
+    def write(self, dynamics: Dynamics, gamma: float, matrix: Matrix, target: Vector) -> None:
         """See `Task`."""
-        _orientation_rows(
-            self._memory, dynamics.frame, self._desired, dynamics.rotation, gamma, matrix, target, feedback
-        )
+        _orientation_rows(self._memory, dynamics.frame, self._desired, dynamics.rotation, gamma, matrix, target)
 
 
 class PostureTask:
@@ -174,23 +158,22 @@ class PostureTask:
         """Follow the posture of these columns."""
         self._desired = desired.posture
 
-    def write(self, dynamics: Dynamics, gamma: float, matrix: Matrix, target: Vector, feedback: Vector) -> None:
+    def write(self, dynamics: Dynamics, gamma: float, matrix: Matrix, target: Vector) -> None:
         """See `Task`."""
         value, velocity, acceleration = self._desired.tolist()
         damping = 2.0 * math.sqrt(self._gain) * gamma
+        feedback = damping * (velocity - dynamics.dq[0]) + self._gain * (value - dynamics.q[0])
         matrix[0, 0] = 1.0
-        target[0] = acceleration
-        feedback[0] = damping * (velocity - dynamics.dq[0]) + self._gain * (value - dynamics.q[0])
+        target[0] = acceleration + feedback
 
 
 @compiled_in_place
-def _joint_rows(task: Memory, frame: Memory, gamma: float, matrix: Matrix, target: Vector, feedback: Vector) -> None:
+def _joint_rows(task: Memory, frame: Memory, gamma: float, matrix: Matrix, target: Vector) -> None:
     t, f = task[()], frame[()]
     damping = 2.0 * math.sqrt(t.gain) * gamma
     for j in range(target.shape[0]):
         error, velocity_error = t.position[j] - f.q[j], t.velocity[j] - f.dq[j]
-        target[j] = t.acceleration[j]
-        feedback[j] = damping * velocity_error + t.gain * error
+        target[j] = t.acceleration[j] + damping * velocity_error + t.gain * error
         matrix[j, j] = 1.0
 
 
@@ -212,52 +195,29 @@ class JointTask:
         self._velocity[:] = velocity
         self._acceleration[:] = acceleration
 
-    def write(self, dynamics: Dynamics, gamma: float, matrix: Matrix, target: Vector, feedback: Vector) -> None:
+    def write(self, dynamics: Dynamics, gamma: float, matrix: Matrix, target: Vector) -> None:
         """See `Task`."""
-        _joint_rows(self._memory, dynamics.frame, gamma, matrix, target, feedback)
-
-
-@compiled_in_place
-def _add_feedback(feedback: Vector, share: float, anew: bool, smooth: Vector, target: Vector) -> None:
-    """Add the feedback (m,), smoothed, to the target (m,). What is not finite is left behind with the next sample."""
-    for i in range(target.shape[0]):
-        change = feedback[i] - smooth[i]
-        smooth[i] = smooth[i] + share * change if not anew and abs(change) < math.inf else feedback[i]
-        target[i] += smooth[i]
+        _joint_rows(self._memory, dynamics.frame, gamma, matrix, target)
 
 
 class TaskStack:
     """Tasks that are served together, one below the other, by their weights: van Steen 2024 (18).
 
-    The feedback goes through a low-pass K / (s + K); what is fed forward does not. Noise of the measurements would
-    else reach the torque through both gains, and more of it than its rate allows.
-
     Attributes after `write`: matrix E (m, n), target (m,), weights (m,).
     """
 
-    def __init__(self, tasks: Sequence[Task], joints: int, bandwidth: float, period: float) -> None:
-        """Bandwidth K [1/s] of the low-pass; period [s] of the samples."""
+    def __init__(self, tasks: Sequence[Task], joints: int) -> None:
         rows = sum(task.rows for task in tasks)
         self.matrix = np.zeros((rows, joints))
         self.target = np.zeros(rows)
         self.weights = np.repeat([float(task.weight) for task in tasks], [task.rows for task in tasks])
-        self._feedback, self._smooth = np.zeros(rows), np.zeros(rows)
-        self._share = -math.expm1(-bandwidth * period)
-        self._anew = True
         ends = np.cumsum([task.rows for task in tasks])
-        parts = [slice(end - task.rows, end) for task, end in zip(tasks, ends.tolist(), strict=True)]
         self._parts = [
-            (task, self.matrix[part], self.target[part], self._feedback[part])
-            for task, part in zip(tasks, parts, strict=True)
+            (task, self.matrix[end - task.rows : end], self.target[end - task.rows : end])
+            for task, end in zip(tasks, ends.tolist(), strict=True)
         ]
-
-    def begin(self) -> None:
-        """Let the next sample be the first that the low-pass sees: it passes as it is."""
-        self._anew = True
 
     def write(self, dynamics: Dynamics, gamma: float) -> None:
         """Ask every task for its rows at the state of `dynamics`."""
-        for task, matrix, target, feedback in self._parts:
-            task.write(dynamics, gamma, matrix, target, feedback)
-        _add_feedback(self._feedback, self._share, self._anew, self._smooth, self.target)
-        self._anew = False
+        for task, matrix, target in self._parts:
+            task.write(dynamics, gamma, matrix, target)

@@ -62,10 +62,8 @@ class TorqueLaw:
         self._orientation_task = OrientationTask(gains.orientation, weights.orientation, nothing)
         self._posture_task = PostureTask(gains.posture, weights.posture, nothing)
         self._joint_task = JointTask(gains.joint, 1.0, n)
-        low_pass = (control.feedback_bandwidth, control.period)
-        self._pose = TaskStack((self._position_task, self._orientation_task, self._posture_task), n, *low_pass)
-        self._joints = TaskStack((self._joint_task,), n, *low_pass)
-        self._stack, self._desired, self._gamma = self._joints, nothing, 1.0
+        self._pose = TaskStack((self._position_task, self._orientation_task, self._posture_task), n)
+        self._joints = TaskStack((self._joint_task,), n)
         self._feedforward = np.zeros(n)
         self._wrench = np.zeros(6)
         self._force_torque = np.zeros(n)
@@ -83,7 +81,6 @@ class TorqueLaw:
     def forget(self) -> None:
         """Forget errors, and keep the last command."""
         self.failures = 0
-        self._stack.begin()
         for values in (self._wrench, self.position_error, self.velocity_error, self.orientation_error):
             values[:] = 0.0
 
@@ -113,7 +110,8 @@ class TorqueLaw:
         nominal R_d (3, 3): orientation from which that of `desired` counts. gamma [-]: part of the velocity feedback,
         (23). share [-] from 0 to 1.
         """
-        self._follow(desired, nominal)
+        self._position_task.follow(desired)
+        self._orientation_task.follow(desired, nominal)
         self._posture_task.follow(desired)
         self._press(desired, force, share)
         self._solve(self._pose, gamma)
@@ -129,7 +127,8 @@ class TorqueLaw:
         if not self._in_joints:
             self.serve_task(desired, nominal, gamma, force, share)
             return
-        self._follow(desired, nominal)
+        self._position_task.follow(desired)
+        self._orientation_task.follow(desired, nominal)
         self._pose.write(self._dynamics, gamma)  # for the errors that are reported
         self._joint_task.follow(desired.joint_position, desired.joint_velocity, desired.joint_acceleration)
         self._press(desired, force, share)
@@ -146,22 +145,12 @@ class TorqueLaw:
         self.orientation_error.fill(0.0)
         self._solve(self._joints, 1.0)
 
-    def _follow(self, desired: ReferenceColumns, nominal: Matrix) -> None:
-        if desired is not self._desired:
-            self._desired = desired
-            self._stack.begin()
-        self._position_task.follow(desired)
-        self._orientation_task.follow(desired, nominal)
-
     def _press(self, desired: ReferenceColumns, force: DesiredForce, share: float) -> None:
         if share > 0.0:
             self._position_task.inward[:] = force.inward
             force.exert(share, desired, self._dynamics.jacobian, self._wrench, self._force_torque)
 
     def _solve(self, stack: TaskStack, gamma: float) -> None:
-        if stack is not self._stack or gamma < self._gamma:
-            stack.begin()  # an impact, or another motion: what was fed back before is not of it
-        self._stack, self._gamma = stack, gamma
         stack.write(self._dynamics, gamma)
         self.qp.solve(self._dynamics, stack.matrix, stack.target, stack.weights, self._feedforward, self._force_torque)
         if self.qp.force_share < 1.0:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from enum import IntEnum
 
 from impact_control.classification import Verdict
@@ -20,22 +19,6 @@ class Outcome(IntEnum):
     FAULT = 5
     UNDECIDED = 6
     REFUSED = 7
-
-
-_WORST_FIRST = (
-    Outcome.REFUSED,
-    Outcome.FAULT,
-    Outcome.CANCELLED,
-    Outcome.IMPACT_UNEXPECTED,
-    Outcome.POST_IMPACT_UNEXPECTED,
-    Outcome.NO_IMPACT,
-    Outcome.UNDECIDED,
-)
-
-
-def worst_of(outcomes: Collection[Outcome]) -> Outcome:
-    """Return the outcome of a task of several arms: it succeeded if that of every arm did."""
-    return next((worst for worst in _WORST_FIRST if worst in outcomes), Outcome.SUCCEEDED)
 
 
 class MoveOutcome(IntEnum):

@@ -149,14 +149,6 @@ class Control(Settings):
             default=Feedback.TASK_SPACE,
         ),
     ]
-    feedback_bandwidth: Annotated[
-        float,
-        Entry(
-            Number("1/s", POSITIVE),
-            "K of the low-pass K/(s + K) of the feedback, which keeps the noise of the sensors out of the torque",
-            default="150 1/s",
-        ),
-    ]
     interim_duration: Annotated[
         float,
         Entry(Number("s", NOT_NEGATIVE), "Delta t_int in which the velocity feedback returns after an impact, (24)"),

@@ -173,7 +173,7 @@ class Numbers(Kind):
     def admits(self, value: Any) -> bool:
         """Tell whether an array (n,), or the number that stands for all elements, is finite and inside the range."""
         fits = np.ndim(value) == 1 and (not isinstance(self.size, int) or np.size(value) == self.size)
-        fits = fits or (self.repeats and np.ndim(value) == 0)
+        fits = fits or (self.repeats and isinstance(value, (int, float)))
         return fits and all(math.isfinite(number) and self.range.contains(number) for number in np.atleast_1d(value))
 
     def _words(self, what: str) -> str:
