@@ -14,6 +14,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
+import impact_control_ros.session.occupants  # noqa: F401 (takes the real lifecycle_msgs before a stand-in is in its place)
 from impact_control.util.errors import ImpactControlError
 
 ROOT = Path(__file__).resolve().parents[2]
