@@ -34,6 +34,9 @@ LATEST_DETECTION = 0.005
 NEAR = 0.2
 """[s] within which it is known when on the monotonic clock the contact was: the time of the task may lose some."""
 
+STOPPED_BY_GAP = "without a joint state (a task goes on after"
+"""In the reason of a task that was stopped in order because samples were missing."""
+
 LAST = 0.2
 """[s] before the end of a task in which what ended it has happened: the loop tells a fault within 0.05 s."""
 
@@ -142,9 +145,12 @@ def stopped_by_machine(end: TaskEnd, spans: Spans) -> bool:
     stopped the robot, any core has to have stood still for half of the silence that it names. Stamps that go back are
     no standstill.
     """
-    if end.result is None or end.result.outcome is not Outcome.FAULT or end.session_over or end.cut_off:
+    if end.result is None or end.session_over or end.cut_off:
         return False
-    stale = end.summary.startswith(f"{ControlFault.STATE_STALE.name}: ")
+    stopped = end.result.outcome is Outcome.UNDECIDED and STOPPED_BY_GAP in end.summary
+    if not stopped and end.result.outcome is not Outcome.FAULT:
+        return False
+    stale = stopped or end.summary.startswith(f"{ControlFault.STATE_STALE.name}: ")
     waits = [(gaps_in(end.summary) if stale else [], on_cores(spans, end.loop_cores), end.time)]
     if end.robot_stopped:
         waits.append((gaps_in(end.robot_stopped), spans, end.looked))

@@ -66,8 +66,11 @@ def test_its_states_are_streamed(graph):
 
 
 def test_its_status_is_a_table(graph):
-    ran = command("status")
-    assert ran.returncode == 0, ran.stderr
+    for _ in range(20):  # a busy machine takes its time to find topics
+        ran = command("status")
+        assert ran.returncode == 0, ran.stderr
+        if "no joint state" not in ran.stdout:
+            break
     head, *rows = ran.stdout.splitlines()
     assert head == f"Graph in ROS domain {os.environ['ROS_DOMAIN_ID']}, namespace /"
     assert dict(re.split(r" {2,}", row) for row in rows) == {
