@@ -50,7 +50,7 @@ class FaultKind:
 MARGIN = 0.015
 """[s] by which a gap that is named may be longer than what made it: two periods of the supervisor and a few samples."""
 
-GAP = re.compile(r"(-?\d+\.\d) ms between the stamps|no (?:command|joint state) for (\d+) ms")
+GAP = re.compile(r"(-?\d+\.\d) ms (?:between the stamps|without a joint state)|no (?:command|joint state) for (\d+) ms")
 """Messages of loop and supervisor on missing samples, or on a node that fell silent."""
 
 _STALE = ("STATE_STALE", "SUPERVISOR_STOP", "no command for", "no joint state for")
