@@ -1,4 +1,4 @@
-"""The set-up: lock files pin everything, package files agree, and what is missing is told in one line."""
+"""The set-up: lock files pin everything, package files agree, and what is missing is named in one line."""
 
 import os
 import re
@@ -157,7 +157,7 @@ def test_lock_holds_what_was_asked_for(name: str) -> None:
 
 
 def test_one_lock_file_serves_every_python() -> None:
-    """What `make demo` and `make test` install; the others are for some of them, `compat` for that of ROS 2 Jazzy."""
+    """Packages of `make demo` and `make test`; the others hold some of them, `compat` those of ROS 2 Jazzy."""
     assert [pythons(f"{name}.txt") for name in ("run", "test", "cluster")] == 3 * [PYTHONS]
     assert "3.12" in pythons("compat.txt")
     assert all(set(pythons(f"{name}.txt")) <= set(PYTHONS) for name in (*ADDED, "peers", "compat"))

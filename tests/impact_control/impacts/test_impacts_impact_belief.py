@@ -1,4 +1,4 @@
-"""What impacts teach of friction, restitution and motor inertia: impacts the map made, and what they cannot tell."""
+"""Friction, restitution and motor inertia estimated from impacts of the map, and what these leave undetermined."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ COMPLIANT_DRAWS = 40
 
 @dataclass(frozen=True, eq=False)
 class PlannedImpact:
-    """What the map is asked at the planned impact of a task."""
+    """Input of the impact map at the planned impact of a task."""
 
     inertia: np.ndarray
     jacobian: np.ndarray

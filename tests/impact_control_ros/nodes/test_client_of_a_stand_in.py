@@ -1,4 +1,4 @@
-"""What a client sees of a graph, before nodes that stand in for it; and a session that a client ends."""
+"""A client against stand-ins for the nodes of a graph, and a session that a client ends."""
 
 from __future__ import annotations
 

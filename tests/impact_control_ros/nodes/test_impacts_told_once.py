@@ -1,4 +1,4 @@
-"""Joint states that cannot be used, and impacts from elsewhere: an impact and its verdict are told once."""
+"""Joint states that cannot be used, and impacts from elsewhere: an impact and its verdict are published once."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Exchange of samples and commands with a ros2_control hardware through shared memory: the side of the simulator.
 
 The layout and the order of the exchange are those of `impact_sim_hardware/exchange.hpp`. Sample k waits until the
-hardware reads it; command k answers it, and only then comes sample k + 1: none is lost or repeated, whoever is late.
+hardware reads it; command k answers it, and only then comes sample k + 1: a late side loses and
+repeats none.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class SharedExchange:
     def __init__(self, name: str, joints: Sequence[str]) -> None:
         """name: of the segment, as for shm_open; joints: their names, in order.
 
-        Raises InvalidInputError for a name that is none, ImpactControlError where a living simulator has it.
+        Raises InvalidInputError for an invalid name, ImpactControlError where another running simulator uses it.
         """
         if not _NAME.fullmatch(name):
             raise InvalidInputError("shared memory", name, "/ and then 1 to 200 of A-Z a-z 0-9 . _ -")

@@ -2,7 +2,7 @@
 //
 // The simulator (impact_control_ros, robot_side/shared_exchange.py) makes the segment and lays it out in the same way.
 // Sample k waits until it is read; command k, which answers it, makes the simulator step and leave sample k + 1. So
-// neither side can lose or repeat one, whoever is late. Waiting is done in semaphores, never by looking again.
+// a late side neither loses nor repeats one. Waiting is done in semaphores, never by looking again.
 #pragma once
 
 #include <fcntl.h>
