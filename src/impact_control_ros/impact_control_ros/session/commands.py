@@ -4,6 +4,7 @@ Annotations are not postponed here: Typer 0.9, which Ubuntu 24.04 has, does not 
 """
 
 import os
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
@@ -300,7 +301,8 @@ def run(
             )
         finally:
             line.end()
-    typer.echo(summary_text(summary, color=in_color()), nl=False)
+    # A line for each trial is too wide for a terminal: the page has them.
+    typer.echo(summary_text(replace(summary, grids=()), color=in_color()), nl=False)
     typer.echo(f"Report: {directory / 'report.html'}")
     if not summary.good:
         raise typer.Exit(1)
