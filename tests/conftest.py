@@ -7,9 +7,11 @@ import random
 import signal
 
 import pytest
+from _pytest.runner import runtestprotocol
 from hypothesis import settings
 
 from impact_control_ros.session.processes import dds_environment
+from machine import ATTEMPTS
 
 # A change is judged by the same examples everywhere; `make new-examples` looks for new ones.
 settings.register_profile("same_examples", derandomize=True)
@@ -18,6 +20,8 @@ settings.load_profile("same_examples")
 
 DOMAINS = 101
 """ROS domains that may be used on every system: 1 to 101."""
+
+REPEATED = pytest.StashKey()
 
 
 def pytest_addoption(parser):
@@ -29,6 +33,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     """Keep this run, and each of its workers, apart from every other ROS graph on this machine."""
+    config.stash[REPEATED] = []
     worker = getattr(config, "workerinput", None)
     if worker is None:
         domain = random.SystemRandom().randrange(DOMAINS)
@@ -59,6 +64,33 @@ def pytest_generate_tests(metafunc):
     if times > 1:
         metafunc.fixturenames.append("repetition")
         metafunc.parametrize("repetition", range(times), indirect=True)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item, nextitem):
+    """Run a test by the wall clock again where it failed: a stalled core fails it once, a defect each time."""
+    if item.get_closest_marker("wall_clock") is None:
+        return None
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    reports = runtestprotocol(item, nextitem=nextitem, log=False)
+    for _ in range(1, ATTEMPTS):
+        if not (failed := [report for report in reports if report.failed]):
+            break
+        item.config.stash[REPEATED] += [f"{item.nodeid}: {report.longreprtext.splitlines()[-1]}" for report in failed]
+        # Also what several tests share, as a running graph: it may be what the stall has ended.
+        item.session._setupstate.teardown_exact(None)
+        item._initrequest()
+        reports = runtestprotocol(item, nextitem=nextitem, log=False)
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """List the tests that were run again, and why."""
+    for line in config.stash[REPEATED]:
+        terminalreporter.write_line(f"failed and was run again: {line}")
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import re
 from benchmark.standstill import StandstillWatch
 
 ATTEMPTS = 3
-"""Attempts at a task that may end because a core stalls for longer than `control.state_timeout`, 20 ms."""
+"""Attempts at a test by the wall clock, and at a task in it, that may end because a core stalls for 20 ms."""
 
 _STOOD_STILL = re.compile(
     r"STATE_STALE: \d+\.\d ms between the stamps|\d+\.\d ms without a joint state|SUPERVISOR_STOP: no"
