@@ -92,6 +92,8 @@ public:
     }
     switch (exchange_->await(timeout_)) {
       case Wait::SAMPLE:
+        // Neither the time of the cycle nor `get_clock()`: both are the steady clock, and controllers get that of a node.
+        stamp_ = get_node()->now().nanoseconds();
         break;
       case Wait::TIMEOUT:
         RCLCPP_ERROR(
@@ -112,7 +114,7 @@ public:
     return written ? return_type::OK : return_type::ERROR;
   }
 
-  return_type write(const rclcpp::Time & time, const rclcpp::Duration &) override
+  return_type write(const rclcpp::Time &, const rclcpp::Duration &) override
   {
     if (!exchange_->attached()) {
       return return_type::OK;
@@ -123,7 +125,7 @@ public:
         return return_type::ERROR;
       }
     }
-    exchange_->answer(time.nanoseconds(), claimed_ == (1U << efforts_.size()) - 1U, effort);
+    exchange_->answer(stamp_, claimed_ == (1U << efforts_.size()) - 1U, effort);
     return return_type::OK;
   }
 
@@ -213,6 +215,7 @@ private:
 
   std::optional<Exchange> exchange_;
   std::int64_t timeout_ = 0;
+  std::int64_t stamp_ = 0;  // of the sample that was read [ns]
   std::vector<hardware_interface::StateInterface::SharedPtr> states_;  // position, velocity, effort of each joint
   std::vector<hardware_interface::CommandInterface::SharedPtr> efforts_;
   std::atomic<std::uint32_t> claimed_{0};  // one bit a joint

@@ -52,6 +52,10 @@ def test_a_controller_manager_counts(tmp_path):
         manager.create_service(Trigger, "controller_manager/list_controllers", lambda request, response: response)
         with pytest.raises(GraphError, match="/controller_manager"):
             require_free_namespace("")
+        # A series on a launched graph brings only its recorder.
+        recorder = [spec for spec in describe_graph("tabletop") if spec.duty is Duty.RECORDER]
+        with Session(recorder, tmp_path / "series") as series:
+            series.start()
 
 
 def test_the_nodes_of_both_shapes_are_looked_for():

@@ -91,6 +91,14 @@ def prefer_real_time(priority: int) -> bool:
     return True
 
 
+def permits(priority: int) -> bool:
+    """Check that processes started from here get SCHED_FIFO: it is chosen, and permitted. Leaves this one as it is."""
+    if Measure.FIFO not in chosen() or not prefer_real_time(priority):
+        return False
+    prefer_ordinary()
+    return True
+
+
 def prefer_ordinary(thread: int = 0) -> None:
     """Give real-time priority back: of a thread by its id, 0: of this one. Raises OSError where the thread is gone."""
     os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))

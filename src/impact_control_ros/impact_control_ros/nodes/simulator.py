@@ -137,9 +137,10 @@ class Simulation(Configuration):
     def activate(self) -> None:
         """Start the clock."""
         self.paused = bool(self.node.value("start_paused"))
+        real_time.still_heap()
+        # Only now: with its first sample a hardware waits for the next.
         for side in self._sides_exchanging:
             side.begin()
-        real_time.still_heap()
         self._clock.restart()
 
     def close(self) -> None:
@@ -241,7 +242,7 @@ class Simulation(Configuration):
     def _exchange(self, executor: NodeExecutor) -> None:
         """Step the world once the hardware of every arm has answered its sample: the controller managers set the pace.
 
-        The true state has the stamp of the cycle that read the sample: that of this sample in `joint_states`.
+        The true state has the time at which its sample was read, which `joint_states` are stamped with.
         """
         if self._silent_waits or self._clock.cycles % SERVICE_PERIOD == 0:
             executor.spin_once(timeout_sec=0.0)

@@ -27,6 +27,8 @@ from launch_ros.parameter_descriptions import ParameterValue
 
 from impact_control.scenario import Scenario, robot_of
 from impact_control.util.errors import ImpactControlError
+from impact_control_ros.bridge import real_time
+from impact_control_ros.bridge.runtime import ROBOT_PRIORITY
 from impact_control_ros.robot_side.files import (
     ARGUMENTS,
     JOINT_STATE_BROADCASTER,
@@ -153,11 +155,18 @@ def state_publisher(side: RobotSide, kind: str, **more: str) -> Any:
 def controller_manager(namespace: str, *given: Any) -> Any:
     """Return the process of ros2_control with these parameters: files, or mappings.
 
-    It takes the description from the topic; without it nothing goes on.
+    It takes the description from the topic; without it nothing goes on. Where it is permitted all of its threads have
+    real-time priority: that of a broadcaster that publishes, else, waits behind every other process of the machine.
     """
     ended = end_with("the controller manager")
+    prefix = f"chrt --fifo {ROBOT_PRIORITY}" if real_time.permits(ROBOT_PRIORITY) else None
     return process(
-        "controller_manager", "ros2_control_node", namespace=namespace, parameters=list(given), on_exit=ended
+        "controller_manager",
+        "ros2_control_node",
+        namespace=namespace,
+        parameters=list(given),
+        on_exit=ended,
+        prefix=prefix,
     )
 
 

@@ -59,12 +59,18 @@ def _servers(node: Node, path: str) -> int:
 
 
 def require_free(
-    node: Node, spin: Callable[[float], None], paths: Iterable[str], discovery: float = DISCOVERY_TIME
+    node: Node,
+    spin: Callable[[float], None],
+    paths: Iterable[str],
+    discovery: float = DISCOVERY_TIME,
+    *,
+    robot_side: bool = True,
 ) -> None:
     """Refuse to start nodes, given by their paths from the namespace of `node`, where living ones have these names.
 
     Nothing is sent but the question for their state, to nodes that were found. spin: serves `node` for some seconds.
-    discovery: [s] that others are looked for. Raises GraphError, which names the living.
+    discovery: [s] that others are looked for. robot_side: the nodes command an arm, which a controller manager may do
+    already. Raises GraphError, which names the living.
     """
     paths, end = sorted(paths), time.monotonic() + discovery
     found: list[str] = []
@@ -73,7 +79,8 @@ def require_free(
         found = [path for path in paths if _servers(node, path)]
     caller = Caller(node, spin)
     living = [path for path in found if _answers(caller, path)]
-    managed = node.count_services(full_name(node.get_namespace(), "controller_manager/list_controllers"))
+    manager = full_name(node.get_namespace(), "controller_manager/list_controllers")
+    managed = robot_side and node.count_services(manager)
     if living or managed:
         names = [full_name(node.get_namespace(), name) for name in [*living, *["controller_manager"] * bool(managed)]]
         raise GraphError(

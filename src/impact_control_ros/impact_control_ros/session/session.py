@@ -130,7 +130,8 @@ class Session:
         bag: directory for the recorder's first bag. on_view: called when a viewer serves its page, before the
         wait for a browser.
         """
-        require_free(self._node, self._spin, self._specs)
+        robot_side = any(spec.duty is not Duty.RECORDER for spec in self._specs.values())
+        require_free(self._node, self._spin, self._specs, robot_side=robot_side)
         for spec in self._specs.values():
             self.processes.start(spec)
         for spec in self._specs.values():

@@ -48,7 +48,7 @@ struct Sample
 struct Command
 {
   std::atomic<std::uint64_t> sequence;
-  std::int64_t stamp;       ///< time of the cycle that read the sample [ns], by the clock of the controller manager
+  std::int64_t stamp;       ///< when the sample was read [ns], by the clock that stamps joint states
   std::uint64_t commanded;  ///< 1: a controller commands the efforts; 0: none does, and the arm stops by itself
   Vector effort;            ///< [Nm], without gravity
 };
