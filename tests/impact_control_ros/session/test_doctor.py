@@ -40,6 +40,7 @@ from impact_control_ros.doctor import (
     check_robot,
     check_ros,
     check_scheduling,
+    check_throttling,
     version_numbers,
     worst,
 )
@@ -70,6 +71,9 @@ LINES = [
     (check_locked_memory(math.inf), OK, "any"),
     (check_scheduling(""), OK, "given"),
     (check_scheduling("Operation not permitted"), WARN, "--ulimit rtprio=50"),
+    (check_throttling("950000\n", "1000000\n"), WARN, "stopped for 50 ms of 1000 ms where"),
+    (check_throttling("-1\n", "1000000\n"), OK, "off"),
+    (check_throttling("", ""), OK, "not shown"),
     (check_receive_buffer("212992\n", "212992\n"), WARN, "208 KiB by default, at most 208 KiB; a recorder"),
     (check_receive_buffer("212992\n", "4194304\n"), WARN, "net.core.rmem_max=4194304 net.core.rmem_default=4194304"),
     (check_receive_buffer("4194304\n", "4194304\n"), OK, "4096 KiB"),
@@ -172,7 +176,7 @@ def test_a_connection_is_tried_and_closed_again():
 def test_the_command_fails_only_on_a_fail(monkeypatch):
     result = CliRunner().invoke(cli.app, ["doctor"])
     levels = [line.split()[0] for line in result.output.splitlines()]
-    assert len(levels) == 14 + len(NEEDED) + len(WANTED)
+    assert len(levels) == 15 + len(NEEDED) + len(WANTED)
     assert result.exit_code == int("FAIL" in levels)
     monkeypatch.setenv("ROS_DOMAIN_ID", "none")
     result = CliRunner().invoke(cli.app, ["doctor"])

@@ -91,12 +91,12 @@ def prefer_real_time(priority: int) -> bool:
     return True
 
 
-def permits(priority: int) -> bool:
-    """Check that processes started from here get SCHED_FIFO: it is chosen, and permitted. Leaves this one as it is."""
+def prefix(priority: int) -> str:
+    """Return the words before a command that give its process SCHED_FIFO; empty where it is not chosen or permitted."""
     if Measure.FIFO not in chosen() or not prefer_real_time(priority):
-        return False
+        return ""
     prefer_ordinary()
-    return True
+    return f"chrt --fifo {priority}"
 
 
 def prefer_ordinary(thread: int = 0) -> None:

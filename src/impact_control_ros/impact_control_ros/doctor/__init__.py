@@ -122,6 +122,22 @@ def check_scheduling(refusal: str) -> Finding:
     return good(what, "given")
 
 
+def check_throttling(runtime: str, period: str) -> Finding:
+    """Check the share of a core that real-time processes may use: sched_rt_runtime_us and sched_rt_period_us.
+
+    "" for a system that does not show them.
+    """
+    what = "real-time throttling"
+    try:
+        allowed, of = int(runtime), int(period)
+    except ValueError:
+        return good(what, "not shown by the system")
+    if 0 <= allowed < of:
+        stopped = f"stopped for {(of - allowed) / 1000:g} ms of {of / 1000:g} ms where they use a core fully"
+        return warning(what, f"on, real-time processes are {stopped}", "sysctl -w kernel.sched_rt_runtime_us=-1")
+    return good(what, "off")
+
+
 # ---------------------------------------------------------------------- network and robot
 
 LARGEST_DOMAIN = 232

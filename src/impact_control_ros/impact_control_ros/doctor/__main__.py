@@ -28,6 +28,7 @@ CONNECTION_PATIENCE = 2.0
 _GOVERNORS = Path("/sys/devices/system/cpu")
 _REALTIME = Path("/sys/kernel/realtime")
 _BUFFERS = Path("/proc/sys/net/core")
+_SCHEDULER = Path("/proc/sys/kernel")
 _STATUS = Path("/proc/self/status")
 _SYS_NICE = 23
 _GROUP = "239.255.77.77"
@@ -42,6 +43,7 @@ def examine(robot: str | None = None) -> Iterator[Finding]:
     yield doctor.check_priority_limit(_limit(resource.RLIMIT_RTPRIO), may_set_priorities(_text(_STATUS)))
     yield doctor.check_locked_memory(_limit(resource.RLIMIT_MEMLOCK))
     yield doctor.check_scheduling(_ask_for_real_time())
+    yield doctor.check_throttling(*(_text(_SCHEDULER / f"sched_rt_{name}_us") for name in ("runtime", "period")))
     yield doctor.check_domain(os.environ.get("ROS_DOMAIN_ID"))
     yield doctor.check_discovery(os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE"), os.environ.get("ROS_LOCALHOST_ONLY"))
     yield doctor.check_middleware(os.environ.get("RMW_IMPLEMENTATION"))

@@ -75,11 +75,12 @@ class Recording(Configuration):
             raise ImpactControlError("cannot record: parameter 'directory' is empty: it must name the bag's directory")
         if missing := self.missing():
             raise ImpactControlError(f"cannot record: nobody publishes {missing} within {CONNECTION_PATIENCE:g} s")
+        descriptions = self._descriptions()  # takes 0.1 s, in which more may come than the sockets hold
         self.poll()  # what waits from before
         metadata = {"impact_control": {"version": __version__, "scenario": self.node.value("scenario_yaml")}}
         try:
             self._bag = BagWriter(directory, metadata=metadata, qos=self._offered)
-            for topic, description in self._descriptions().items():
+            for topic, description in descriptions.items():
                 self._bag.write(topic, type_name(String), serialize_message(String(data=description)), time.time_ns())
         except (ImpactControlError, OSError) as error:
             raise ImpactControlError(f"cannot record: {error}") from error
@@ -158,7 +159,7 @@ def _spin(node: RecorderNode, executor: NodeExecutor, stop: runtime.StopRequest)
 
 def main() -> int:
     """Entry point of the process."""
-    return runtime.run(RecorderNode, _spin)
+    return runtime.run(RecorderNode, _spin, priority=runtime.RECORDER_PRIORITY)
 
 
 if __name__ == "__main__":

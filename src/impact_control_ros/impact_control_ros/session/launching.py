@@ -159,7 +159,7 @@ def controller_manager(namespace: str, *given: Any) -> Any:
     real-time priority: that of a broadcaster that publishes, else, waits behind every other process of the machine.
     """
     ended = end_with("the controller manager")
-    prefix = f"chrt --fifo {ROBOT_PRIORITY}" if real_time.permits(ROBOT_PRIORITY) else None
+    prefix = real_time.prefix(ROBOT_PRIORITY) or None
     return process(
         "controller_manager",
         "ros2_control_node",

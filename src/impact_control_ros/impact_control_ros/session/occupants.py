@@ -14,7 +14,7 @@ from rclpy.signals import SignalHandlerOptions
 from impact_control_ros.bridge.calls import Caller, NoAnswerError
 from impact_control_ros.bridge.rclpy_internals import EventsExecutor
 from impact_control_ros.session.graph import describe_graph, full_name, require_namespace
-from impact_control_ros.session.processes import GraphError
+from impact_control_ros.session.processes import GraphError, dds_environment
 from impact_control_ros.session.shape import Shape
 
 DISCOVERY_TIME = 1.0
@@ -34,6 +34,8 @@ def join(context: rclpy.Context, name: str, namespace: str, arguments: Sequence[
     where its security is incomplete.
     """
     require_namespace(namespace)
+    # Else what the loop sends here goes through shared memory.
+    os.environ.update(dds_environment())
     try:
         rclpy.init(args=list(arguments), context=context, signal_handler_options=SignalHandlerOptions.NO)
         return rclpy.create_node(

@@ -25,6 +25,9 @@ from impact_control_ros.session.runs import TASK_PATIENCE
 from impact_control_ros.session.session import Session
 from impact_control_ros.session.shape import Shape
 
+MOTION_ATTEMPTS = 3
+"""Attempts to bring the arm to the start of a trial."""
+
 
 @dataclass(frozen=True)
 class PlannedSeries:
@@ -78,8 +81,9 @@ def run_series(
     launched: on the one that runs in this ROS domain and `namespace`, of whatever robot side, with a recorder of our
     own; it is not stopped. Otherwise on a fresh one with the simulator, of this shape, in lockstep or not.
 
-    Before each the arm moves to its start; a trial that does not come so far, or ends in a fault, ends the series. Each
-    has a directory `trial_<number>` with its scenario and its bag.
+    Before each the arm moves to its start, again where a gap between joint states has ended the motion; a trial that
+    does not come so far, or ends in a fault, ends the series. Each has a directory `trial_<number>` with its scenario
+    and its bag.
     """
     if not launched:
         isolate(directory / "log")
@@ -97,7 +101,10 @@ def run_series(
             file, text = place / "scenario.yaml", trial.scene.to_yaml()
             file.write_text(text)
             on_stage(f"trial {number} of {times}: to the start")
-            moved = session.move_to(str(file))
+            for _ in range(MOTION_ATTEMPTS):
+                moved = session.move_to(str(file))
+                if moved.outcome is not MoveOutcome.NOT_REACHED:
+                    break
             if moved.outcome is not MoveOutcome.REACHED:
                 ended = f"trial {number} was not begun, motion {in_words(moved.outcome)}: {moved.summary}"
                 break
