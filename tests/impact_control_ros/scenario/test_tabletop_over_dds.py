@@ -14,6 +14,7 @@ import pytest
 
 from benchmark.standstill import StandstillWatch
 from impact_control.pipeline import Outcome
+from impact_control.recording.summary import summarise
 from impact_control_ros.session.graph import describe_graph
 from impact_control_ros.session.session import Session
 from impact_control_ros.session.shape import Shape
@@ -63,6 +64,7 @@ def check(scenario, result, evaluation, lockstep):
     assert [interval.mode for interval in analysis.modes if interval.mode not in passed_by] == modes
     assert (analysis.verdict.impact, analysis.verdict.post_impact) == verdicts
     assert analysis.within_limits
+    assert summarise(analysis).good
     assert analysis.final_speed < 0.02, "not at rest at the end"
     if scenario == "tabletop_absent":
         assert result.impacts == 0

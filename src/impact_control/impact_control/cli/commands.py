@@ -82,7 +82,10 @@ def report_again(
     bag: Annotated[Path, typer.Argument(help="Directory of a bag, or of a run that holds one.")],
     output: Annotated[Optional[Path], typer.Option("--output", "-o", help="Directory of the report.")] = None,
 ) -> None:
-    """Write the report of a recorded run again."""
+    """Write the report of a recorded run again.
+
+    Exit code 1 says that it did not go as the scenario is meant to.
+    """
     from impact_control.recording.bag import recover
     from impact_control.recording.page import summary_text
     from impact_control.replay.evaluation import evaluate_arms, report
@@ -94,11 +97,16 @@ def report_again(
     recovered = recover(directory)
     if recovered:
         typer.echo(f"the recording was cut off; {recovered} messages were recovered, the old file ends in .damaged")
+    good = True
     for arm, evaluation in evaluate_arms(directory).items():
         target = (output or directory.parent) / arm
-        typer.echo(summary_text(report(evaluation, target), color=in_color()))
+        summary = report(evaluation, target)
+        good = good and summary.good
+        typer.echo(summary_text(summary, color=in_color()))
         typer.echo(f"Report: {target / 'report.html'}")
     print_objects(directory)
+    if not good:
+        raise typer.Exit(1)
 
 
 def replay(

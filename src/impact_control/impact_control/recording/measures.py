@@ -13,6 +13,9 @@ from impact_control.recording.series import Recording, Series, Topics
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Matrix, Vector
 
+SUCCEEDED = "succeeded"
+"""Outcome of a task whose impact and behaviour are as expected."""
+
 REST_WINDOW = 0.1
 """[s] at the end of the recording, over which the largest joint speed is taken."""
 
@@ -231,7 +234,7 @@ def outcome_of(fault: str, detected: bool, verdict: Verdict | None) -> str:
         return "impact unexpected"
     if verdict.post_impact == "unexpected":
         return "post impact unexpected"
-    return "succeeded" if verdict.impact == verdict.post_impact == "expected" else "undecided"
+    return SUCCEEDED if verdict.impact == verdict.post_impact == "expected" else "undecided"
 
 
 def _words(constants: Mapping[str, int]) -> dict[int, str]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from impact_control.recording.analysis import RunAnalysis
 from impact_control.recording.gaps import BRIDGED
-from impact_control.recording.measures import Timing, Verdict
+from impact_control.recording.measures import SUCCEEDED, Timing, Verdict
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Vector
 from impact_control.util.words import fixed
@@ -177,10 +177,10 @@ def summarise(analysis: RunAnalysis, comparison: PostImpactComparison | None = N
     """Return the summary of an analysis."""
     rows = [
         Row("Scenario", analysis.scenario or "not named"),
-        Row("Outcome", _outcome(analysis), Mark.of(analysis.outcome == "succeeded")),
+        Row("Outcome", _outcome(analysis), Mark.of(analysis.as_meant)),
         Row("Modes", " → ".join(interval.mode for interval in analysis.modes) or "not recorded"),
-        Row("Impact", _impact(analysis), Mark.PLAIN if analysis.detections.size else Mark.BAD),
-        *_verdict_rows(analysis.verdict),
+        Row("Impact", _impact(analysis), Mark.PLAIN if analysis.detections.size or analysis.as_meant else Mark.BAD),
+        *_verdict_rows(analysis.verdict, analysis.as_meant),
         *prediction_rows(comparison),
         *([Row("Learned", analysis.learned)] if analysis.learned else []),
         *_contact_rows(analysis),
@@ -193,7 +193,12 @@ def summarise(analysis: RunAnalysis, comparison: PostImpactComparison | None = N
 
 
 def _outcome(analysis: RunAnalysis) -> str:
-    return f"fault: {analysis.fault}" if analysis.fault else analysis.outcome
+    outcome = f"fault: {analysis.fault}" if analysis.fault else analysis.outcome
+    if analysis.outcome_of_all not in ("", outcome):
+        outcome += f", of all arms {analysis.outcome_of_all}"
+    if analysis.expected_outcome == SUCCEEDED:
+        return outcome
+    return f"{outcome}, as meant" if analysis.as_meant else f"{outcome}, meant: {analysis.expected_outcome}"
 
 
 def _impact(analysis: RunAnalysis) -> str:
@@ -216,10 +221,10 @@ def _stamps(times: Vector) -> str:
     return shown if times.size <= _NAMED else f"{shown}, ..."
 
 
-def _verdict_rows(verdict: Verdict | None) -> list[Row]:
+def _verdict_rows(verdict: Verdict | None, as_meant: bool) -> list[Row]:
     if verdict is None:
         return [Row("Verdict", "not recorded")]
-    marks = {"expected": Mark.GOOD, "unexpected": Mark.BAD}
+    marks = {"expected": Mark.GOOD, "unexpected": Mark.of(as_meant)}
     rows = [
         Row(f"{name} verdict", value, marks.get(value, Mark.PLAIN))
         for name, value in (("Impact", verdict.impact), ("Post-impact", verdict.post_impact))
@@ -291,7 +296,7 @@ def _torque_grid(analysis: RunAnalysis) -> list[Grid]:
 
 def _conclusion(analysis: RunAnalysis) -> tuple[str, bool]:
     delay = analysis.detection_delay
-    complaints = [_outcome(analysis)] if analysis.outcome != "succeeded" else []
+    complaints = [] if analysis.as_meant else [_outcome(analysis)]
     if delay is not None and delay < 0:
         complaints.append("impact detected before the contact")
     if analysis.within_limits is False:
@@ -300,7 +305,11 @@ def _conclusion(analysis: RunAnalysis) -> tuple[str, bool]:
         complaints.append("still moving at the end")
     if complaints:
         return f"NOT AS EXPECTED: {', '.join(complaints)}.", False
-    detected = f"impact detected {1e3 * delay:.1f} ms after contact" if delay is not None else "impact detected"
+    if analysis.expected_outcome != SUCCEEDED:
+        what = f"{analysis.expected_outcome}, as this scenario is meant to end"
+    else:
+        after = f" {1e3 * delay:.1f} ms after contact" if delay is not None else ""
+        what = f"impact detected{after}, impact and post-impact as expected"
     limits = ", limits kept" if analysis.within_limits else ""
     recorded = f", as far as was recorded ({analysis.gaps.missing} samples missing)" if analysis.withheld else ""
-    return f"AS EXPECTED{recorded}: {detected}, impact and post-impact as expected{limits}, at rest.", True
+    return f"AS EXPECTED{recorded}: {what}{limits}, at rest.", True

@@ -10,6 +10,7 @@ import numpy as np
 
 from impact_control.classification import envelope_history
 from impact_control.control import Mode
+from impact_control.pipeline import Outcome, worst_of
 from impact_control.pipeline.judge import envelope_margin
 from impact_control.recording.analysis import RunAnalysis, analyse
 from impact_control.recording.measures import CommandLimits, MeasuredJoints, measured_joints
@@ -61,16 +62,21 @@ def evaluate_arms(bag: Path) -> dict[str, Evaluation]:
     """
     recording = read_bag(bag)
     scene = scenario_of_bag(recording)
+    meant = scene.expected_outcome.replace("_", " ")
     if scene.with_objects:
-        return {arm: _evaluate_arm(recording.of_arm(arm), scene.arm(arm)) for arm in scene.arm_names}
-    alone, scenario = _evaluate_arm(recording, scene.single), scene.single
+        arms = {arm: _evaluate_arm(recording.of_arm(arm), scene.arm(arm), meant) for arm in scene.arm_names}
+        words = {in_words(outcome): outcome for outcome in Outcome}
+        of_all = in_words(worst_of([words[arm.analysis.outcome] for arm in arms.values()]))
+        return {name: replace(arm, analysis=replace(arm.analysis, outcome_of_all=of_all)) for name, arm in arms.items()}
+    alone, scenario = _evaluate_arm(recording, scene.single, meant), scene.single
     comparison = compare_predictions(recording, alone.analysis, scenario, robot_of(scenario.robot))
     return {"": replace(alone, comparison=comparison)}
 
 
-def _evaluate_arm(recording: Recording, scenario: Scenario) -> Evaluation:
+def _evaluate_arm(recording: Recording, scenario: Scenario, meant: str) -> Evaluation:
     limits = robot_of(scenario.robot).limits
-    return Evaluation(recording, scenario, analyse(recording, limits=CommandLimits(limits.torque, limits.torque_rate)))
+    analysis = analyse(recording, limits=CommandLimits(limits.torque, limits.torque_rate))
+    return Evaluation(recording, scenario, replace(analysis, expected_outcome=meant))
 
 
 def report(evaluation: Evaluation, output: Path) -> RunSummary:
