@@ -56,6 +56,19 @@ def test_comparison_finds_the_best_prediction() -> None:
 
 
 @pytest.mark.parametrize(
+    ("noise", "words"), [(0.01, "noise of the positions makes 0.46: the first is nearer"), (0.2, "is no difference")]
+)
+def test_a_prediction_is_better_only_beyond_the_noise(noise: float, words: str) -> None:
+    predictions = {"M + B_theta": np.array([0.2, 0.0]), "M + B_rho": np.array([0.1, 0.05])}
+    comparison = PostImpactComparison.from_radians(
+        ("a", "b"), np.zeros(2), np.array([0.1, 0.0]), predictions, noise=np.full(2, noise)
+    )
+    (row,) = prediction_rows(comparison)
+    assert row.value.startswith("mean error M + B_rho 1.43, M + B_theta 2.86 deg/s;")
+    assert row.value.endswith(words)
+
+
+@pytest.mark.parametrize(
     ("slips", "words"),
     [
         ({"M": "sticks", "M + B_theta": "sticks"}, ["sticks"]),

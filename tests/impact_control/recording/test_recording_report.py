@@ -234,6 +234,12 @@ def test_a_run_meant_to_deviate_is_good_in_no_other_way(
     assert complaint in summary.verdict
 
 
+def test_the_impulse_explains_the_peak_force(analysis: RunAnalysis) -> None:
+    rows = summarise(replace(analysis, peak_force=9000.0, impact_impulse=1.35)).rows
+    shown = next(row.value for row in rows if row.label == "Impact force")
+    assert shown.startswith("impulse 1.35 Ns, the peak force for 0.15 ms: a stiff contact")
+
+
 def test_the_detection_of_the_impact_is_not_that_of_a_touch_before_it(analysis: RunAnalysis) -> None:
     touched = replace(analysis, detections=np.array([0.1, 0.2, *analysis.detections]))
     row = next(row.value for row in summarise(touched).rows if row.label == "Impact")

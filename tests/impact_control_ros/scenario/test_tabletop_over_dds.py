@@ -14,7 +14,10 @@ import pytest
 
 from benchmark.standstill import StandstillWatch
 from impact_control.pipeline import Outcome
+from impact_control.recording.measures import measured_joints
 from impact_control.recording.summary import summarise
+from impact_control.replay.evaluation import predicted_impacts
+from impact_control.scenario import robot_of
 from impact_control_ros.session.graph import describe_graph
 from impact_control_ros.session.session import Session
 from impact_control_ros.session.shape import Shape
@@ -74,6 +77,10 @@ def check(scenario, result, evaluation, lockstep):
         assert 0.0 <= analysis.detection_delay <= 3e-3
     if scenario == "tabletop":
         assert analysis.final_force == pytest.approx(30.0, rel=0.2)
+        joints, robot = measured_joints(evaluation.recording), robot_of(evaluation.scenario.robot)
+        predicted = predicted_impacts(joints, analysis.impact_time, evaluation.scenario, robot)
+        # The motors take no part in so short an impact; the map has no rebound.
+        assert analysis.impact_impulse == pytest.approx(predicted["M"].normal_impulse, rel=0.15)
         assert set(evaluation.comparison.errors()) == {"M", "M + B_theta", "M + B_rho"}
     if not lockstep:
         assert analysis.timing.late_fraction <= LATE

@@ -50,6 +50,7 @@ class RunAnalysis:
         gaps: of the joint states.
         peak_torque_share: [-] largest part of a torque limit, as the controller counted it itself.
         withheld: figures that are None because samples are missing, in words.
+        impact_impulse: [Ns] along the normal, of a contact too short for the samples of its force.
         expected_outcome: with which the scenario is meant to end.
         outcome_of_all: of the task of several arms, "" for one.
     """
@@ -79,6 +80,7 @@ class RunAnalysis:
     gaps: Gaps
     peak_torque_share: float | None
     withheld: tuple[str, ...]
+    impact_impulse: float | None = None
     expected_outcome: str = SUCCEEDED
     outcome_of_all: str = ""
 

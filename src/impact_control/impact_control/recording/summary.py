@@ -100,7 +100,8 @@ class PostImpactComparison:
     """Predicted and observed joint velocity after the impact [deg/s], as in Rey Arias 2024, tables III and IV.
 
     joint_names (n,). ante (n,): before the impact; gross_post (n,): observed after it, without oscillation.
-    predictions: (n,) by name of the inertia model; slips: predicted slip along the surface, in words.
+    predictions: (n,) by name of the inertia model; slips: predicted slip along the surface, in words. noise (n,):
+    standard deviation of gross_post by the noise of the sensors, unknown when left out.
     """
 
     joint_names: tuple[str, ...]
@@ -108,6 +109,7 @@ class PostImpactComparison:
     gross_post: Vector
     predictions: Mapping[str, Vector]
     slips: Mapping[str, str] = field(default_factory=dict)
+    noise: Vector | None = None
 
     def __post_init__(self) -> None:
         shape = (len(self.joint_names),)
@@ -123,10 +125,12 @@ class PostImpactComparison:
         gross_post: Vector,
         predictions: Mapping[str, Vector],
         slips: Mapping[str, str] | None = None,
+        noise: Vector | None = None,
     ) -> PostImpactComparison:
         """Return the comparison of velocities in rad/s."""
         degrees = {name: np.rad2deg(prediction) for name, prediction in predictions.items()}
-        return cls(joint_names, np.rad2deg(ante), np.rad2deg(gross_post), degrees, slips or {})
+        deviation = None if noise is None else np.rad2deg(noise)
+        return cls(joint_names, np.rad2deg(ante), np.rad2deg(gross_post), degrees, slips or {}, deviation)
 
     def errors(self) -> dict[str, Vector]:
         """Return the absolute error (n,) [deg/s] of each prediction, Rey Arias 2024 (17)."""
@@ -139,8 +143,26 @@ class PostImpactComparison:
 
 
 def prediction_rows(comparison: PostImpactComparison | None) -> list[Row]:
-    """Return the predicted slip along the surface; none without a comparison."""
-    if comparison is None or not comparison.slips:
+    """Return the inertia that predicts best, and the predicted slip along the surface; none without a comparison."""
+    if comparison is None:
+        return []
+    return [*_inertia_rows(comparison), *_slip_rows(comparison)]
+
+
+def _inertia_rows(comparison: PostImpactComparison) -> list[Row]:
+    """Return which inertia predicts best, and whether noise may have decided that."""
+    errors = {name: float(error.mean()) for name, error in comparison.errors().items()}
+    if len(errors) < 2 or comparison.noise is None:
+        return []
+    noise = float(np.mean(comparison.noise)) * math.sqrt(2.0 / math.pi)  # the mean of |x| of a normal distribution
+    best, second = sorted(errors, key=errors.__getitem__)[:2]
+    shown = ", ".join(f"{name} {errors[name]:.2f}" for name in (best, second))
+    words = "less than that is no difference" if errors[second] - errors[best] < noise else "the first is nearer"
+    return [Row("Inertia", f"mean error {shown} deg/s; noise of the positions makes {noise:.2f}: {words}")]
+
+
+def _slip_rows(comparison: PostImpactComparison) -> list[Row]:
+    if not comparison.slips:
         return []
     outcomes = dict.fromkeys(comparison.slips.values())
     by_outcome = (
@@ -240,6 +262,10 @@ def _contact_rows(analysis: RunAnalysis) -> list[Row]:
         desired = f", desired {analysis.desired_force:.1f} N" if analysis.desired_force is not None else ""
         peak = f", peak {analysis.peak_force:.0f} N" if analysis.peak_force is not None else ""
         rows.append(Row("Final normal force", f"{analysis.final_force:.1f} N{desired}{peak}"))
+    if analysis.impact_impulse is not None and analysis.peak_force:
+        lasts = 1e3 * analysis.impact_impulse / analysis.peak_force
+        stiff = f"impulse {analysis.impact_impulse:.2f} Ns, the peak force for {lasts:.2f} ms"
+        rows.append(Row("Impact force", f"{stiff}: a stiff contact, as steel on steel"))
     at_rest, error = analysis.final_speed <= REST_SPEED, analysis.final_position_error
     position = f", position error {1e3 * error:.1f} mm" if error is not None else ""
     speed = f"{'at rest' if at_rest else 'moving'}, largest joint speed {analysis.final_speed:.3f} rad/s"
