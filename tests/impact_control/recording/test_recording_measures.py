@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from impact_control.recording.measures import ModeInterval, mode_intervals, torque_rate
+from impact_control.recording.measures import ModeInterval, mode_intervals, torque_rate, true_impact_time
 from impact_control.recording.summary import PostImpactComparison, prediction_rows
 from impact_control.util.errors import InvalidInputError
 
@@ -81,3 +82,14 @@ def test_what_becomes_of_the_slip_is_said_of_each_model_that_differs(slips, word
     comparison = PostImpactComparison.from_radians(("a", "b"), np.zeros(2), np.zeros(2), predictions, slips)
     assert [row.value for row in prediction_rows(comparison)] == words
     assert prediction_rows(None) == []
+
+
+@pytest.mark.parametrize("before", [np.nan, 2.0])
+def test_the_contact_of_the_task_before_is_not_that_of_this_one(before: float) -> None:
+    time = 3.0 + 1e-3 * np.arange(6)
+    truth = {"stamp": time - 3.0, "time": time, "impact_time": np.array([before] * 4 + [3.0035] * 2)}
+    # Also where the first samples in contact are lost.
+    for kept in (np.arange(6), np.array([0, 1, 2, 5])):
+        rows = {name: values[kept] for name, values in truth.items()}
+        assert true_impact_time(SimpleNamespace(get=lambda topic, rows=rows: rows)) == pytest.approx(0.0035)
+    assert true_impact_time(SimpleNamespace(get=lambda topic: {name: v[:4] for name, v in truth.items()})) is None
