@@ -7,6 +7,7 @@ fails says besides how the cores of the machine stood still meanwhile.
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 
 import numpy as np
@@ -17,6 +18,7 @@ from impact_control.pipeline import Outcome
 from impact_control.recording.measures import measured_joints
 from impact_control.recording.summary import summarise
 from impact_control.replay.evaluation import predicted_impacts
+from impact_control.replay.explanation import explain
 from impact_control.scenario import robot_of
 from impact_control_ros.session.graph import describe_graph
 from impact_control_ros.session.session import Session
@@ -32,6 +34,12 @@ EXPECTED = {
     "tabletop_absent": (Outcome.NO_IMPACT, ["ante", "stopped"], ("unknown", "not started")),
 }
 
+EXPLAINED = {
+    "tabletop": (r"The impact is as expected\..* stayed inside: panda_joint\d came nearest", "the expected surface"),
+    "tabletop_tilted": (r"was left \d+ ms after the impact by panda_joint\d", r"a surface tilted by 8\.0 deg"),
+    "tabletop_raised": (r"ms early, allowed are 30 ms .* a surface (29|30|31) mm higher", "a surface 30 mm higher"),
+    "tabletop_absent": (r"No impact was detected\. It was planned for", "no surface at all"),
+}
 
 LATE = 0.01
 """Share of the periods that may be late in real time."""
@@ -68,6 +76,8 @@ def check(scenario, result, evaluation, lockstep):
     assert (analysis.verdict.impact, analysis.verdict.post_impact) == verdicts
     assert analysis.within_limits
     assert summarise(analysis).good
+    why, there = EXPLAINED[scenario]
+    assert re.search(rf"{why}.*In the simulation there was {there}\.$", " ".join(explain(evaluation)))
     assert analysis.final_speed < 0.02, "not at rest at the end"
     if scenario == "tabletop_absent":
         assert result.impacts == 0
