@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from impact_control.recording.measures import ModeInterval, mode_intervals, torque_rate
+from impact_control.recording.measures import ModeInterval, mode_intervals, torque_rate, true_impact_time
 from impact_control.recording.summary import PostImpactComparison, prediction_rows
 from impact_control.util.errors import InvalidInputError
 
@@ -56,6 +57,19 @@ def test_comparison_finds_the_best_prediction() -> None:
 
 
 @pytest.mark.parametrize(
+    ("noise", "words"), [(0.01, "noise of the positions makes 0.46: the first is nearer"), (0.2, "is no difference")]
+)
+def test_a_prediction_is_better_only_beyond_the_noise(noise: float, words: str) -> None:
+    predictions = {"M + B_theta": np.array([0.2, 0.0]), "M + B_rho": np.array([0.1, 0.05])}
+    comparison = PostImpactComparison.from_radians(
+        ("a", "b"), np.zeros(2), np.array([0.1, 0.0]), predictions, noise=np.full(2, noise)
+    )
+    (row,) = prediction_rows(comparison)
+    assert row.value.startswith("mean error M + B_rho 1.43, M + B_theta 2.86 deg/s;")
+    assert row.value.endswith(words)
+
+
+@pytest.mark.parametrize(
     ("slips", "words"),
     [
         ({"M": "sticks", "M + B_theta": "sticks"}, ["sticks"]),
@@ -68,3 +82,14 @@ def test_what_becomes_of_the_slip_is_said_of_each_model_that_differs(slips, word
     comparison = PostImpactComparison.from_radians(("a", "b"), np.zeros(2), np.zeros(2), predictions, slips)
     assert [row.value for row in prediction_rows(comparison)] == words
     assert prediction_rows(None) == []
+
+
+@pytest.mark.parametrize("before", [np.nan, 2.0])
+def test_the_contact_of_the_task_before_is_not_that_of_this_one(before: float) -> None:
+    time = 3.0 + 1e-3 * np.arange(6)
+    truth = {"stamp": time - 3.0, "time": time, "impact_time": np.array([before] * 4 + [3.0035] * 2)}
+    # Also where the first samples in contact are lost.
+    for kept in (np.arange(6), np.array([0, 1, 2, 5])):
+        rows = {name: values[kept] for name, values in truth.items()}
+        assert true_impact_time(SimpleNamespace(get=lambda topic, rows=rows: rows)) == pytest.approx(0.0035)
+    assert true_impact_time(SimpleNamespace(get=lambda topic: {name: v[:4] for name, v in truth.items()})) is None

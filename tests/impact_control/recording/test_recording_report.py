@@ -200,6 +200,46 @@ def test_a_bad_run_is_not_called_good(analysis: RunAnalysis, change: dict[str, o
     assert complaint in summary.verdict
 
 
+MEANT = {
+    "outcome": "impact unexpected",
+    "expected_outcome": "impact unexpected",
+    "verdict": Verdict("unexpected", "unexpected", "30 ms early"),
+}
+
+
+def test_a_deviation_that_the_scenario_is_meant_to_end_with_is_good(analysis: RunAnalysis) -> None:
+    summary = summarise(replace(analysis, **MEANT))  # type: ignore[arg-type]
+    assert summary.good
+    assert summary.verdict == "AS EXPECTED: impact unexpected, as this scenario is meant to end, limits kept, at rest."
+    assert Row("Outcome", "impact unexpected, as meant", Mark.GOOD) in summary.rows
+    assert not [row for row in summary.rows if row.mark is Mark.BAD]
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"outcome": "succeeded"}, "succeeded, meant: impact unexpected"),
+        ({"outcome": "fault", "fault": "state is 12 ms old"}, "fault: state is 12 ms old"),
+        ({"outcome_of_all": "no impact"}, "of all arms no impact"),
+        ({"peak_torque": np.full(7, 100.0)}, "above its limit"),
+        ({"final_speed": 0.3}, "still moving"),
+    ],
+)
+def test_a_run_meant_to_deviate_is_good_in_no_other_way(
+    analysis: RunAnalysis, change: dict[str, object], complaint: str
+) -> None:
+    summary = summarise(replace(analysis, **(MEANT | change)))  # type: ignore[arg-type]
+    assert not summary.good
+    assert summary.verdict.startswith("NOT AS EXPECTED")
+    assert complaint in summary.verdict
+
+
+def test_the_impulse_explains_the_peak_force(analysis: RunAnalysis) -> None:
+    rows = summarise(replace(analysis, peak_force=9000.0, impact_impulse=1.35)).rows
+    shown = next(row.value for row in rows if row.label == "Impact force")
+    assert shown.startswith("impulse 1.35 Ns, the peak force for 0.15 ms: a stiff contact")
+
+
 def test_the_detection_of_the_impact_is_not_that_of_a_touch_before_it(analysis: RunAnalysis) -> None:
     touched = replace(analysis, detections=np.array([0.1, 0.2, *analysis.detections]))
     row = next(row.value for row in summarise(touched).rows if row.label == "Impact")

@@ -153,7 +153,7 @@ def test_variants_differ_only_in_the_surface_that_is_there() -> None:
         name: {key for key, value in flat(load_scenario(name).document.plain()).items() if base.get(key) != value}
         for name in ("tabletop_tilted", "tabletop_raised", "tabletop_absent")
     }
-    said = {"name", "description"}
+    said = {"name", "description", "expected_outcome"}
     assert changed["tabletop_tilted"] == said | {"actual_environment.surface.normal"}
     assert changed["tabletop_raised"] == said | {"actual_environment.surface.point"}
     assert changed["tabletop_absent"] == said | {"actual_environment.surface"}

@@ -60,6 +60,7 @@ def test_it_ends_at_rest_inside_the_limits_with_its_verdict(name):
     plan, course = run(name)
     outcome, mode = ENDS[name]
     assert course.outcome is outcome, [arm.reason for arm in course.arms.values()]
+    assert plan.scene.expected_outcome == outcome.name.lower()
     assert_safe(plan, course)
     for arm in course.arms.values():
         assert arm.signals.mode[-1] == mode

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from impact_control.robots import load_robot
-from impact_control.simulation import CommandGate, CommandState, FlexibleJointPlant, Sensors
+from impact_control.scenario import load_scenario
+from impact_control.simulation import CommandGate, CommandState, FlexibleJointPlant, Sensors, build_world
 from impact_control.util.errors import InvalidInputError
+from impact_control_ros.robot_side.simulated_arm import ArmSide
 
 ROBOT = load_robot()
 HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
@@ -132,3 +135,15 @@ def test_wrong_settings_are_refused():
     for delay in (-1, 0.5):
         with pytest.raises(InvalidInputError, match="measurement delay"):
             Sensors(ROBOT.noise, 1.0, seed=0, delay=delay)
+
+
+def test_bounces_are_one_contact_and_a_later_touch_is_another():
+    side = ArmSide("", None, build_world(load_scenario("tabletop")), 1e-3, None)
+    side._arm = arm = SimpleNamespace(first_contact_time=math.nan)
+    begun = []
+    for time, touching in ((0.5, False), (1.001, False), (1.03, True), (1.1, True), (1.3, False), (4.0, True), (4.05, True)):
+        if time > 1.0:  # within a period, over before its end
+            arm.first_contact_time = 1.0004
+        side._note_contact(time, touching)
+        begun.append(side._contact_began)
+    np.testing.assert_array_equal(begun, [math.nan, 1.0004, 1.0004, 1.0004, 1.0004, 4.0, 4.0])

@@ -5,13 +5,14 @@ Annotations are not postponed here: Typer 0.9, which Ubuntu 24.04 has, does not 
 
 import math
 import shlex
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 from impact_control.cli.progress_line import ProgressLine
-from impact_control.cli.terminal import complain, in_color, listing
+from impact_control.cli.terminal import complain, in_color, listing, width
 from impact_control.util.errors import ImpactControlError, InvalidInputError, RecordingError, ScenarioError
 
 
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
 def add(app: typer.Typer) -> None:
     """Add the commands of this module to an application of Typer."""
     app.command("report")(report_again)
+    app.command("explain")(explain_verdict)
     app.command()(replay)
     app.command()(plan)
     app.command()(scenarios)
@@ -82,23 +84,49 @@ def report_again(
     bag: Annotated[Path, typer.Argument(help="Directory of a bag, or of a run that holds one.")],
     output: Annotated[Optional[Path], typer.Option("--output", "-o", help="Directory of the report.")] = None,
 ) -> None:
-    """Write the report of a recorded run again."""
-    from impact_control.recording.bag import recover
+    """Write the report of a recorded run again.
+
+    Exit code 1 says that it did not go as the scenario is meant to.
+    """
     from impact_control.recording.page import summary_text
     from impact_control.replay.evaluation import evaluate_arms, report
 
-    directory = bag / "bag" if (bag / "bag").is_dir() else bag
+    directory = _whole_bag(bag)
+    good = True
+    for arm, evaluation in evaluate_arms(directory).items():
+        target = (output or directory.parent) / arm
+        summary = report(evaluation, target)
+        good = good and summary.good
+        typer.echo(summary_text(summary, color=in_color()))
+        typer.echo(f"Report: {target / 'report.html'}")
+    print_objects(directory)
+    if not good:
+        raise typer.Exit(1)
+
+
+def explain_verdict(
+    run: Annotated[Path, typer.Argument(help="Directory of a run, or of its bag.")],
+) -> None:
+    """Tell why the impact of a recorded run was judged as it was: which number met which limit."""
+    from impact_control.replay.evaluation import evaluate
+    from impact_control.replay.explanation import explain
+
+    for paragraph in explain(evaluate(_whole_bag(run))):
+        typer.echo(textwrap.fill(paragraph, width(80)) + "\n")
+
+
+def _whole_bag(path: Path) -> Path:
+    """Return the bag of a run, or a bag itself; what was cut off is recovered. Raises RecordingError."""
+    from impact_control.recording.bag import recover
+
+    directory = path / "bag" if (path / "bag").is_dir() else path
     if not directory.is_dir():
-        found = f"a file, perhaps of the bag {bag.parent}" if bag.is_file() else "no such directory"
-        raise RecordingError(str(bag), found, "the directory of a bag, or of a run that holds one")
+        found = f"a file, perhaps of the bag {path.parent}" if path.is_file() else "no such directory"
+        raise RecordingError(str(path), found, "the directory of a bag, or of a run that holds one")
     recovered = recover(directory)
     if recovered:
         typer.echo(f"the recording was cut off; {recovered} messages were recovered, the old file ends in .damaged")
-    for arm, evaluation in evaluate_arms(directory).items():
-        target = (output or directory.parent) / arm
-        typer.echo(summary_text(report(evaluation, target), color=in_color()))
-        typer.echo(f"Report: {target / 'report.html'}")
-    print_objects(directory)
+    return directory
 
 
 def replay(

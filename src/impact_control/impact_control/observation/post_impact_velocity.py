@@ -63,6 +63,18 @@ def gross_post_impact_velocity(
     return velocity
 
 
+def gross_velocity_deviation(position_deviation: Vector, period: float) -> Vector:
+    """Return the deviation (n,) [rad/s] that white noise of the positions makes in `gross_post_impact_velocity`.
+
+    position_deviation: standard deviation of one sample (n,) [rad], one a `period` [s]. The velocity is linear in the
+    positions: its weights are the answers to unit positions.
+    """
+    time = np.asarray(np.arange(round(GROSS_VELOCITY_WINDOW / period) + 1) * period, dtype=np.float64)
+    weights = gross_post_impact_velocity(time, np.eye(time.size), 0.0)
+    deviation: Vector = position_deviation * np.linalg.norm(weights)
+    return deviation
+
+
 BEFORE_IMPACT = (-0.025, -0.005)
 """[s] after the impact, from when to when the velocity before it is looked at: it is detected some ms late."""
 

@@ -3,7 +3,7 @@
 The same object runs inside the ROS 2 nodes, in a simulation without ROS, and over a recording.
 """
 
-from impact_control.pipeline.outcome import MoveOutcome, Outcome
+from impact_control.pipeline.outcome import MoveOutcome, Outcome, worst_of
 from impact_control.pipeline.pipeline import Pipeline
 from impact_control.pipeline.rehearsal import warm_up
 from impact_control.pipeline.start_pose import StartPose
@@ -14,4 +14,5 @@ __all__ = [
     "Pipeline",
     "StartPose",
     "warm_up",
+    "worst_of",
 ]

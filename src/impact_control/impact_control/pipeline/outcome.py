@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import IntEnum
 
 from impact_control.classification import Verdict
@@ -30,6 +31,22 @@ class MoveOutcome(IntEnum):
     CANCELLED = 3
     FAULT = 4
     REFUSED = 5
+
+
+_WORST_FIRST = (
+    Outcome.REFUSED,
+    Outcome.FAULT,
+    Outcome.CANCELLED,
+    Outcome.IMPACT_UNEXPECTED,
+    Outcome.POST_IMPACT_UNEXPECTED,
+    Outcome.NO_IMPACT,
+    Outcome.UNDECIDED,
+)
+
+
+def worst_of(outcomes: Collection[Outcome]) -> Outcome:
+    """Return the outcome of a task of several arms: it succeeded if that of every arm did."""
+    return next((worst for worst in _WORST_FIRST if worst in outcomes), Outcome.SUCCEEDED)
 
 
 def outcome_of(judge: TaskJudge) -> Outcome:

@@ -11,20 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from impact_control.control import RUNNING, Mode
-from impact_control.pipeline import Outcome, Pipeline
+from impact_control.pipeline import Outcome, Pipeline, worst_of
 from impact_control.planning import Plan
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Vector
-
-_WORST_FIRST = (
-    Outcome.FAULT,
-    Outcome.CANCELLED,
-    Outcome.IMPACT_UNEXPECTED,
-    Outcome.POST_IMPACT_UNEXPECTED,
-    Outcome.NO_IMPACT,
-    Outcome.UNDECIDED,
-)
-"""Outcome of a task of several arms: that of the arm that comes first here; it succeeded if all did."""
 
 
 class Team:
@@ -85,5 +75,4 @@ class Team:
     @property
     def outcome(self) -> Outcome:
         """Outcome of the task of the team; final once `finished`."""
-        outcomes = {pipeline.outcome for pipeline in self.pipelines.values()}
-        return next((worst for worst in _WORST_FIRST if worst in outcomes), Outcome.SUCCEEDED)
+        return worst_of([pipeline.outcome for pipeline in self.pipelines.values()])

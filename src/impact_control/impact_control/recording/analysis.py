@@ -16,7 +16,7 @@ from impact_control.observation.post_impact_velocity import (
 )
 from impact_control.recording import measures
 from impact_control.recording.gaps import BRIDGED, Gaps
-from impact_control.recording.measures import CommandLimits, ModeInterval, Timing, Verdict
+from impact_control.recording.measures import SUCCEEDED, CommandLimits, ModeInterval, Timing, Verdict
 from impact_control.recording.series import Recording, Topics
 from impact_control.util.types import Vector
 
@@ -50,6 +50,9 @@ class RunAnalysis:
         gaps: of the joint states.
         peak_torque_share: [-] largest part of a torque limit, as the controller counted it itself.
         withheld: figures that are None because samples are missing, in words.
+        impact_impulse: [Ns] along the normal, of a contact too short for the samples of its force.
+        expected_outcome: with which the scenario is meant to end.
+        outcome_of_all: of the task of several arms, "" for one.
     """
 
     scenario: str
@@ -77,6 +80,14 @@ class RunAnalysis:
     gaps: Gaps
     peak_torque_share: float | None
     withheld: tuple[str, ...]
+    impact_impulse: float | None = None
+    expected_outcome: str = SUCCEEDED
+    outcome_of_all: str = ""
+
+    @property
+    def as_meant(self) -> bool:
+        """Whether the task ended as the scenario is meant to end."""
+        return (self.outcome_of_all or self.outcome) == self.expected_outcome
 
     @property
     def impact_time(self) -> float | None:

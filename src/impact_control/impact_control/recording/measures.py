@@ -13,6 +13,9 @@ from impact_control.recording.series import Recording, Series, Topics
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Matrix, Vector
 
+SUCCEEDED = "succeeded"
+"""Outcome of a task whose impact and behaviour are as expected."""
+
 REST_WINDOW = 0.1
 """[s] at the end of the recording, over which the largest joint speed is taken."""
 
@@ -231,7 +234,7 @@ def outcome_of(fault: str, detected: bool, verdict: Verdict | None) -> str:
         return "impact unexpected"
     if verdict.post_impact == "unexpected":
         return "post impact unexpected"
-    return "succeeded" if verdict.impact == verdict.post_impact == "expected" else "undecided"
+    return SUCCEEDED if verdict.impact == verdict.post_impact == "expected" else "undecided"
 
 
 def _words(constants: Mapping[str, int]) -> dict[int, str]:
@@ -245,16 +248,14 @@ def _words(constants: Mapping[str, int]) -> dict[int, str]:
 def true_impact_time(recording: Recording) -> float | None:
     """Return the stamp [s] of the first contact of the simulated robot, None if there was none or no simulation.
 
-    The plant reports the first since its reset in simulated time; the samples relate simulated times to stamps. Where
-    that was before the recording, as in the second of several tasks, it is the first sample of a new contact.
+    The plant reports it in simulated time; the samples relate simulated times to stamps. A contact from before the
+    recording, as that of the task before, does not count.
     """
     truth = recording.get(Topics.truth)
-    if truth is None or not np.isfinite(truth["impact_time"]).any():
+    begun = np.empty(0) if truth is None else np.flatnonzero(truth["impact_time"] >= truth["time"][0])
+    if truth is None or not begun.size:
         return None
-    if truth["impact_time"][0] < truth["time"][0]:
-        begins = np.flatnonzero(np.diff(truth["in_contact"].astype(int)) > 0)
-        return float(truth["stamp"][begins[0] + 1]) if begins.size else None
-    row = np.flatnonzero(np.isfinite(truth["impact_time"]))[0]
+    row = begun[0]
     return float(truth["stamp"][row] - (truth["time"][row] - truth["impact_time"][row]))
 
 

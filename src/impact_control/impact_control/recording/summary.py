@@ -12,7 +12,7 @@ import numpy as np
 
 from impact_control.recording.analysis import RunAnalysis
 from impact_control.recording.gaps import BRIDGED
-from impact_control.recording.measures import Timing, Verdict
+from impact_control.recording.measures import SUCCEEDED, Timing, Verdict
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Vector
 from impact_control.util.words import fixed
@@ -100,7 +100,8 @@ class PostImpactComparison:
     """Predicted and observed joint velocity after the impact [deg/s], as in Rey Arias 2024, tables III and IV.
 
     joint_names (n,). ante (n,): before the impact; gross_post (n,): observed after it, without oscillation.
-    predictions: (n,) by name of the inertia model; slips: predicted slip along the surface, in words.
+    predictions: (n,) by name of the inertia model; slips: predicted slip along the surface, in words. noise (n,):
+    standard deviation of gross_post by the noise of the sensors, unknown when left out.
     """
 
     joint_names: tuple[str, ...]
@@ -108,6 +109,7 @@ class PostImpactComparison:
     gross_post: Vector
     predictions: Mapping[str, Vector]
     slips: Mapping[str, str] = field(default_factory=dict)
+    noise: Vector | None = None
 
     def __post_init__(self) -> None:
         shape = (len(self.joint_names),)
@@ -123,10 +125,12 @@ class PostImpactComparison:
         gross_post: Vector,
         predictions: Mapping[str, Vector],
         slips: Mapping[str, str] | None = None,
+        noise: Vector | None = None,
     ) -> PostImpactComparison:
         """Return the comparison of velocities in rad/s."""
         degrees = {name: np.rad2deg(prediction) for name, prediction in predictions.items()}
-        return cls(joint_names, np.rad2deg(ante), np.rad2deg(gross_post), degrees, slips or {})
+        deviation = None if noise is None else np.rad2deg(noise)
+        return cls(joint_names, np.rad2deg(ante), np.rad2deg(gross_post), degrees, slips or {}, deviation)
 
     def errors(self) -> dict[str, Vector]:
         """Return the absolute error (n,) [deg/s] of each prediction, Rey Arias 2024 (17)."""
@@ -139,8 +143,26 @@ class PostImpactComparison:
 
 
 def prediction_rows(comparison: PostImpactComparison | None) -> list[Row]:
-    """Return the predicted slip along the surface; none without a comparison."""
-    if comparison is None or not comparison.slips:
+    """Return the inertia that predicts best, and the predicted slip along the surface; none without a comparison."""
+    if comparison is None:
+        return []
+    return [*_inertia_rows(comparison), *_slip_rows(comparison)]
+
+
+def _inertia_rows(comparison: PostImpactComparison) -> list[Row]:
+    """Return which inertia predicts best, and whether noise may have decided that."""
+    errors = {name: float(error.mean()) for name, error in comparison.errors().items()}
+    if len(errors) < 2 or comparison.noise is None:
+        return []
+    noise = float(np.mean(comparison.noise)) * math.sqrt(2.0 / math.pi)  # the mean of |x| of a normal distribution
+    best, second = sorted(errors, key=errors.__getitem__)[:2]
+    shown = ", ".join(f"{name} {errors[name]:.2f}" for name in (best, second))
+    words = "less than that is no difference" if errors[second] - errors[best] < noise else "the first is nearer"
+    return [Row("Inertia", f"mean error {shown} deg/s; noise of the positions makes {noise:.2f}: {words}")]
+
+
+def _slip_rows(comparison: PostImpactComparison) -> list[Row]:
+    if not comparison.slips:
         return []
     outcomes = dict.fromkeys(comparison.slips.values())
     by_outcome = (
@@ -177,10 +199,10 @@ def summarise(analysis: RunAnalysis, comparison: PostImpactComparison | None = N
     """Return the summary of an analysis."""
     rows = [
         Row("Scenario", analysis.scenario or "not named"),
-        Row("Outcome", _outcome(analysis), Mark.of(analysis.outcome == "succeeded")),
+        Row("Outcome", _outcome(analysis), Mark.of(analysis.as_meant)),
         Row("Modes", " → ".join(interval.mode for interval in analysis.modes) or "not recorded"),
-        Row("Impact", _impact(analysis), Mark.PLAIN if analysis.detections.size else Mark.BAD),
-        *_verdict_rows(analysis.verdict),
+        Row("Impact", _impact(analysis), Mark.PLAIN if analysis.detections.size or analysis.as_meant else Mark.BAD),
+        *_verdict_rows(analysis.verdict, analysis.as_meant),
         *prediction_rows(comparison),
         *([Row("Learned", analysis.learned)] if analysis.learned else []),
         *_contact_rows(analysis),
@@ -193,7 +215,12 @@ def summarise(analysis: RunAnalysis, comparison: PostImpactComparison | None = N
 
 
 def _outcome(analysis: RunAnalysis) -> str:
-    return f"fault: {analysis.fault}" if analysis.fault else analysis.outcome
+    outcome = f"fault: {analysis.fault}" if analysis.fault else analysis.outcome
+    if analysis.outcome_of_all not in ("", outcome):
+        outcome += f", of all arms {analysis.outcome_of_all}"
+    if analysis.expected_outcome == SUCCEEDED:
+        return outcome
+    return f"{outcome}, as meant" if analysis.as_meant else f"{outcome}, meant: {analysis.expected_outcome}"
 
 
 def _impact(analysis: RunAnalysis) -> str:
@@ -216,10 +243,10 @@ def _stamps(times: Vector) -> str:
     return shown if times.size <= _NAMED else f"{shown}, ..."
 
 
-def _verdict_rows(verdict: Verdict | None) -> list[Row]:
+def _verdict_rows(verdict: Verdict | None, as_meant: bool) -> list[Row]:
     if verdict is None:
         return [Row("Verdict", "not recorded")]
-    marks = {"expected": Mark.GOOD, "unexpected": Mark.BAD}
+    marks = {"expected": Mark.GOOD, "unexpected": Mark.of(as_meant)}
     rows = [
         Row(f"{name} verdict", value, marks.get(value, Mark.PLAIN))
         for name, value in (("Impact", verdict.impact), ("Post-impact", verdict.post_impact))
@@ -235,6 +262,10 @@ def _contact_rows(analysis: RunAnalysis) -> list[Row]:
         desired = f", desired {analysis.desired_force:.1f} N" if analysis.desired_force is not None else ""
         peak = f", peak {analysis.peak_force:.0f} N" if analysis.peak_force is not None else ""
         rows.append(Row("Final normal force", f"{analysis.final_force:.1f} N{desired}{peak}"))
+    if analysis.impact_impulse is not None and analysis.peak_force:
+        lasts = 1e3 * analysis.impact_impulse / analysis.peak_force
+        stiff = f"impulse {analysis.impact_impulse:.2f} Ns, the peak force for {lasts:.2f} ms"
+        rows.append(Row("Impact force", f"{stiff}: a stiff contact, as steel on steel"))
     at_rest, error = analysis.final_speed <= REST_SPEED, analysis.final_position_error
     position = f", position error {1e3 * error:.1f} mm" if error is not None else ""
     speed = f"{'at rest' if at_rest else 'moving'}, largest joint speed {analysis.final_speed:.3f} rad/s"
@@ -291,7 +322,7 @@ def _torque_grid(analysis: RunAnalysis) -> list[Grid]:
 
 def _conclusion(analysis: RunAnalysis) -> tuple[str, bool]:
     delay = analysis.detection_delay
-    complaints = [_outcome(analysis)] if analysis.outcome != "succeeded" else []
+    complaints = [] if analysis.as_meant else [_outcome(analysis)]
     if delay is not None and delay < 0:
         complaints.append("impact detected before the contact")
     if analysis.within_limits is False:
@@ -300,7 +331,11 @@ def _conclusion(analysis: RunAnalysis) -> tuple[str, bool]:
         complaints.append("still moving at the end")
     if complaints:
         return f"NOT AS EXPECTED: {', '.join(complaints)}.", False
-    detected = f"impact detected {1e3 * delay:.1f} ms after contact" if delay is not None else "impact detected"
+    if analysis.expected_outcome != SUCCEEDED:
+        what = f"{analysis.expected_outcome}, as this scenario is meant to end"
+    else:
+        after = f" {1e3 * delay:.1f} ms after contact" if delay is not None else ""
+        what = f"impact detected{after}, impact and post-impact as expected"
     limits = ", limits kept" if analysis.within_limits else ""
     recorded = f", as far as was recorded ({analysis.gaps.missing} samples missing)" if analysis.withheld else ""
-    return f"AS EXPECTED{recorded}: {detected}, impact and post-impact as expected{limits}, at rest.", True
+    return f"AS EXPECTED{recorded}: {what}{limits}, at rest.", True

@@ -10,7 +10,9 @@ import numpy as np
 
 from impact_control.classification import envelope_history
 from impact_control.control import Mode
-from impact_control.pipeline.judge import envelope_margin
+from impact_control.observation.post_impact_velocity import gross_velocity_deviation
+from impact_control.pipeline import Outcome, worst_of
+from impact_control.pipeline.judge import NOISE_QUANTILE, envelope_margin
 from impact_control.recording.analysis import RunAnalysis, analyse
 from impact_control.recording.measures import CommandLimits, MeasuredJoints, measured_joints
 from impact_control.recording.motion_figures import Envelope
@@ -61,16 +63,23 @@ def evaluate_arms(bag: Path) -> dict[str, Evaluation]:
     """
     recording = read_bag(bag)
     scene = scenario_of_bag(recording)
+    meant = scene.expected_outcome.replace("_", " ")
     if scene.with_objects:
-        return {arm: _evaluate_arm(recording.of_arm(arm), scene.arm(arm)) for arm in scene.arm_names}
-    alone, scenario = _evaluate_arm(recording, scene.single), scene.single
-    comparison = compare_predictions(recording, alone.analysis, scenario, robot_of(scenario.robot))
-    return {"": replace(alone, comparison=comparison)}
+        arms = {arm: _evaluate_arm(recording.of_arm(arm), scene.arm(arm), meant) for arm in scene.arm_names}
+        words = {in_words(outcome): outcome for outcome in Outcome}
+        of_all = in_words(worst_of([words[arm.analysis.outcome] for arm in arms.values()]))
+        return {name: replace(arm, analysis=replace(arm.analysis, outcome_of_all=of_all)) for name, arm in arms.items()}
+    alone, scenario = _evaluate_arm(recording, scene.single, meant), scene.single
+    robot = robot_of(scenario.robot)
+    impulse = short_impulse(recording, alone.analysis, scenario, robot)
+    comparison = compare_predictions(recording, alone.analysis, scenario, robot)
+    return {"": replace(alone, analysis=replace(alone.analysis, impact_impulse=impulse), comparison=comparison)}
 
 
-def _evaluate_arm(recording: Recording, scenario: Scenario) -> Evaluation:
+def _evaluate_arm(recording: Recording, scenario: Scenario, meant: str) -> Evaluation:
     limits = robot_of(scenario.robot).limits
-    return Evaluation(recording, scenario, analyse(recording, limits=CommandLimits(limits.torque, limits.torque_rate)))
+    analysis = analyse(recording, limits=CommandLimits(limits.torque, limits.torque_rate))
+    return Evaluation(recording, scenario, replace(analysis, expected_outcome=meant))
 
 
 def report(evaluation: Evaluation, output: Path) -> RunSummary:
@@ -110,16 +119,59 @@ def compare_predictions(
     if impact is None or analysis.gross_post_velocity is None or analysis.ante_velocity is None:
         return None
     predictions = predicted_impacts(measured_joints(recording), impact, scenario, robot)
-    return comparison_with(analysis.joint_names, analysis.ante_velocity, analysis.gross_post_velocity, predictions)
+    velocities = (analysis.ante_velocity, analysis.gross_post_velocity)
+    return comparison_with(analysis.joint_names, *velocities, predictions, deviation_of_noise(scenario, robot))
+
+
+_OVER = 0.1
+"""Part of its peak below which the force of an impact counts as over."""
+
+
+def short_impulse(
+    recording: Recording, analysis: RunAnalysis, scenario: Scenario, robot: RobotDescription
+) -> float | None:
+    """Return the impulse [Ns] along the surface's normal of a simulated impact that is over in the sample it came in.
+
+    By the momentum of the links, (J M^-1 J^T)^-1 J (dq^+ - dq^-) with the J of the contact frame: in so short a time
+    the joints pass nothing on to the motors. None where the contact lasts longer or is not recorded.
+    """
+    truth, surface = recording.get(Topics.truth), scenario.actual_environment.surface
+    impact, peak = analysis.true_impact_time, analysis.peak_force
+    if truth is None or surface is None or impact is None or peak is None:
+        return None
+    stamp, after = truth["stamp"], int(np.searchsorted(truth["stamp"], impact))
+    if not 0 < after < stamp.size or stamp[after] - stamp[after - 1] > 1.5 * scenario.control.period:
+        return None
+    if truth["normal_force"][after] > _OVER * peak:
+        return None
+    velocity = truth["joint_velocity"]
+    dynamics = Dynamics(robot)
+    dynamics.compute(truth["joint_position"][after - 1], velocity[after - 1])
+    jacobian = dynamics.jacobian
+    mobility = jacobian @ np.linalg.solve(dynamics.mass_matrix, jacobian.T)
+    return float(surface.normal @ np.linalg.solve(mobility, jacobian @ (velocity[after] - velocity[after - 1]))[:3])
 
 
 def comparison_with(
-    joint_names: tuple[str, ...], ante: Vector, gross_post: Vector, predictions: Mapping[str, PredictedImpact]
+    joint_names: tuple[str, ...],
+    ante: Vector,
+    gross_post: Vector,
+    predictions: Mapping[str, PredictedImpact],
+    noise: Vector,
 ) -> PostImpactComparison:
-    """Return velocities before and after an impact (n,) [rad/s] beside predictions of it."""
+    """Return velocities before and after an impact (n,) [rad/s] beside predictions of it.
+
+    noise (n,) [rad/s]: see `deviation_of_noise`.
+    """
     velocities = {name: predicted.velocity for name, predicted in predictions.items()}
     slips = {name: in_words(predicted.slip) for name, predicted in predictions.items()}
-    return PostImpactComparison.from_radians(joint_names, ante, gross_post, velocities, slips)
+    return PostImpactComparison.from_radians(joint_names, ante, gross_post, velocities, slips, noise)
+
+
+def deviation_of_noise(scenario: Scenario, robot: RobotDescription) -> Vector:
+    """Return the deviation (n,) [rad/s] that the noise of the robot's positions makes in the gross velocity."""
+    deviation = scenario.simulation.noise * robot.noise.position / NOISE_QUANTILE
+    return gross_velocity_deviation(deviation, scenario.control.period)
 
 
 def predicted_impacts(

@@ -16,7 +16,7 @@ from impact_control.recording.opening import open_recording
 from impact_control.recording.recorded_run import RecordedFile, RecordedReference, RecordedRun
 from impact_control.recording.summary import PostImpactComparison
 from impact_control.references import build_reference
-from impact_control.replay.evaluation import comparison_with, predicted_impacts
+from impact_control.replay.evaluation import comparison_with, deviation_of_noise, predicted_impacts
 from impact_control.replay.samples import Replay, TaskFollower, planned_reference, replay_samples
 from impact_control.robots import RobotDescription
 from impact_control.scenario import Scenario, Scene, load_scenario, robot_of, scenario_from_text
@@ -191,4 +191,4 @@ def _comparison(
         predictions = predicted_impacts(joints, impact, scenario, robot)
     except InvalidInputError:
         return None
-    return comparison_with(joints.names, ante, post, predictions)
+    return comparison_with(joints.names, ante, post, predictions, deviation_of_noise(scenario, robot))

@@ -18,7 +18,7 @@ from impact_control.scenario.control import Control, InterimEnd
 from impact_control.scenario.detection import Detection
 from impact_control.scenario.document import Node, document_text, overlay, override_tree
 from impact_control.scenario.environment import CompliantSurface, Surface, Touch
-from impact_control.scenario.fields import Entry, Refusal, Section, Text
+from impact_control.scenario.fields import Choice, Entry, Refusal, Section, Text
 from impact_control.scenario.objects import ActualObject, ExpectedObject
 from impact_control.scenario.reaction import ReactionSettings
 from impact_control.scenario.robot import Robot, joint_sizes
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from impact_control.scenario.object_scene import ObjectScene
     from impact_control.scenario.schema import Scenario
 
+OUTCOMES = ("succeeded", "impact_unexpected", "post_impact_unexpected", "no_impact", "undecided")
+"""Outcomes that a scenario may be meant to end with: those of a task that ran to its end, `pipeline.Outcome`."""
+
 LONGEST_TASK = 100_000
 """Samples of the longest task, 100 s at 1 kHz: to plan it takes 1.3 s and 0.2 GB."""
 
@@ -39,11 +42,18 @@ LONGEST_TASK = 100_000
 class Scene(ABC):
     """Everything about one experiment. Frozen; arrays are read-only; SI units; world frame A."""
 
-    FIRST: ClassVar = ("name", "description", "robot", "arms", "task", "expected_environment", "actual_environment")
+    FIRST: ClassVar = (
+        *("name", "description", "expected_outcome", "robot", "arms", "task"),
+        *("expected_environment", "actual_environment"),
+    )
     """Entries that are read and documented before the settings of the arms."""
 
     name: Annotated[str, Entry(Text(), "name; the file's name when left out, never inherited")]
     description: Annotated[str, Entry(Text(), "purpose of the scenario, one sentence")]
+    expected_outcome: Annotated[
+        str,
+        Entry(Choice(OUTCOMES), "outcome that a run is meant to end with; a report compares", default=OUTCOMES[0]),
+    ]
     robot: Annotated[Robot, Entry(Section(Robot), "robot model of every arm")]
     control: Annotated[Control, Entry(Section(Control), "controller of each arm")]
     detection: Annotated[Detection, Entry(Section(Detection), "observer and detectors of each arm")]

@@ -37,6 +37,10 @@ def _unless_all_nan(effort: Vector) -> Vector | None:
     return None if effort.size and np.all(np.isnan(effort)) else effort
 
 
+SEPARATION = 0.1
+"""[s] without a touch after which the next one begins a new contact, and is no bounce of the last."""
+
+
 @dataclass(frozen=True)
 class ArmTopics:
     """Topics of one arm: publisher of its samples, slots for commands and, in lockstep, torques."""
@@ -94,17 +98,19 @@ class ArmSide:
             float_field(self._truth, field, self._arm.gaps.size)
             for field in ("contact_gaps", "contact_normal_forces", "contact_times")
         )
+        self._contact_began, self._last_touch = np.nan, -np.inf
         self._reported_lost = False
 
     def note_truth(self, time: float, late: int, cycles: int) -> None:
         """Note the true state of now: simulated time [s], number of late periods, and of all periods."""
         arm, truth = self._arm, self._truth
         truth.in_contact = arm.normal_force > 0.0
+        self._note_contact(time, truth.in_contact)
         truth.gap = arm.gap
         set_xyz(truth.contact_force, arm.contact_force)
         truth.normal_force = arm.normal_force
         truth.peak_normal_force = arm.peak_normal_force
-        truth.impact_time = arm.first_contact_time
+        truth.impact_time = self._contact_began
         truth.time = time
         self._true_position[:] = arm.link_position
         self._true_velocity[:] = arm.link_velocity
@@ -118,6 +124,15 @@ class ArmSide:
         truth.command_state = int(self.gate.state)
         truth.late_cycles = late
         truth.cycles = cycles
+
+    def _note_contact(self, time: float, touching: bool) -> None:
+        """Note when the present or last contact began: the first to a fraction of a period, later ones to a period."""
+        if touching and time - self._last_touch > SEPARATION:
+            self._contact_began = time
+        if np.isfinite(self._arm.first_contact_time) and self._last_touch == -np.inf:
+            self._contact_began, touching = self._arm.first_contact_time, True
+        if touching:
+            self._last_touch = time
 
     def send_truth(self, stamp: int) -> None:
         """Publish the noted state, stamped [ns]."""

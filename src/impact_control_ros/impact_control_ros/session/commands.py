@@ -77,7 +77,10 @@ def demo(
     host: HostOption = "127.0.0.1",
     wait: Annotated[float, typer.Option(min=0.0, max=150.0, help="Seconds to wait for a browser.")] = 60.0,
 ) -> None:
-    """Run one impact with the simulated arm: nodes, bag, report."""
+    """Run one impact with the simulated arm: nodes, bag, report.
+
+    Exit code 1 says that it did not go as the scenario is meant to.
+    """
     from impact_control.pipeline import Outcome
     from impact_control.scenario import load_scenario
     from impact_control.util.stopping import stoppable
@@ -126,7 +129,8 @@ def demo(
         typer.echo(f"Lost:   {loss}")
     if view:
         play_bag(directory / "bag", port, host, typer.echo)
-    if any(done.result.outcome in (Outcome.FAULT, Outcome.REFUSED) for done in runs.values()):
+    ended = (Outcome.FAULT, Outcome.REFUSED, Outcome.CANCELLED)  # of the last two the bag does not know
+    if any(done.result.outcome in ended or not done.summary.good for done in runs.values()):
         raise typer.Exit(1)
 
 

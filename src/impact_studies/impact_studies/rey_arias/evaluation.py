@@ -15,6 +15,7 @@ from impact_control.observation.post_impact_velocity import (
     GROSS_VELOCITY_WINDOW,
     ante_impact_velocity,
     gross_post_impact_velocity,
+    gross_velocity_deviation,
 )
 from impact_control.robots import Dynamics, InertiaModel, RobotDescription, contact_point_jacobian
 from impact_control.util.errors import ImpactControlError
@@ -305,13 +306,11 @@ def evaluate_type(robot: RobotDescription, trials: Sequence[Trial]) -> TypeEvalu
 def error_of_noise(position_deviation: float, period: float) -> float:
     """Return the mean absolute error of a fitted post-impact velocity [deg/s] by position noise alone.
 
-    The velocity is linear in the positions: its deviation is that of one sample [rad] times the norm of the
-    weights, which are the answers to unit positions; sampled every `period` [s]. The mean of |x| of a normal
-    distribution is sqrt(2 / pi) deviations.
+    position_deviation [rad] of one sample, one every `period` [s]. The mean of |x| of a normal distribution is
+    sqrt(2 / pi) deviations.
     """
-    time = np.asarray(np.arange(round(GROSS_VELOCITY_WINDOW / period) + 1) * period, dtype=np.float64)
-    weights = gross_post_impact_velocity(time, np.eye(time.size), 0.0)
-    return float(np.rad2deg(np.sqrt(2.0 / np.pi) * position_deviation * np.linalg.norm(weights)))
+    (deviation,) = gross_velocity_deviation(np.array([position_deviation]), period)
+    return float(np.rad2deg(np.sqrt(2.0 / np.pi) * deviation))
 
 
 @dataclass(frozen=True, eq=False)
