@@ -141,7 +141,15 @@ def test_bounces_are_one_contact_and_a_later_touch_is_another():
     side = ArmSide("", None, build_world(load_scenario("tabletop")), 1e-3, None)
     side._arm = arm = SimpleNamespace(first_contact_time=math.nan)
     begun = []
-    for time, touching in ((0.5, False), (1.001, False), (1.03, True), (1.1, True), (1.3, False), (4.0, True), (4.05, True)):
+    for time, touching in (
+        (0.5, False),
+        (1.001, False),
+        (1.03, True),
+        (1.1, True),
+        (1.3, False),
+        (4.0, True),
+        (4.05, True),
+    ):
         if time > 1.0:  # within a period, over before its end
             arm.first_contact_time = 1.0004
         side._note_contact(time, touching)

@@ -52,8 +52,8 @@ def _without_impact(evaluation: Evaluation) -> str:
     contact = evaluation.analysis.true_impact_time
     if contact is not None:
         return (
-            f"There was contact at {contact:.3f} s, and no detector fired: compare detection.* of the scenario with the rate "
-            "of the residual in figures/residual.png."
+            f"There was contact at {contact:.3f} s, and no detector fired: compare detection.* of the scenario with the "
+            "rate of the residual in figures/residual.png."
         )
     planned, ended = evaluation.scenario.impact_time, evaluation.analysis.duration
     return (
@@ -70,14 +70,15 @@ def _impact(verdict: str, last: dict[str, Any], scenario: Scenario) -> str:
     side = "late" if error > 0.0 else "early"
     text = (
         f"The impact is {_WORDS.get(verdict, verdict)}. It came {1e3 * abs(error):.1f} ms {side}, allowed are "
-        f"{1e3 * limit:.3g} ms (classification.time_error); the joints were then {posture:.3g} rad from where the impact was "
-        f"planned, allowed are {allowed:.3g} rad (classification.configuration_error)."
+        f"{1e3 * limit:.3g} ms (classification.time_error); the joints were then {posture:.3g} rad from where the "
+        f"impact was planned, allowed are {allowed:.3g} rad (classification.configuration_error)."
     )
     if abs(error) > limit:
         impact = scenario.task.impact
         height = impact.speed * math.sin(impact.approach_angle) * abs(error)
+        place = "deeper" if error > 0.0 else "higher"
         text += (
-            f" At {impact.speed:.3g} m/s that is a surface {1e3 * height:.0f} mm {'deeper' if error > 0.0 else 'higher'} than "
+            f" At {impact.speed:.3g} m/s that is a surface {1e3 * height:.0f} mm {place} than "
             "expected_environment.surface says, or something else in the way."
         )
     return text
@@ -99,8 +100,8 @@ def _motion(verdict: str, last: dict[str, Any], scenario: Scenario) -> str:
     else:
         words = f"was left {after:.0f} ms after the impact by {joint}, by {-margin:.3g} rad/s"
     return (
-        f"The motion after it is {_WORDS.get(verdict, verdict)}. The envelope of the joint velocity error, {widened}, {words} "
-        "(figures/velocity_error.png)."
+        f"The motion after it is {_WORDS.get(verdict, verdict)}. The envelope of the joint velocity error, {widened}, "
+        f"{words} (figures/velocity_error.png)."
     )
 
 
