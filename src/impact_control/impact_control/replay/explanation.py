@@ -52,8 +52,8 @@ def _without_impact(evaluation: Evaluation) -> str:
     contact = evaluation.analysis.true_impact_time
     if contact is not None:
         return (
-            f"There was contact at {contact:.3f} s, and no detector fired: compare detection.* of the scenario with the "
-            "rate of the residual in figures/residual.png."
+            f"There was contact at {contact:.3f} s, and no detector fired: compare detection.* of the scenario "
+            "with the rate of the residual in figures/residual.png."
         )
     planned, ended = evaluation.scenario.impact_time, evaluation.analysis.duration
     return (
