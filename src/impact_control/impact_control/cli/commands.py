@@ -5,6 +5,7 @@ Annotations are not postponed here: Typer 0.9, which Ubuntu 24.04 has, does not 
 
 import math
 import shlex
+import sys
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
@@ -68,6 +69,7 @@ def add(app: typer.Typer) -> None:
     app.command("report")(report_again)
     app.command("explain")(explain_verdict)
     app.command()(replay)
+    app.command()(new)
     app.command()(plan)
     app.command()(scenarios)
     app.command()(scenes)
@@ -173,6 +175,46 @@ def replay(
             typer.echo(f"Report: {output / arm / 'replay.html'}")
     if view:
         play_replay(runs, port, host, typer.echo)
+
+
+def new(
+    file: Annotated[Path, typer.Argument(help="Scenario file to write; must not exist.")],
+    answers: Annotated[
+        Optional[list[str]],
+        typer.Argument(
+            metavar="NAME=VALUE", help="robot, x, y, z, tilt, towards, friction, speed, angle, heading, force, slide."
+        ),
+    ] = None,
+    nearest: Annotated[bool, typer.Option(help="Take the nearest values that work where these do not.")] = False,
+) -> None:
+    """Write a commented scenario that the planner accepts: from NAME=VALUE, or by asking where none is given.
+
+    Exit code 1: the task cannot be done; what would do is printed, and nothing is written.
+    """
+    from impact_control.planning import outlook_of
+    from impact_control.planning.proposals import proposals_text
+    from impact_control.planning.summary import outlook_text
+    from impact_control.scenario.draft import QUESTIONS, ScenarioDraft, draft_from, draft_text
+
+    if file.exists() or file.suffix != ".yaml":
+        raise InvalidInputError("file", str(file), "a .yaml file that does not exist yet")
+    given = dict(one.partition("=")[::2] for one in answers or ())
+    if not given and sys.stdin.isatty():
+        defaults = ScenarioDraft()
+        given = {name: typer.prompt(text, default=str(getattr(defaults, name))) for name, text in QUESTIONS.items()}
+    draft = draft_from(given)
+    outlook, changes = outlook_of(draft.scenario({})), {}
+    if not outlook.feasible and outlook.proposals and nearest:
+        changes = dict(outlook.proposals[0].changes)
+        outlook = outlook_of(draft.scenario(changes))
+    if not outlook.feasible:
+        for refusal in outlook.refusals:
+            typer.echo(str(refusal), err=True)
+        typer.echo(f"{proposals_text(outlook.proposals)}\n(--nearest takes the first)", err=True)
+        raise typer.Exit(1)
+    file.write_text(draft_text(draft.entries() | changes, file))
+    typer.echo(outlook_text(outlook, color=in_color()), nl=False)
+    typer.echo(f"Scenario: {file}" + "".join(f", with {key} = {value}" for key, value in changes.items()))
 
 
 def plan(
