@@ -340,16 +340,23 @@ def loop_timing(recording: Recording) -> Timing:
         duration = (float(np.median(steps)), float(np.percentile(steps, 99)), float(np.max(steps)))
     held = lost = None
     if truth is not None:
-        constants, state = recording.constants(Topics.truth), truth["command_state"]
-        held = int(np.count_nonzero(state == constants["COMMAND_HELD"]))
-        came = np.isin(state, (constants["COMMAND_FRESH"], constants["COMMAND_HELD"]))
-        counts = np.logical_or.accumulate(came) | ~came.any()
-        lost = int(np.count_nonzero(counts & (state == constants["COMMAND_LOST"])))
+        held, lost = (int(np.count_nonzero(periods)) for periods in periods_without_command(recording))
     missed, late, cycles = (
         _increase(series, name)
         for series, name in ((status, "missed_samples"), (truth, "late_cycles"), (truth, "cycles"))
     )
     return Timing(duration, missed, late, cycles, held, lost)
+
+
+def periods_without_command(recording: Recording) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return for each true state (N,) whether the last command was held, and whether it was lost.
+
+    Before the first command nothing is lost, unless none ever came.
+    """
+    constants, state = recording.constants(Topics.truth), recording.series(Topics.truth)["command_state"]
+    came = np.isin(state, (constants["COMMAND_FRESH"], constants["COMMAND_HELD"]))
+    counts = np.logical_or.accumulate(came) | ~came.any()
+    return state == constants["COMMAND_HELD"], counts & (state == constants["COMMAND_LOST"])
 
 
 def _increase(series: Series | None, counter: str) -> int | None:

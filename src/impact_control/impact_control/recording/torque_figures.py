@@ -14,7 +14,13 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from impact_control.recording.gaps import with_gaps
-from impact_control.recording.measures import commanded_torque, control_period, torque_rate, touch_torques
+from impact_control.recording.measures import (
+    commanded_torque,
+    control_period,
+    periods_without_command,
+    torque_rate,
+    touch_torques,
+)
 from impact_control.recording.motion_figures import RunData
 from impact_control.recording.series import Series, Topics
 from impact_control.recording.style import (
@@ -184,9 +190,9 @@ def timing(run: RunData) -> Figure | None:
         _draw_durations(over_time, histogram, status["stamp"], 1e6 * status["step_duration"])
         _draw_count(counters, status["stamp"], _increments(status["missed_samples"]), INTERIM, "missed samples")
     if truth is not None:
-        waiting = truth["command_state"] != recording.constants(Topics.truth)["COMMAND_FRESH"]
+        held, lost = periods_without_command(recording)
         _draw_count(counters, truth["stamp"], _increments(truth["late_cycles"]), ANTE, "late cycles")
-        _draw_count(counters, truth["stamp"], np.cumsum(waiting), NEUTRAL, "periods without a new command")
+        _draw_count(counters, truth["stamp"], np.cumsum(held | lost), NEUTRAL, "commands held or lost")
     if counters.lines:
         counters.legend(loc="upper left", frameon=True, edgecolor="none", framealpha=0.85)
         counters.set_ylim(0.0, max(1.0, 1.5 * counters.get_ylim()[1]))
