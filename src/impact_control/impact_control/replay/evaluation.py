@@ -130,7 +130,7 @@ _OVER = 0.1
 def short_impulse(
     recording: Recording, analysis: RunAnalysis, scenario: Scenario, robot: RobotDescription
 ) -> float | None:
-    """Return the impulse [Ns] along the surface's normal of a simulated impact that is over in the sample it came in.
+    """Return the impulse [Ns] along the surface's normal of a simulated impact that is over within two samples.
 
     By the momentum of the links, (J M^-1 J^T)^-1 J (dq^+ - dq^-) with the J of the contact frame: in so short a time
     the joints pass nothing on to the motors. None where the contact lasts longer or is not recorded.
@@ -139,17 +139,16 @@ def short_impulse(
     impact, peak = analysis.true_impact_time, analysis.peak_force
     if truth is None or surface is None or impact is None or peak is None:
         return None
-    stamp, after = truth["stamp"], int(np.searchsorted(truth["stamp"], impact))
-    if not 0 < after < stamp.size or stamp[after] - stamp[after - 1] > 1.5 * scenario.control.period:
+    stamp, velocity = truth["stamp"], truth["joint_velocity"]
+    before = int(np.searchsorted(stamp, impact)) - 1
+    over = before + 1 + np.flatnonzero(truth["normal_force"][before + 1 : before + 3] <= _OVER * peak)
+    if before < 0 or not over.size or stamp[over[0]] - stamp[before] > 2.5 * scenario.control.period:
         return None
-    if truth["normal_force"][after] > _OVER * peak:
-        return None
-    velocity = truth["joint_velocity"]
     dynamics = Dynamics(robot)
-    dynamics.compute(truth["joint_position"][after - 1], velocity[after - 1])
+    dynamics.compute(truth["joint_position"][before], velocity[before])
     jacobian = dynamics.jacobian
     mobility = jacobian @ np.linalg.solve(dynamics.mass_matrix, jacobian.T)
-    return float(surface.normal @ np.linalg.solve(mobility, jacobian @ (velocity[after] - velocity[after - 1]))[:3])
+    return float(surface.normal @ np.linalg.solve(mobility, jacobian @ (velocity[over[0]] - velocity[before]))[:3])
 
 
 def comparison_with(
