@@ -8,10 +8,7 @@ import sys
 import pytest
 
 from documentation import ROOT
-from impact_control.recording.bag import BagWriter
-from impact_control.scenario import load_scenario
-from recorded_courses import TYPES, course_messages, recorded_course
-from recording_samples import encoder, install_messages
+from recorded_courses import write_bag
 
 pytestmark = pytest.mark.timeout(300)  # the first example compiles the kernels
 
@@ -41,17 +38,6 @@ def run(tmp_path, monkeypatch, capsys):
         return capsys.readouterr().out
 
     return run
-
-
-def write_bag(directory):
-    """Write the run of a scenario as a bag."""
-    prefix = install_messages(directory / "prefix")
-    encoders = {topic: encoder(kind, prefix) for topic, kind in TYPES.items()}
-    record = {"impact_control": {"version": "0", "scenario": load_scenario("tabletop").to_yaml()}}
-    with BagWriter(directory / "bag", search_paths=[prefix], metadata=record) as writer:
-        for topic, content, stamp in course_messages(recorded_course("tabletop"), "tabletop", slice(None)):
-            writer.write(topic, TYPES[topic], encoders[topic](content), stamp, stamp)
-    return directory / "bag"
 
 
 @pytest.fixture

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from impact_control.pipeline import Pipeline
+from impact_control.recording.bag import BagWriter
 from impact_control.recording.measures import Verdict
 from impact_control.recording.recorded_run import RecordedEvent, RecordedReference, RecordedRun
 from impact_control.references import build_reference
 from impact_control.robots import load_robot
 from impact_control.scenario import load_scenario
 from impact_control.simulation import build_world
-from recording_samples import EPOCH_NS, time_message, vector_message
+from recording_samples import EPOCH_NS, encoder, install_messages, time_message, vector_message
 
 PERIOD = 1e-3
 TYPES = {
@@ -168,3 +169,14 @@ def course_messages(course, scenario_name, rows):
     }
     told.append(("/impact/classification", content, stamp + 500_000))
     return told
+
+
+def write_bag(directory):
+    """Write the run of tabletop as a bag; return its directory."""
+    prefix = install_messages(directory / "prefix")
+    encoders = {topic: encoder(kind, prefix) for topic, kind in TYPES.items()}
+    record = {"impact_control": {"version": "0", "scenario": load_scenario("tabletop").to_yaml()}}
+    with BagWriter(directory / "bag", search_paths=[prefix], metadata=record) as writer:
+        for topic, content, stamp in course_messages(recorded_course("tabletop"), "tabletop", slice(None)):
+            writer.write(topic, TYPES[topic], encoders[topic](content), stamp, stamp)
+    return directory / "bag"

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
 from impact_control.cli.main import app
+from impact_control.pipeline import Outcome
+from impact_control.recording.summary import summarise
+from impact_control.replay.evaluation import evaluate
 from impact_control.scenario import load_scenario, parts_of
 from impact_control.util.errors import InvalidInputError
 from impact_control_ros.robot_side.supervision import LONGEST_LIMIT
 from impact_control_ros.session.graph import SEVERAL_ARMS, describe_graph, sustainable_real_time_factor
-from impact_control_ros.session.runs import new_run_directory
+from impact_control_ros.session.runs import new_run_directory, with_outcome
+from recorded_courses import write_bag
 
 
 def test_runs_of_one_second_have_directories_of_their_own(tmp_path):
@@ -56,3 +61,12 @@ def test_slow_clocks_stay_within_what_a_supervisor_may_be_set_to(factor):
 def test_a_clock_faster_than_the_wall_is_refused():
     ran = CliRunner().invoke(app, ["demo", "--real-time-factor", "10"])
     assert ran.exit_code == 2 and "--real-time-factor" in ran.output
+
+
+def test_a_task_that_was_cut_short_after_its_verdicts_is_not_as_expected(tmp_path):
+    evaluation = evaluate(write_bag(tmp_path))
+    assert evaluation.analysis.outcome == "succeeded"
+    told = with_outcome(evaluation, SimpleNamespace(outcome=Outcome.UNDECIDED))
+    summary = summarise(told.analysis)
+    assert not summary.good and summary.verdict.startswith("NOT AS EXPECTED: undecided")
+    assert with_outcome(evaluation, SimpleNamespace(outcome=Outcome.SUCCEEDED)).analysis.outcome == "succeeded"

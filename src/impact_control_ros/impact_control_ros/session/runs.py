@@ -6,16 +6,17 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from impact_control.recording.summary import RunSummary
-from impact_control.replay.evaluation import evaluate_arms, report
+from impact_control.replay.evaluation import Evaluation, evaluate_arms, report
 from impact_control.scenario import load_scenario, parts_of
 from impact_control.util.errors import InterruptedByUserError, InvalidInputError
 from impact_control.util.stopping import stoppable
+from impact_control.util.words import in_words
 from impact_control_ros.bridge.task_messages import Progress, TaskResult
 from impact_control_ros.session.graph import SEVERAL_ARMS, View, describe_graph, viewer
 from impact_control_ros.session.processes import NodeDiedError, isolate
@@ -107,9 +108,14 @@ def run(
         on_loss(f"{death}; the task went on without it (log: {session.processes.log_file(death.name)})")
     on_stage("writing the report")
     return {
-        arm: Run(directory / arm, results[arm], report(evaluation, directory / arm))
+        arm: Run(directory / arm, results[arm], report(with_outcome(evaluation, results[arm]), directory / arm))
         for arm, evaluation in evaluate_arms(bag).items()
     }
+
+
+def with_outcome(evaluation: Evaluation, result: TaskResult) -> Evaluation:
+    """Return an evaluation with the outcome of the task: that it was cut short after its verdicts no bag tells."""
+    return replace(evaluation, analysis=replace(evaluation.analysis, outcome=in_words(result.outcome)))
 
 
 def keep_up(
