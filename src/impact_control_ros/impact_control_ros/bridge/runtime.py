@@ -24,12 +24,7 @@ from impact_control_ros.bridge.rclpy_internals import NodeExecutor, guard_servic
 ROBOT_PRIORITY = 45
 LOOP_PRIORITY = 40
 SUPERVISOR_PRIORITY = 35
-RECORDER_PRIORITY = 20
-"""SCHED_FIFO priorities: the simulated robot keeps the clock, the loop answers it, the supervisor disturbs neither.
-
-The recorder disturbs none of them; behind every other process of a busy machine it would lose what its sockets cannot
-hold, tens of milliseconds of all topics.
-"""
+"""SCHED_FIFO priorities: the simulated robot keeps the clock, the loop answers it, the supervisor disturbs neither."""
 
 _SENDER = "dds.asyn"
 """Name of the threads with which Fast DDS sends in the background begins so."""

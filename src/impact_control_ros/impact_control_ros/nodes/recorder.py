@@ -159,7 +159,7 @@ def _spin(node: RecorderNode, executor: NodeExecutor, stop: runtime.StopRequest)
 
 def main() -> int:
     """Entry point of the process."""
-    return runtime.run(RecorderNode, _spin, priority=runtime.RECORDER_PRIORITY)
+    return runtime.run(RecorderNode, _spin)
 
 
 if __name__ == "__main__":
