@@ -43,7 +43,7 @@ ALLOWED = {
         "cli": "calibration planning recording replay scenario simulation view",
     },
     "impact_control_ros": {
-        "doctor": "",
+        "doctor": "bridge",
         "bridge": "robot_side",
         "robot_side": "bridge session",
         "session": "bridge doctor robot_side",

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -10,15 +14,33 @@ import pytest
 import rclpy
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.service import Service
+from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from impact_control.util.errors import MissingDependencyError
-from impact_control_ros.bridge import rclpy_internals
+from impact_control_ros.bridge import qos, rclpy_internals
 from impact_control_ros.bridge.rclpy_internals import NodeExecutor
+from impact_control_ros.bridge.real_time import RECEIVE_BUFFER
 
 PACKAGE = Path(rclpy_internals.__file__).parents[1]
 PATIENCE = 10.0
 """[s] until a request is there, on a busy machine."""
+
+MESSAGES = 500
+"""Of 0.5 s of a stream at 1 kHz."""
+
+LISTENER = """
+import sys, rclpy
+from sensor_msgs.msg import JointState
+from impact_control_ros.bridge import qos
+from impact_control_ros.bridge.rclpy_internals import Inbox
+rclpy.init()
+node = rclpy.create_node("listener")
+slot = Inbox(node).subscribe(JointState, "stream", qos.RECORD)
+for _ in sys.stdin:
+    print(len(list(slot.drain())), flush=True)
+"""
+
 PRIVATE = re.compile(r"rclpy\.(impl|experimental)\b|\.handle\b|\b(node|self)\._(services|state_machine|parameters)\b")
 
 
@@ -41,6 +63,31 @@ def node():
     yield node
     node.destroy_node()
     rclpy.shutdown()
+
+
+@pytest.mark.skipif(
+    int(Path("/proc/sys/net/core/rmem_max").read_text()) < RECEIVE_BUFFER, reason="net.core.rmem_max is too small"
+)
+def test_messages_of_half_a_second_are_kept_while_their_process_stands_still(node):
+    publisher = node.create_publisher(JointState, "stream", qos.STREAM)
+    names = [f"panda_joint{number}" for number in range(1, 8)]
+    message = JointState(name=names, position=7 * [0.0], velocity=7 * [0.0], effort=7 * [0.0])
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "bufsize": 1}
+    with subprocess.Popen([sys.executable, "-c", LISTENER], **pipes) as listener:
+        end = time.monotonic() + PATIENCE
+        while publisher.get_subscription_count() < 1:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        os.kill(listener.pid, signal.SIGSTOP)
+        for _ in range(MESSAGES):
+            publisher.publish(message)
+        os.kill(listener.pid, signal.SIGCONT)
+        kept = 0
+        while kept < MESSAGES and time.monotonic() < end:
+            print("", file=listener.stdin)
+            kept += int(listener.stdout.readline())
+        listener.stdin.close()
+    assert kept == MESSAGES
 
 
 def serve(node, callback, until):

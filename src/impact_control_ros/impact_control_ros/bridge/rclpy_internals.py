@@ -29,6 +29,7 @@ from rclpy.subscription import Subscription
 
 from impact_control.util.errors import MissingDependencyError
 from impact_control.util.types import Vector
+from impact_control_ros.bridge import real_time
 
 TRIED = "7.1"
 """Series of rclpy that this module is written for."""
@@ -114,6 +115,7 @@ class Inbox:
             # The owner has the service of that name: processes are started with one name for all their nodes.
             parameter_overrides=[Parameter("start_type_description_service", value=False)],
         )
+        real_time.widen_receive_buffers()
 
     def subscribe(self, kind: type, topic: str, profile: QoSProfile, *, raw: bool = False) -> Slot:
         """Subscribe; `raw` leaves messages serialised."""

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+from impact_control_ros.bridge.real_time import RECEIVE_BUFFER
+
 
 class Level(IntEnum):
     """Severity of a finding: WARN lets the stack run, but worse or in part; FAIL does not."""
@@ -147,9 +149,6 @@ SAFE_DOMAIN = 101
 _RANGES = ("LOCALHOST", "SUBNET", "OFF", "SYSTEM_DEFAULT")
 _RMW = "rmw_fastrtps_cpp"
 
-RECEIVE_BUFFER = 4 * 2**20
-"""[bytes] of a socket that should keep what comes while a recorder waits."""
-
 FCI_PORT = 1337
 """TCP port on which a Franka takes connections of libfranka."""
 
@@ -214,19 +213,18 @@ def check_loopback(unicast: str, multicast: str) -> Finding:
     return good(what, "UDP, also multicast")
 
 
-def check_receive_buffer(default: str, largest: str) -> Finding:
-    """Check the receive buffers of sockets: the texts [bytes] of rmem_default and rmem_max in /proc/sys/net/core.
+def check_receive_buffer(largest: str) -> Finding:
+    """Check the receive buffers of sockets: the text [bytes] of rmem_max in /proc/sys/net/core.
 
-    rmw_fastrtps asks for none of its own where ROS_AUTOMATIC_DISCOVERY_RANGE is LOCALHOST: the default counts. "" for
-    a system that does not show them.
+    "" for a system that does not show it. Our nodes ask for `RECEIVE_BUFFER` themselves.
     """
     what = "receive buffer"
-    if not (default.strip().isdecimal() and largest.strip().isdecimal()):
+    if not largest.strip().isdecimal():
         return good(what, "not shown by the system")
-    found = f"{int(default) // 1024} KiB by default, at most {int(largest) // 1024} KiB"
-    if min(int(default), int(largest)) < RECEIVE_BUFFER:
-        settings = " ".join(f"net.core.{name}={RECEIVE_BUFFER}" for name in ("rmem_max", "rmem_default"))
-        return warning(what, found, f"a recorder that waits for the disk loses samples: sysctl -w {settings}")
+    found = f"at most {int(largest) // 1024} KiB"
+    if int(largest) < RECEIVE_BUFFER:
+        setting = f"net.core.rmem_max={RECEIVE_BUFFER}"
+        return warning(what, found, f"a recorder that waits for a core or the disk loses samples: sysctl -w {setting}")
     return good(what, found)
 
 

@@ -27,7 +27,7 @@ CONNECTION_PATIENCE = 2.0
 
 _GOVERNORS = Path("/sys/devices/system/cpu")
 _REALTIME = Path("/sys/kernel/realtime")
-_BUFFERS = Path("/proc/sys/net/core")
+_LARGEST_BUFFER = Path("/proc/sys/net/core/rmem_max")
 _SCHEDULER = Path("/proc/sys/kernel")
 _STATUS = Path("/proc/self/status")
 _SYS_NICE = 23
@@ -48,7 +48,7 @@ def examine(robot: str | None = None) -> Iterator[Finding]:
     yield doctor.check_discovery(os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE"), os.environ.get("ROS_LOCALHOST_ONLY"))
     yield doctor.check_middleware(os.environ.get("RMW_IMPLEMENTATION"))
     yield doctor.check_loopback(_send_to_self("127.0.0.1"), _send_to_self(_GROUP))
-    yield doctor.check_receive_buffer(_text(_BUFFERS / "rmem_default"), _text(_BUFFERS / "rmem_max"))
+    yield doctor.check_receive_buffer(_text(_LARGEST_BUFFER))
     yield doctor.check_python(sys.version_info[:3])
     yield from (doctor.check_package(name, _version(name)) for name in (*NEEDED, *WANTED))
     yield doctor.check_ros(find_spec("rclpy") is not None)
