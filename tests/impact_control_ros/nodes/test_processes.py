@@ -48,6 +48,19 @@ def test_no_node_is_left_behind_by_a_session_that_is_killed(tmp_path):
         time.sleep(0.01)
 
 
+@pytest.mark.parametrize(("patience", "complete"), [(30.0, True), (0.0, False)])
+def test_a_node_that_does_not_end_is_killed_once_its_work_is_complete_or_its_time_is_over(tmp_path, patience, complete):
+    deaf = tmp_path / "deaf"
+    deaf.write_text("#!/bin/sh\ntrap '' TERM\nwhile :; do sleep 0.05; done\n")
+    deaf.chmod(0o755)
+    processes = Processes(tmp_path)
+    processes.start(NodeSpec("deaf", str(deaf), Duty.RECORDER))
+    pid, begun = processes.pid("deaf"), time.monotonic()
+    processes.stop(["deaf"], patience, complete=lambda: complete)
+    assert time.monotonic() - begun < 10.0
+    assert not alive(pid) and not processes.pids()
+
+
 @pytest.mark.parametrize(
     "text", ["my file.yaml", "it's.yaml", '"a" \\n #b: {c} [d], %s ü.yaml', "two\nlines", "true", "1.5", "", "~/x.yaml"]
 )

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,9 @@ from impact_control_ros.robot_side.supervision import Cause
 from impact_control_ros.session.graph import NODE_ENVIRONMENT, NodeSpec
 
 _PR_SET_PDEATHSIG = 1
+
+END_INTERVAL = 0.005
+"""[s] between two looks whether processes have ended."""
 
 DISCOVERY_RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 LOCALHOST = "LOCALHOST"
@@ -146,19 +149,19 @@ class Processes:
             if self.running(name):
                 self._children[name].send_signal(signal.SIGTERM)
 
-    def stop(self, names: Iterable[str], patience: float = 3.0) -> None:
-        """Ask nodes to end, together; kill the remaining ones after `patience` [s]."""
+    def stop(self, names: Iterable[str], patience: float = 3.0, complete: Callable[[], bool] = lambda: False) -> None:
+        """Ask nodes to end, together; kill the remaining ones after `patience` [s], or once `complete` returns True."""
         chosen = [self._children.pop(name) for name in list(names) if name in self._children]
         for child in chosen:
             if child.poll() is None:
                 child.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + patience
+        while any(child.poll() is None for child in chosen) and time.monotonic() < deadline and not complete():
+            time.sleep(END_INTERVAL)
         for child in chosen:
-            try:
-                child.wait(max(0.0, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                child.kill()
-                child.wait()
+            child.kill()  # without effect on one that has ended
+        for child in chosen:
+            child.wait()
 
     def stop_all(self, patience: float = 3.0) -> None:
         """End everything that still runs; kill the remaining ones after `patience` [s]."""

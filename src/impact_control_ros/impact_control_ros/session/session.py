@@ -21,7 +21,7 @@ from rclpy.task import Future
 from std_srvs.srv import SetBool, Trigger
 
 from impact_control.control import Mode
-from impact_control.recording.bag import recover
+from impact_control.recording.bag import METADATA_FILE, recover
 from impact_control.util.errors import InterruptedByUserError
 from impact_control_ros.bridge import qos, topics
 from impact_control_ros.bridge.calls import CALL_PATIENCE, START_PATIENCE, Caller
@@ -185,7 +185,17 @@ class Session:
             self._let_time_pass(name)
         if robots:
             time.sleep(STANDSTILL_TIME)
-        self.processes.stop_all(patience)
+        if patience > HASTE:
+            self.processes.stop_all(patience)
+            return
+        # Only the recorder has something to complete, which the end of others, at real-time priority, would hold up.
+        recorders = self._names(Duty.RECORDER)
+        self.processes.request_stop(recorders)
+        self.processes.stop(set(self._specs) - set(recorders), 0.0)
+        self.processes.stop(recorders, patience, complete=self._bag_is_complete)
+
+    def _bag_is_complete(self) -> bool:
+        return self._bag is None or (self._bag / METADATA_FILE).is_file()
 
     def _let_time_pass(self, robot: str) -> None:
         """Let a simulator go on as fast as it can: in lockstep it waits for commands, also for those of the dead."""
