@@ -105,6 +105,33 @@ def write_log(path, time, rows, keep=slice(None)):
     return str(path)
 
 
+def task_samples(changes, count):
+    """Stamps (m,) and position, velocity, torque (3, m, 7) of the tabletop task with these changes."""
+    scenario = load_scenario("tabletop").with_overrides(changes)
+    robot = robot_of(scenario.robot)
+    world = build_world(scenario)
+    plant, sensors, gate = world.single
+    pipeline = Pipeline(scenario, robot)
+    pipeline.reset()
+    pipeline.start(build_reference(scenario, robot), scenario)
+    rows = np.zeros((3, count, 7))
+    for k in range(count):
+        sample = sensors.measure(plant)
+        rows[:, k] = sample.position, sample.velocity, sample.torque
+        pipeline.tick(k * PERIOD, *rows[:, k])
+        gate.offer(pipeline.torque)
+        world.step([gate.select(plant.link_velocity, PERIOD)])
+    return PERIOD * np.arange(count), rows
+
+
+def write_touch(path, place, surface, seed=0):
+    """Write a log of a touch where a level table is expected 0.2 m high at a place (x, y) [m], on a real `surface`."""
+    expected = f"{place[0]}, {place[1]}, 0.2 m"
+    there = {"task.impact.position": expected, "expected_environment.surface.point": expected, "simulation.seed": seed}
+    time, rows = task_samples(there | surface, 1200)
+    return write_log(path, time, np.concatenate([rows, np.zeros((2, *rows.shape[1:]))]))
+
+
 @functools.cache
 def trial(tilt, turn, seed, noise=1.0):
     """Samples of the tabletop task up to 0.17 s after the impact, on a table tilted by `tilt` [deg] about some axis."""
@@ -112,21 +139,7 @@ def trial(tilt, turn, seed, noise=1.0):
     normal = [np.sin(a) * np.cos(turn), np.sin(a) * np.sin(turn), np.cos(a)]
     there = {"actual_environment.surface.normal": normal, "simulation.seed": seed, "simulation.noise": noise}
     go_on = {f"reaction.on_unexpected_{name}": "continue" for name in ("impact", "post_impact")}
-    scenario = load_scenario("tabletop").with_overrides(there | go_on)
-    robot = robot_of(scenario.robot)
-    world = build_world(scenario)
-    plant, sensors, gate = world.single
-    pipeline = Pipeline(scenario, robot)
-    pipeline.reset()
-    pipeline.start(build_reference(scenario, robot), scenario)
-    rows = np.zeros((3, LAST, 7))
-    for k in range(rows.shape[1]):
-        sample = sensors.measure(plant)
-        rows[:, k] = sample.position, sample.velocity, sample.torque
-        pipeline.tick(k * PERIOD, *rows[:, k])
-        gate.offer(pipeline.torque)
-        world.step([gate.select(plant.link_velocity, PERIOD)])
-    return PERIOD * np.arange(rows.shape[1]), rows
+    return task_samples(there | go_on, LAST)
 
 
 def write_trial_set(path, cases, *, last=None, facts=True):

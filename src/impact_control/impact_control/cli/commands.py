@@ -78,6 +78,7 @@ def add(app: typer.Typer) -> None:
     calibrate.command("detector")(calibrate_whitened_detector)
     calibrate.command("friction")(calibrate_joint_friction)
     calibrate.command("backlash")(calibrate_joint_backlash)
+    calibrate.command("surface")(calibrate_expected_surface)
     app.add_typer(calibrate, name="calibrate")
     app.command()(tune)
 
@@ -373,6 +374,20 @@ def calibrate_joint_backlash(
     from impact_control.calibration import calibrate_backlash
 
     _keep(context, calibrate_backlash(files, scenario, log_columns(columns)), output, force)
+
+
+def calibrate_expected_surface(
+    context: typer.Context,
+    files: FilesArgument,
+    scenario: TuningOption = None,
+    columns: ColumnsOption = None,
+    output: ResultOption = Path("surface.yaml"),
+    force: ForceOption = False,
+) -> None:
+    """Surface that a scenario expects, from recordings of at least three contacts with the real one."""
+    from impact_control.calibration import calibrate_surface
+
+    _keep(context, calibrate_surface(files, scenario, log_columns(columns)), output, force)
 
 
 def tune(
