@@ -20,6 +20,7 @@ from impact_control.scenario import Scenario, robot_of
 from impact_control.util.checks import finite_array
 from impact_control.util.errors import InvalidInputError, RecordingError
 from impact_control.util.types import Matrix, Vector
+from impact_control.util.words import fixed
 from impact_control.util.yaml_text import InLine
 
 LEAST_TOUCHES = 3
@@ -208,14 +209,14 @@ def _summary(
 ) -> RunSummary:
     normal, height = math.degrees(plane.normal_deviation), 1e3 * deviation
     rows = [
-        Row("Normal", ", ".join(f"{value:.4f}" for value in plane.normal)),
+        Row("Normal", ", ".join(fixed(value, 4) for value in plane.normal)),
         Row("Tilt from what was expected", f"{math.degrees(angle):.2f} deg, known to {normal:.2g} deg"),
         Row("Above what was expected", f"{1e3 * rise:.2f} mm at the point of impact, known to {height:.2g} mm"),
         *(Row(f"Touch {k}", touch.source) for k, touch in enumerate(touches, start=1)),
         *(Row("Objection", words, Mark.BAD) for words in objections),
     ]
     lines = tuple(
-        (f"{k}", *(f"{v:.4f}" for v in touch.centres[touch.lowest(plane.normal)]), f"{height:+.3f}")
+        (f"{k}", *(fixed(v, 4) for v in touch.centres[touch.lowest(plane.normal)]), fixed(height, 3, "+"))
         for k, (touch, height) in enumerate(zip(touches, 1e3 * plane.height, strict=True), start=1)
     )
     header = ("touch", "x [m]", "y [m]", "z [m]", "off the plane [mm]")

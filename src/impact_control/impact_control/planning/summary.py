@@ -14,7 +14,7 @@ from impact_control.planning.proposals import proposals_text
 from impact_control.recording.page import summary_text
 from impact_control.recording.summary import Grid, Mark, Row, RunSummary, short_joint_names
 from impact_control.util.errors import words_of
-from impact_control.util.words import in_words
+from impact_control.util.words import fixed, in_words
 
 
 def outlook_text(outlook: Outlook, color: bool = False) -> str:
@@ -114,5 +114,5 @@ def _velocity_grid(plan: ArmPlan) -> Grid:
     reference = plan.reference
     before, after = np.rad2deg(reference.ante_impact_velocity), np.rad2deg(reference.post_impact_velocity)
     lines = (("before", before), ("after", after), ("jump", after - before))
-    rows = tuple((name, *(f"{value:.1f}" for value in values)) for name, values in lines)
+    rows = tuple((name, *(fixed(value, 1) for value in values)) for name, values in lines)
     return Grid("Predicted joint velocity across the impact [deg/s]", ("", *_short(plan).values()), rows)

@@ -172,6 +172,13 @@ class ConfiguredNode(LifecycleNode, Generic[Built]):
             self.on_deactivate(state)
         return TransitionCallbackReturn.SUCCESS
 
+    def destroy_node(self) -> None:
+        """Close what the configuration opened: others may wait for its end, as a hardware on shared memory does."""
+        configured, self.configured = self.configured, None
+        if configured is not None:
+            configured.close()
+        super().destroy_node()
+
     def _configure(self) -> None:
         self.configured = self.build()
 
