@@ -8,12 +8,15 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
-from impact_control.robots import Dynamics, load_robot
+from impact_control.references import build_reference
+from impact_control.robots import Dynamics, InertiaModel, load_robot
 from impact_control.scenario import Feedback, load_scenario
 from impact_studies.frame.study import Mark
 from impact_studies.frame.trials import from_arrays
+from impact_studies.impact_baselines.impedance import Impedance
 from impact_studies.impact_baselines.statements import (
     AROUND,
     PEAK_FEEDBACK,
@@ -31,6 +34,9 @@ from impact_studies.impact_baselines.trial import (
     PLAIN,
     REFERENCE_SPREADING,
     SLOW,
+    SOFT,
+    STIFF,
+    STIFFNESS,
     WINDOW,
     Case,
     FeedbackTorque,
@@ -74,8 +80,6 @@ def test_the_real_surface_is_turned_and_lifted(tilt_x, tilt_y):
 
 
 def test_the_slow_approach_is_nowhere_much_faster_than_at_its_end():
-    from impact_control.references import build_reference
-
     scenario = planned(SLOW)
     reference = build_reference(scenario, load_robot())
     speed = np.linalg.norm(reference.ante.columns.velocity, axis=1)
@@ -138,6 +142,56 @@ def test_the_jump_of_the_velocity_is_in_the_feedback_of_plain_tracking():
     assert plain.peak_velocity_feedback > 3.0 * spread.peak_velocity_feedback
     early = (plain.time > 5e-3) & (plain.time < HIGH / SPEED_DOWN - 5e-3)
     assert np.median(plain.feedback[early]) > 2.0 * np.median(spread.feedback[early])
+
+
+@pytest.mark.parametrize("method", [SOFT, STIFF])
+def test_impedance_control_presses_harder_by_stiffness_times_height(method):
+    """Once at rest on a surface that is higher by h the force is F + K h, but for what friction holds back."""
+    found = trial(method)
+    assert found.force_error == pytest.approx(STIFFNESS[method] * HIGH, rel=0.15)
+    assert found.limits_kept and math.isnan(found.detection_delay)
+    assert found.peak_torque_rate <= 1000.0 * (1.0 + 1e-9)
+
+
+def test_impedance_control_without_errors_presses_with_the_force_of_the_task():
+    scenario, robot = planned(STIFF), load_robot()
+    reference = build_reference(scenario, robot)
+    law, dynamics, end = Impedance(STIFFNESS[STIFF], scenario, robot, reference), Dynamics(robot), 2.4
+    configuration = inverse_kinematics(robot, reference)
+    dynamics.compute(configuration, np.zeros(7))
+    for _ in range(200):  # the torque rises at the limit of its rate
+        torque, feedback = law.answer(end, dynamics)
+    # The posture does not accelerate E: no force of it there.
+    inertia = dynamics.inertia(InertiaModel.REDUCED_MOTORS)
+    mobility = dynamics.jacobian @ np.linalg.solve(inertia, dynamics.jacobian.T)
+    force = np.linalg.solve(mobility, dynamics.jacobian @ np.linalg.solve(inertia, torque - feedback[0]))
+    np.testing.assert_allclose(force[:3], -scenario.task.post.force * reference.geometry.normal, atol=1e-6)
+    np.testing.assert_allclose(feedback, 0.0, atol=1e-2)
+
+
+def inverse_kinematics(robot, reference):
+    """The configuration at the end of the slide, within 1 um and 1 urad."""
+    dynamics, geometry = Dynamics(robot), reference.geometry
+    q = reference.impact_configuration.copy()
+    for _ in range(50):
+        dynamics.compute(q, np.zeros(7))
+        turn = pin.log3(geometry.orientation @ dynamics.rotation.T)
+        q += np.linalg.pinv(dynamics.jacobian) @ np.concatenate(
+            [reference.post.columns.position[-1] - dynamics.position, turn]
+        )
+    return q
+
+
+def test_the_damping_of_impedance_control_has_its_ratio_along_each_axis_of_the_inertia():
+    """With one stiffness for all axes D = 2 zeta sqrt(K Lambda): each decoupled axis is damped alike."""
+    scenario, robot = planned(SOFT), load_robot()
+    reference = build_reference(scenario, robot)
+    law, dynamics = Impedance(30.0, scenario, robot, reference), Dynamics(robot)
+    dynamics.compute(reference.impact_configuration, np.zeros(7))
+    inertia = dynamics.inertia(InertiaModel.REDUCED_MOTORS)
+    apparent = np.linalg.inv(dynamics.jacobian @ np.linalg.solve(inertia, dynamics.jacobian.T))
+    damping = law.damping(dynamics)
+    np.testing.assert_allclose(damping @ damping, 4.0 * 0.7**2 * 30.0 * apparent, rtol=1e-9)
 
 
 def made(peak, kept=True, **changes):

@@ -63,8 +63,9 @@ STUDY = Study(
     source="van Steen 2024, section IV; Proper 2021, 2.4; a comparison of our own",
     shows=(
         "A Panda hits a table whose height and tilt it does not know, 100 times with each method: reference spreading "
-        "in task and joint space, without interim mode, plain tracking, and a slow approach. Torques, errors, time."
+        "in task and joint space, without interim mode, plain tracking, a slow approach, impedance control. Torques, "
+        "errors, time."
     ),
     run=_run,
-    minutes=2.6,
+    minutes=3.0,
 )

@@ -17,7 +17,9 @@ from impact_control.references import ImpactReference, build_reference
 from impact_control.robots import Dynamics, InertiaModel, RobotDescription
 from impact_control.scenario import Control, Feedback, Scenario, load_scenario, robot_of
 from impact_control.simulation import build_world
+from impact_control.simulation.sensors import Measurement
 from impact_control.util.types import Matrix, Vector
+from impact_studies.impact_baselines.impedance import Impedance
 
 SCENARIO = "tabletop"
 
@@ -29,6 +31,11 @@ JOINT_SPACE = "reference spreading, joint space"
 WITHOUT_INTERIM = "without interim mode"
 PLAIN = "plain tracking"
 SLOW = "slow approach"
+
+SOFT, STIFF = "impedance, 300 N/m", "impedance, 1000 N/m"
+
+STIFFNESS = {SOFT: 300.0, STIFF: 1000.0}
+"""[N/m] of the methods that are no reference spreading at all."""
 
 SLOW_SPEED = 0.05
 """[m/s]. Slower still, the surface is met up to half a second off, which no reference with a fixed time fits."""
@@ -45,6 +52,8 @@ METHODS: dict[str, dict[str, str]] = {
         "task.ante.extension_depth": "12.5 mm",
         "task.duration": "4.0 s",
     },
+    SOFT: {},
+    STIFF: {},
 }
 
 
@@ -112,8 +121,9 @@ class Measured:
     limit. peak_feedback [Nm]: of the feedback torque; peak_feedback_detected: from the detection on, and
     peak_velocity_feedback: of what the velocity errors have in it. tracking_error [m]: root mean square of the way
     along the surface to the post-impact reference. cycle_time [s]: until E rests on the surface, NaN if it does not
-    before the task ends. peak_force [N]: of the contact. limits_kept: torque and rate limits by the command, position
-    and velocity limits by the arm.
+    before the task ends. peak_force [N]: of the contact. impact_speed [m/s]: of E before the contact, less the planned
+    one. force_error [N]: mean normal force over HELD before the end of the motion, less what the task asks for.
+    limits_kept: torque and rate limits by the command, position and velocity limits by the arm.
     time (k,) [s] from the first contact, feedback (k,) [Nm]: course of the largest feedback torque of all joints.
     """
 
@@ -128,9 +138,15 @@ class Measured:
     tracking_error: float
     cycle_time: float
     peak_force: float
+    impact_speed: float
+    force_error: float
     limits_kept: bool
     time: Vector
     feedback: Vector
+
+
+HELD = 0.2
+"""[s] before the end of the motion in which the force is looked at."""
 
 
 class FeedbackTorque:
@@ -175,13 +191,14 @@ def _plan(method: str) -> tuple[RobotDescription, ImpactReference]:
 
 @dataclass(frozen=True, eq=False)
 class _Course:
-    """All samples of a task: time (k,), command (k, n), feedback (k, 2, n), position and velocity of E (k, 3)."""
+    """All samples of a task: time, normal force (k,), command (k, n), feedback (k, 2, n), motion of E (k, 3)."""
 
     time: Vector
     torque: Matrix
     feedback: NDArray[np.float64]
     place: Matrix
     velocity: Matrix
+    force: Vector
     inside: bool
     contact: float
     detection: float
@@ -192,41 +209,86 @@ def run_case(case: Case) -> Mapping[str, NDArray[Any]]:
     """Simulate one case; the arrays are the attributes of `Measured`."""
     robot, reference = _plan(case.method)
     course = _simulate(case, robot, reference)
-    return {name: np.asarray(value) for name, value in vars(_measure(course, robot, reference)).items()}
+    task = planned(case.method).task
+    end = task.impact.time + max(task.post.duration, task.post.settle_duration)
+    measured = _measure(course, robot, reference, end, task.post.force)
+    return {name: np.asarray(value) for name, value in vars(measured).items()}
+
+
+class _Spreading:
+    """The pipeline with the controller of the scenario: reference spreading, or one of its variants."""
+
+    def __init__(self, scenario: Scenario, robot: RobotDescription, reference: ImpactReference) -> None:
+        self._pipeline = Pipeline(scenario, robot)
+        self._pipeline.reset()
+        self._pipeline.start(reference, scenario)
+        self._controller = self._pipeline.controller
+        self._law = FeedbackTorque(scenario.control, len(robot.joint_names))
+        self._begun = False
+        self.dynamics = self._pipeline.dynamics
+        self.detection = math.nan
+
+    @property
+    def finished(self) -> bool:
+        return self._pipeline.finished or (self._begun and self._controller.mode not in RUNNING)
+
+    def answer(self, time: float, sample: Measurement) -> tuple[Vector, Matrix]:
+        pipeline = self._pipeline
+        pipeline.tick(time, sample.position, sample.velocity, sample.torque)
+        self._begun = True
+        if pipeline.impact_now and math.isnan(self.detection):
+            self.detection = time
+        running = self._controller.mode in RUNNING
+        none = np.full((2, sample.position.size), np.nan)
+        return pipeline.torque.copy(), self._law.at(self._controller, self.dynamics) if running else none
+
+
+class _Impedance:
+    """Impedance control until the end of the task."""
+
+    detection = math.nan
+
+    def __init__(self, case: Case, scenario: Scenario, robot: RobotDescription, reference: ImpactReference) -> None:
+        self._law = Impedance(STIFFNESS[case.method], scenario, robot, reference)
+        self._end = scenario.task.duration - 0.5 * scenario.control.period
+        self.dynamics = Dynamics(robot)
+        self.finished = False
+
+    def answer(self, time: float, sample: Measurement) -> tuple[Vector, Matrix]:
+        self.dynamics.compute(sample.position, sample.velocity)
+        self.finished = time >= self._end
+        return self._law.answer(time, self.dynamics)
 
 
 def _simulate(case: Case, robot: RobotDescription, reference: ImpactReference) -> _Course:
     scenario = met(planned(case.method), case)
     world = build_world(scenario)
     plant, sensors, gate = world.single
-    pipeline = Pipeline(scenario, robot)
-    pipeline.reset()
-    pipeline.start(reference, scenario)
-    controller = pipeline.controller
-    law, period = FeedbackTorque(scenario.control, len(robot.joint_names)), scenario.control.period
-    rows: list[tuple[float, Vector, Matrix, Vector, Vector]] = []
-    inside, detection, peak_force = True, math.nan, 0.0
-    none = np.full((2, len(robot.joint_names)), np.nan)
+    impedance = case.method in STIFFNESS
+    side = _Impedance(case, scenario, robot, reference) if impedance else _Spreading(scenario, robot, reference)
+    period = scenario.control.period
+    rows: list[tuple[float, Vector, Matrix, Vector, Vector, float]] = []
+    inside, peak_force = True, 0.0
     lower, upper = robot.limits.position_lower, robot.limits.position_upper
-    while not pipeline.finished and (not rows or controller.mode in RUNNING):
-        time, sample = len(rows) * period, sensors.measure(plant)
-        pipeline.tick(time, sample.position, sample.velocity, sample.torque)
-        if pipeline.impact_now and math.isnan(detection):
-            detection = time
-        dynamics = pipeline.dynamics
-        feedback = law.at(controller, dynamics) if controller.mode in RUNNING else none
-        rows.append((time, pipeline.torque.copy(), feedback, dynamics.position.copy(), dynamics.twist[:3].copy()))
-        gate.offer(pipeline.torque)
+    while not side.finished:
+        time = len(rows) * period
+        torque, feedback = side.answer(time, sensors.measure(plant))
+        place, velocity = side.dynamics.position.copy(), side.dynamics.twist[:3].copy()
+        rows.append((time, torque, feedback, place, velocity, plant.normal_force))
+        gate.offer(torque)
         world.step([gate.select(plant.link_velocity, period)])
         peak_force = max(peak_force, plant.peak_normal_force)
         position, speed = plant.link_position, np.abs(plant.link_velocity)
         inside = inside and bool(np.all((lower <= position) & (position <= upper) & (speed <= robot.limits.velocity)))
-    times, torques, feedbacks, places, velocities = (np.array(column) for column in zip(*rows, strict=True))
-    contact = float(plant.first_contact_time)
-    return _Course(times, torques, feedbacks, places, velocities, inside, contact, detection, peak_force)
+    times, torques, feedbacks, places, velocities, forces = (np.array(column) for column in zip(*rows, strict=True))
+    contact, detection = float(plant.first_contact_time), side.detection
+    return _Course(times, torques, feedbacks, places, velocities, forces, inside, contact, detection, peak_force)
 
 
-def _measure(course: _Course, robot: RobotDescription, reference: ImpactReference) -> Measured:
+def _measure(
+    course: _Course, robot: RobotDescription, reference: ImpactReference, end: float, force: float
+) -> Measured:
+    """Return the measures; end [s]: of the planned motion, force [N]: that the task asks for."""
     limits, period = robot.limits, float(course.time[1] - course.time[0])
     change = np.diff(course.torque, axis=0, prepend=np.zeros((1, course.torque.shape[1]))) / period
     since = course.time - course.contact
@@ -239,6 +301,7 @@ def _measure(course: _Course, robot: RobotDescription, reference: ImpactReferenc
     error = desired - course.place
     error -= np.outer(error @ normal, normal)
     along = course.velocity - np.outer(course.velocity @ normal, normal)
+    before, approach = int(np.flatnonzero(since < 0.0)[-1]), reference.geometry.approach_velocity
     task = int(np.count_nonzero(np.isfinite(feedback)))
     rests = int(np.flatnonzero(np.linalg.norm(along[:task], axis=1) > RESTING)[-1]) + 1
     at_limit = np.any(np.abs(change) >= limits.torque_rate * (1.0 - 1e-6), axis=1)
@@ -255,6 +318,8 @@ def _measure(course: _Course, robot: RobotDescription, reference: ImpactReferenc
         tracking_error=float(np.sqrt(np.mean(np.sum(error[after] ** 2, axis=1)))),
         cycle_time=period * rests if rests < task else math.nan,
         peak_force=course.peak_force,
+        impact_speed=float(np.linalg.norm(course.velocity[before])) - float(np.linalg.norm(approach)),
+        force_error=float(np.mean(course.force[(course.time > end - HELD) & (course.time <= end)])) - force,
         limits_kept=bool(kept and course.inside),
         time=since[shown],
         feedback=feedback[shown],
