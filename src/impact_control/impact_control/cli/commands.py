@@ -68,6 +68,7 @@ def add(app: typer.Typer) -> None:
     """Add the commands of this module to an application of Typer."""
     app.command("report")(report_again)
     app.command("explain")(explain_verdict)
+    app.command("animate")(animate_impacts)
     app.command()(replay)
     app.command()(new)
     app.command()(plan)
@@ -116,6 +117,22 @@ def explain_verdict(
 
     for paragraph in explain(evaluate(_whole_bag(run))):
         typer.echo(textwrap.fill(paragraph, width(80)) + "\n")
+
+
+def animate_impacts(
+    runs: Annotated[list[Path], typer.Argument(help="Directories of 1 to 3 runs, or of their bags.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="GIF file to write.")] = Path("impact.gif"),
+) -> None:
+    """Animate the impacts of recorded runs, side by side and 20 times slower."""
+    from impact_control.replay.evaluation import evaluate
+    from impact_control.view.animation import animate
+
+    evaluations = [evaluate(_whole_bag(run)) for run in runs]
+    titles = [each.scenario.name for each in evaluations]
+    if len(set(titles)) < len(titles):
+        titles = [f"{title}, run {number}" for number, title in enumerate(titles, start=1)]
+    animate(dict(zip(titles, evaluations, strict=True)), output)
+    typer.echo(f"Animation: {output}, {output.stat().st_size / 1e6:.1f} MB")
 
 
 def _whole_bag(path: Path) -> Path:
