@@ -128,7 +128,7 @@ def animate_impacts(
     from impact_control.view.animation import animate
 
     evaluations = [evaluate(_whole_bag(run)) for run in runs]
-    titles = [each.scenario.name for each in evaluations]
+    titles = [each.scenario.name.replace("_", " ") for each in evaluations]
     if len(set(titles)) < len(titles):
         titles = [f"{title}, run {number}" for number, title in enumerate(titles, start=1)]
     animate(dict(zip(titles, evaluations, strict=True)), output)

@@ -39,11 +39,14 @@ _MOST = 3
 _WIDTH, _HEIGHT, _DPI = 4.4, 6.8, 72
 """[inch] of a run, and dots to an inch."""
 
-_COLOURS = 48
+_COLOURS = 128
 """Of the palette; fewer make a smaller file."""
 
 _ACROSS, _UP = (-0.15, 0.75), (0.0, 0.95)
 """[m] that the view of the arm shows, along x and z of the world frame A."""
+
+_LEAST_LENGTH = 0.01
+"""[m] added to each capsule: a line shorter than a dot, as of one across the view, would not be drawn."""
 
 _REFERENCES = (("ante", ANTE, ("IDLE", "ANTE")), ("post", POST, ("INTERIM", "POST", "STOPPED")))
 """Name, colour, and the modes in which it is followed."""
@@ -86,7 +89,7 @@ def animate(evaluations: Mapping[str, Evaluation], path: Path) -> None:
             drawn = BytesIO()
             figure.savefig(drawn, format="rgba")
             picture = Image.frombytes("RGBA", canvas.get_width_height(), drawn.getvalue()).convert("RGB")
-            pictures.append(picture.quantize(_COLOURS, dither=Image.Dither.NONE))
+            pictures.append(picture.quantize(_COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE))
     try:
         pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=FRAME_TIME, loop=0, optimize=True)
     except OSError as error:
@@ -179,7 +182,8 @@ class _Arm:
             axes.plot([], [], color=INK, alpha=0.75, linewidth=1.4 * radius * points_of, solid_capstyle="round")[0]
             for radius in self._capsules.radius
         ]
-        self._spine = axes.plot([], [], color="white", linewidth=1.2, marker="o", markersize=3.0)[0]
+        self._spine = axes.plot([], [], color=INK, linewidth=3.0, marker="o", markersize=4.0)[0]
+        self._spine.set(markerfacecolor="white", markeredgewidth=0.0)
         self._arrow = axes.plot([], [], color=LIMIT, linewidth=2.5, marker="^", markevery=[1], markersize=7.0)[0]
         self._clock = axes.text(0.98, 0.96, "", transform=axes.transAxes, ha="right", va="top")
 
@@ -189,8 +193,8 @@ class _Arm:
         self._frames.compute(self._joints.position[row])
         placed = self._frames.placed(self._capsules)
         for link, start, end in zip(self._links, placed.start, placed.end, strict=True):
-            link.set_data([start[0], end[0]], [start[2], end[2]])
-        chain: Matrix = np.vstack([np.zeros(3), self._frames.position])
+            link.set_data([start[0], end[0] + _LEAST_LENGTH], [start[2], end[2]])
+        chain: Matrix = np.vstack([np.zeros(3), self._frames.position, placed.end[-1]])
         self._spine.set_data(chain[:, 0], chain[:, 2])
         force = self._force_at(stamp)
         foot = placed.end[-1] - np.array([0.0, 0.0, placed.radius[-1]])
