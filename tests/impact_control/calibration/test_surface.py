@@ -50,6 +50,21 @@ def test_a_task_succeeds_on_a_surface_that_was_found_by_three_touches(touches, t
     assert run_scenario(found).outcome is Outcome.SUCCEEDED
 
 
+def test_the_corner_of_a_plate_that_touches_first_counts(tmp_path):
+    tool = {"robot.end_effector": "plate"}
+    logs = [write_touch(tmp_path / f"touch{k}.csv", place, REAL | tool, seed=60 + k) for k, place in enumerate(PLACES)]
+    scenario = tmp_path / "plate.yaml"
+    scenario.write_text(f"extends: {TABLETOP}\nrobot: {{end_effector: plate}}\n")
+    output = tmp_path / "surface.yaml"
+    called("calibrate", "surface", *logs, "-s", scenario, "--columns", tmp_path / "columns.yaml", "--output", output)
+    found, _ = including(output, "robot: {end_effector: plate}\n")
+    angle = np.arccos(found.expected_environment.surface.normal @ NORMAL)
+    height = (found.task.impact.position - POINT) @ NORMAL
+    print(f"normal off by {np.degrees(angle):.3f} deg, {1e3 * height:.3f} mm high")
+    assert angle < 3.0 * found.classification.uncertainty.normal < np.radians(1.0)
+    assert abs(height) < 0.5e-3
+
+
 def test_a_touch_of_something_else_and_touches_on_one_line_are_objections(touches, tmp_path):
     logs, options = touches
     higher = REAL | {"actual_environment.surface.point": "0.5, 0, 0.217 m"}
