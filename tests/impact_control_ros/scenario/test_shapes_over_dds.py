@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+import time
+
 import numpy as np
 import pytest
 
@@ -86,3 +91,28 @@ def test_both_shapes_publish_and_find_the_same(case, tmp_path):
         if case == "held_force":
             assert all(each.summary.startswith("held force unexpected") for each in (result, other))
             assert "stopped" in modes[1] and abs(result.duration - other.duration) < 0.02, "only reported"
+
+
+@pytest.mark.wall_clock
+def test_a_classifier_that_waits_for_a_core_loses_no_sample(tmp_path):
+    """Its decision is dated by samples: 60 ms of every 90 it stands still, and comes to it at the same one."""
+    specs = describe_graph("tabletop", shape=Shape.SEPARATE, lockstep=True)
+    with Session(specs, tmp_path / "log") as session:
+        session.start()
+        pid, over = session.processes.pid("classifier"), threading.Event()
+
+        def stall():
+            while not over.wait(0.03):
+                os.kill(pid, signal.SIGSTOP)
+                time.sleep(0.06)
+                os.kill(pid, signal.SIGCONT)
+
+        stalling = threading.Thread(target=stall)
+        stalling.start()
+        try:
+            result = session.run_tasks("tabletop")[""]
+        finally:
+            over.set()
+            stalling.join()
+    assert result.outcome is Outcome.SUCCEEDED, result.summary
+    assert 1.150 <= result.classification.decision_time <= 1.1525

@@ -36,8 +36,8 @@ def _profile(depth: int, *, reliable: bool, latched: bool = False) -> QoSProfile
 STREAM = _profile(1, reliable=False)
 """1 kHz streams: only the newest sample is of use."""
 
-PAIRED = _profile(16, reliable=False)
-"""The classifier's side of two streams whose messages it pairs: a few more are kept while it waits for a core."""
+PAIRED = _profile(256, reliable=False)
+"""The classifier's side of two streams whose messages it pairs: none is lost while it waits for a core."""
 
 COMMAND = _profile(1, reliable=True)
 """Effort commands, as ros2_controllers subscribe to them."""

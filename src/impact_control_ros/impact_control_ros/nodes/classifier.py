@@ -33,7 +33,7 @@ LONGEST = 1e6
 LARGEST_DEVIATION = 100.0
 """[rad/s] Upper bound of the deviation of the velocity after an impact, beyond that of any arm."""
 
-PAIRING_DEPTH = qos.PAIRED.depth
+PAIRING_DEPTH = 16
 """Joint states kept until the reference computed from them arrives."""
 
 
@@ -66,6 +66,7 @@ class Classification(Configuration):
         self.subscription(JointState, topics.JOINT_STATES, self._on_state, qos.PAIRED, raw=True)
         self.subscription(ControllerReference, topics.REFERENCE, self._on_reference, qos.PAIRED)
         self._events = self.subscription(ImpactEvent, topics.EVENTS, self._on_event, qos.EVENT)
+        real_time.widen_receive_buffers()
         self._diagnostics = LoopDiagnostics(self, scenario.control.period)
         self.timer(1.0, self._on_timer)
 
