@@ -76,6 +76,18 @@ def test_a_touch_of_something_else_and_touches_on_one_line_are_objections(touche
     assert "three that are not on one line" in said
 
 
+def test_a_recording_with_several_impacts_is_told(touches, tmp_path):
+    """As of an arm in free motion whose thresholds give false alarms: the first impact need not be a touch."""
+    logs, options = touches
+    nervous = tmp_path / "nervous.yaml"
+    rate = "{residual_rate: {threshold: '80, 100, 80, 80, 6, 12, 3 Nm/s'}}"
+    nervous.write_text(f"extends: {TABLETOP}\ndetection: {rate}\n")
+    said = called("calibrate", "surface", *logs[:3], "-s", nervous, *options[2:], "--output", tmp_path / "surface.yaml")
+    assert re.search(r"the first of \d+ impacts: contacts or false alarms\?", said)
+    plain = called("calibrate", "surface", *logs[:3], *options, "--output", tmp_path / "surface.yaml")
+    assert "false alarms" not in plain
+
+
 def test_what_cannot_be_a_surface_is_refused(touches, tmp_path):
     logs, options = touches
     assert "2 is not allowed: at least 3" in refused("calibrate", "surface", *logs[:2], *options)

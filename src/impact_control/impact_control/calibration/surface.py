@@ -87,12 +87,14 @@ def fit_plane(points: Matrix, deviation: Vector, towards: Vector) -> Plane:
 class _Touch:
     """Contact in a recording: centres (n_c, 3) [m] of the spheres that may touch, when it was detected.
 
-    time: [s] since the first sample. velocity (n_c, 3) [m/s] of the centres before it. noise (n_c, 3, 3) [m^2]:
-    covariance of the centres from the noise of the joint positions. period [s]: of the samples.
+    time: [s] since the first sample. impacts: how many were detected in the recording. velocity (n_c, 3) [m/s] of the
+    centres before it. noise (n_c, 3, 3) [m^2]: covariance of the centres from the noise of the joint positions. period
+    [s]: of the samples.
     """
 
     name: str
     time: float
+    impacts: int
     centres: Matrix
     velocity: Matrix
     noise: Matrix
@@ -101,7 +103,8 @@ class _Touch:
     @property
     def source(self) -> str:
         """The recording and when the contact was detected, in words."""
-        return f"{self.name}: contact at {self.time:.3f} s"
+        among = f", the first of {self.impacts} impacts: contacts or false alarms?" if self.impacts > 1 else ""
+        return f"{self.name}: contact at {self.time:.3f} s{among}"
 
     def lowest(self, normal: Vector) -> int:
         """Return which sphere touches a surface with this normal (3,) first."""
@@ -178,7 +181,8 @@ def _touch(scenario: Scenario, robot: RobotDescription, opened: Opened) -> _Touc
     speed = jacobians @ velocity[before]
     joint_noise = np.square(robot.noise.position / _HALF_WIDTH)
     noise = (jacobians * joint_noise) @ jacobians.transpose(0, 2, 1)
-    return _Touch(opened.name, time - float(replayed.time[0]), centres, speed, noise, period)
+    since = time - float(replayed.time[0])
+    return _Touch(opened.name, since, len(replayed.impacts), centres, speed, noise, period)
 
 
 def _centres(dynamics: Dynamics, position: Vector) -> tuple[Matrix, Matrix]:
