@@ -173,9 +173,10 @@ def dynamics_at(q, dq):
     return dynamics
 
 
-def written(limits, dynamics, feedforward, previous):
+def written(limits, dynamics, feedforward, previous, halfway=None):
     written = np.full((4, 7), np.nan)
-    limits.write_bounds(dynamics, feedforward, previous, written)
+    command = np.array([previous, previous if halfway is None else halfway])
+    limits.write_bounds(dynamics, feedforward, command, written)
     return written
 
 
@@ -184,13 +185,15 @@ def intervals(law, *arguments):
     return np.array([law(*values) for values in np.broadcast(*arguments)]).T
 
 
-def laws(dynamics, feedforward, previous):
+def laws(dynamics, feedforward, previous, halfway=None, smoothing=1.0):
     """Interval that each law allows by itself."""
+    halfway = previous if halfway is None else halfway
     q, dq, torque = dynamics.q, dynamics.dq, LIMITS.torque
     position = intervals(position_interval, q, dq, LIMITS.position_lower, LIMITS.position_upper, ACCELERATION, HORIZON)
     velocity = intervals(velocity_interval, dq, LIMITS.velocity, HORIZON)
     motor = intervals(motor_torque_interval, feedforward, dynamics.gravity, torque)
-    return position, velocity, motor, intervals(command_interval, previous, feedforward, torque, STEP)
+    command = intervals(command_interval, previous, halfway, feedforward, torque, STEP, smoothing)
+    return position, velocity, motor, command
 
 
 @settings(deadline=None, max_examples=30)

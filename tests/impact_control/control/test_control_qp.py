@@ -77,7 +77,7 @@ def test_the_force_comes_as_fast_as_the_torque_rate_lets_it_and_leaves_the_motio
     target = random.uniform(-1.0, 1.0, 7)
     wrench = np.append(random.uniform(-1.0, 1.0, 3) * 25.0, np.zeros(3))
     force_torque = dynamics.jacobian.T @ wrench
-    qp._previous[:] = motion = inertia_of(dynamics) @ target + dynamics.coriolis
+    qp._command[:] = motion = inertia_of(dynamics) @ target + dynamics.coriolis
     shares = []
     for _ in range(40):
         qp.solve(dynamics, np.eye(7), target, np.ones(7), dynamics.coriolis, force_torque)
@@ -95,7 +95,7 @@ def test_with_limits_in_both_ways_force_and_motion_are_optimal_by_a_second_solve
     """SciPy's sequential least squares on the problem over (ddq, share), written down independently."""
     random = np.random.default_rng(seed)
     qp, dynamics, _, _ = prepared(q=HOME + random.uniform(-0.2, 0.2, 7), dq=random.uniform(-0.3, 0.3, 7))
-    qp._previous[:] = random.uniform(-5.0, 5.0, 7)
+    qp._command[:] = random.uniform(-5.0, 5.0, 7)
     target = random.uniform(-1.0, 1.0, 7) * random.choice([5.0, 40.0])
     force_torque = dynamics.jacobian.T @ random.uniform(-40.0, 40.0, 6)
     qp.solve(dynamics, np.eye(7), target, np.ones(7), dynamics.coriolis, force_torque)
@@ -140,7 +140,7 @@ def test_with_limits_in_both_ways_force_and_motion_are_optimal_by_a_second_solve
 def test_optimal_by_a_second_solver(target, previous, weights):
     """SciPy's interior-point method on the same problem, written down independently, finds no better point."""
     qp, dynamics, q, dq = prepared(dq=np.array([0.3, -0.2, 0.1, 0.4, -0.3, 0.2, 0.1]))
-    qp._previous[:] = previous
+    qp._command[:] = previous
     target, weights = np.array(target), np.array(weights)
     solve(qp, dynamics, q, dq, target, weights)
     assert qp.status is QPStatus.SOLVED
@@ -213,7 +213,7 @@ def test_bounds_that_the_torques_cannot_keep_are_kept_as_nearly_as_they_allow(sp
     q, dq = HOME.copy(), np.zeros(7)
     q[1], dq[1] = LIMITS.position_upper[1] - 0.002, speed
     qp, dynamics, q, dq = prepared(q=q, dq=dq)
-    qp._previous[:] = previous
+    qp._command[:] = previous
     solve(qp, dynamics, q, dq, np.full(7, push))
     assert qp.status is QPStatus.RELAXED
     assert Limit.POSITION in qp.relaxed
@@ -266,7 +266,7 @@ def test_extreme_states_have_a_solution():
     for _ in range(1000):
         q = random.uniform(LIMITS.position_lower - 0.1, LIMITS.position_upper + 0.1)
         dynamics.compute(q, random.uniform(-1.25, 1.25, 7) * LIMITS.velocity)
-        qp._previous[:] = random.uniform(-1.0, 1.0, 7) * LIMITS.torque
+        qp._command[:] = random.uniform(-1.0, 1.0, 7) * LIMITS.torque
         rows, force = np.vstack([dynamics.jacobian, np.eye(7)[0]]), random.normal(0.0, 20.0, 6)
         feedforward = dynamics.coriolis + random.normal(0.0, 1.0, 7)
         qp.solve(dynamics, rows, random.normal(0.0, 50.0, 7), np.ones(7), feedforward, dynamics.jacobian.T @ force)

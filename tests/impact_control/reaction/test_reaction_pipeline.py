@@ -234,13 +234,13 @@ def test_the_arm_yields_to_the_push_and_goes_on_where_it_was():
 
 
 def test_the_way_back_into_the_task_has_no_peak_of_the_torque_rate():
-    """At most twice what the noise of the sensors makes while the arm yields and nothing touches it."""
+    """The way back begins from rest and its acceleration rises; the noise of the sensors is a small part of that."""
     record = pushed("admittance")
     rate = np.abs(np.diff(record.torque, axis=0)).max(axis=1) / PERIOD
     first, last = np.flatnonzero(record.mode == Mode.RESUME)[[0, -1]]
-    quiet = rate[first - 1000 : first - 1].max()
-    assert rate[first - 1 : last + 20].max() <= 2.0 * quiet
-    assert 2.0 * quiet < 0.5 * plan("tabletop")[1].limits.torque_rate.min()
+    limit = plan("tabletop")[1].limits.torque_rate.min()
+    assert rate[first - 1000 : first - 1].max() <= 0.05 * limit
+    assert rate[first - 1 : last + 20].max() <= 0.3 * limit
 
 
 def test_after_resuming_the_impact_is_judged_as_if_nothing_had_happened():

@@ -22,6 +22,7 @@ from harness import joint_state
 from impact_control.control import Fault
 from impact_control.planning.assignment import assigned
 from impact_control.robots.mounting import mounted_at
+from impact_control.scenario import config_directory
 from impact_control.util.errors import ImpactControlError, InvalidInputError
 from impact_control_ros.bridge import control_loop as loop_module
 from impact_control_ros.bridge.impact_task import PreparedTask
@@ -126,6 +127,18 @@ def test_a_goal_that_needs_what_the_loop_is_not_built_with_is_refused(loop, over
     needs = pytest.raises(ImpactControlError, match=f"needs another {built_in} than") if built_in else nullcontext()
     with needs:
         loop.built.tasks._require_what_is_built_in(other)
+
+
+def test_gains_that_the_low_pass_of_the_scenario_does_not_bear_are_refused(graph, tmp_path):
+    file = tmp_path / "slow.yaml"
+    tabletop = config_directory() / "scenarios" / "tabletop.yaml"
+    file.write_text(f"extends: {tabletop}\ncontrol.cutoff_frequency: 15 Hz\n")
+    node = graph.add(lambda: LoopNode("impact_loop"))
+    node.set_parameters([Parameter("scenario", value=str(file))])
+    assert node.trigger_configure() is TransitionCallbackReturn.SUCCESS
+    high, low = (node.set_parameters([Parameter("gains.posture", value=gain)])[0] for gain in (600.0, 500.0))
+    assert (high.successful, low.successful) == (False, True)
+    assert "gains.posture: at most 555.2 1/s^2" in high.reason
 
 
 def test_a_goal_for_another_tool_is_refused(loop):

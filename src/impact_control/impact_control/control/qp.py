@@ -13,7 +13,7 @@ import numpy as np
 from qpsolvers import Problem, QPError, solve_problem
 
 from impact_control.control.cost import force_acceleration, free_minimiser, task_cost
-from impact_control.control.limits import ControlLimits, Limit, limit_command, unanswered_bounds
+from impact_control.control.limits import ControlLimits, Limit, limit_command, smooth_command, unanswered_bounds
 from impact_control.robots import Dynamics, RobotDescription
 from impact_control.util.compiled import compiled, compiled_in_place
 from impact_control.util.errors import InvalidInputError
@@ -51,8 +51,8 @@ def _problem_memory(n: int) -> Memory:
     """Return the memory of one problem of n joints.
 
     hessian and gradient are those of the variables (ddq, s). bounds: lower and upper of ddq, of inertia ddq + s J^T f,
-    and of ddq + s inertia^-1 J^T f, whose last term is force_motion. previous: the last command [Nm]. least_share: s of
-    the last sample.
+    and of ddq + s inertia^-1 J^T f, whose last term is force_motion. command: the last one, and what is between the
+    two stages of its low-pass [Nm]. least_share: s of the last sample.
     """
     return named_memory(
         inertia=(n, n),
@@ -64,7 +64,7 @@ def _problem_memory(n: int) -> Memory:
         bounds=(6, n),
         acceleration=(n,),
         torque=(n,),
-        previous=(n,),
+        command=(2, n),
         regularisation=(),
         least_share=(),
     )
@@ -130,7 +130,7 @@ def _solve_freely(
 def _command(
     problem: Memory, limits: Memory, feedforward: Vector, force_torque: Vector, share: float
 ) -> tuple[bool, float, float]:
-    """Turn acceleration and share of the force into the command, van Steen 2024 (22), inside the limits.
+    """Turn acceleration and share of the force into the command, van Steen 2024 (22), smoothed and inside the limits.
 
     Returns what `limit_command` does.
     """
@@ -140,7 +140,8 @@ def _command(
         p.torque[i] = feedforward[i] + share * force_torque[i]
         for j in range(n):
             p.torque[i] += p.inertia[i, j] * p.acceleration[j]
-    return limit_command(p.torque, limits, p.previous, p.torque)
+    smooth_command(p.torque, limits, p.command, p.torque)
+    return limit_command(p.torque, limits, p.command[0], p.torque)
 
 
 @compiled_in_place
@@ -275,6 +276,9 @@ class AccelerationQP:
     a tenth of the time. It is called without qpsolvers, which gives the same answer after three times as long: limits
     are met now and then, by the noise, and what runs now and then finds its code in no cache.
 
+    The command is tau after a low-pass of two equal first-order stages, which keeps the noise of the measurements out
+    of it. The limit of the torque rate is that of the command: a low-pass behind tau of that rate would be slower.
+
     What gives way, in this order: the force, position and velocity limits to the acceleration limit, all three to the
     torque limits, the limit of the motor torque to that of the torque rate, and where there is no solution the tasks:
     damping torque (FAILED, `cause`). Whatever happens, the returned torque is finite and inside torque and torque-rate
@@ -292,11 +296,16 @@ class AccelerationQP:
         period: float,
         acceleration_limit: Vector,
         stop_damping: Vector,
+        cutoff_frequency: float = math.inf,
         regularisation: float = 1e-6,
     ) -> None:
-        """Period [s] of the loop; acceleration_limit (n,) [rad/s^2]; stop_damping (n,) [Nm s/rad]."""
+        """Period [s] of the loop; acceleration_limit (n,) [rad/s^2]; stop_damping (n,) [Nm s/rad].
+
+        cutoff_frequency [Hz] of each stage of the low-pass of the command; infinite: none.
+        """
         n = len(robot.joint_names)
-        self.limits = ControlLimits(robot.limits, acceleration_limit, period)
+        smoothing = -math.expm1(-2.0 * math.pi * cutoff_frequency * period)
+        self.limits = ControlLimits(robot.limits, acceleration_limit, period, smoothing=smoothing)
         if np.shape(stop_damping) != (n,) or not np.all(np.isfinite(stop_damping)) or np.any(stop_damping <= 0.0):
             raise InvalidInputError("stop_damping", stop_damping, f"{n} finite numbers above 0")
         self._stop_damping = np.array(stop_damping, dtype=float)
@@ -307,7 +316,7 @@ class AccelerationQP:
         self.acceleration: Vector = memory["acceleration"]
         self.torque: Vector = memory["torque"]
         self._hessian, self._gradient, self._bounds = memory["hessian"], memory["gradient"], memory["bounds"]
-        self._previous, self._least_share = memory["previous"], memory["least_share"]
+        self._command, self._least_share = memory["command"], memory["least_share"]
         self._hessian[n, n] = FORCE_WEIGHT
         self._gradient[n] = -FORCE_WEIGHT
         self._rows = np.zeros((2 * n, n + 1))
@@ -327,7 +336,7 @@ class AccelerationQP:
 
     def reset(self) -> None:
         """Forget the last command: the next one starts from zero torque."""
-        self._previous[:] = 0.0
+        self._command[:] = 0.0
         self._least_share[()] = 0.0
         self.torque[:] = 0.0
         self.status = QPStatus.NOT_USED
@@ -350,7 +359,7 @@ class AccelerationQP:
         """
         memory, limits = self._memory, self.limits
         exerted = _assemble(memory, dynamics.mass_matrix, task_matrix, target, weights, force_torque)
-        limits.write_bounds(dynamics, feedforward, self._previous, self._bounds)
+        limits.write_bounds(dynamics, feedforward, self._command, self._bounds)
         self.relaxed = limits.relaxed
         self.status = _RELAXED if self.relaxed else _SOLVED
         solved, self.force_share, self.limited, self.change, self.torque_share = _solve_freely(
@@ -417,5 +426,6 @@ class AccelerationQP:
         self.status = QPStatus.NOT_USED
         self.relaxed = Limit.NONE
         self.limited, self.change, self.torque_share = limit_command(
-            self._desired, self.limits.memory, self._previous, self.torque
+            self._desired, self.limits.memory, self._command[0], self.torque
         )
+        self._command[1] = self.torque

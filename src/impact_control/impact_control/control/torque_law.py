@@ -12,9 +12,10 @@ from impact_control.control.qp import AccelerationQP, QPStatus
 from impact_control.control.tasks import JointTask, OrientationTask, PositionTask, PostureTask, TaskStack
 from impact_control.references import ReferenceColumns
 from impact_control.robots import Dynamics, RobotDescription
-from impact_control.scenario import Control, Feedback
+from impact_control.scenario import Control, Feedback, largest_gain
 from impact_control.util.checks import require_positive
 from impact_control.util.compiled import compiled
+from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Matrix, Vector
 
 _FAILED = QPStatus.FAILED
@@ -53,10 +54,13 @@ class TorqueLaw:
         self._friction = robot.friction.reduced(robot.transmission)
         self._dynamics = Dynamics(robot)
         gains, weights = control.gains, control.weights
+        self._largest_gain = largest_gain(control.cutoff_frequency)
         self._friction_share = control.friction_compensation
         self._in_joints = control.feedback is Feedback.JOINT_SPACE
         damping = fault_damping(control, robot, home)
-        self.qp = AccelerationQP(robot, control.period, control.max_joint_acceleration, damping)
+        self.qp = AccelerationQP(
+            robot, control.period, control.max_joint_acceleration, damping, control.cutoff_frequency
+        )
         nothing = ReferenceColumns.one_sample(n)
         self._position_task = PositionTask(gains.position, weights.position, nothing)
         self._orientation_task = OrientationTask(gains.orientation, weights.orientation, nothing)
@@ -88,6 +92,8 @@ class TorqueLaw:
         """Use other gains [1/s^2] from the next sample on. Raises InvalidInputError."""
         for gain in (position, orientation, posture):
             require_positive("gain", gain)
+            if gain > self._largest_gain:
+                raise InvalidInputError("gain", gain, f"at most {self._largest_gain:.4g} 1/s^2, for the low-pass")
         self._position_task.change_gain(position)
         self._orientation_task.change_gain(orientation)
         self._posture_task.change_gain(posture)

@@ -17,6 +17,7 @@ from impact_control.scenario.control import (
     InterimReference,
     TaskGains,
     TaskWeights,
+    largest_gain,
 )
 from impact_control.scenario.detection import Detection, Residual, ResidualRate, TorqueError, VelocityJump
 from impact_control.scenario.document import parse_overrides
@@ -115,6 +116,7 @@ __all__ = [
     "config_directory",
     "describe_schema",
     "flat_orientation",
+    "largest_gain",
     "load_scenario",
     "parse_overrides",
     "parts_of",

@@ -25,6 +25,7 @@ _ATOMS: dict[str, tuple[Dimension, float]] = {
     "s": ((0.0, 0.0, 1.0, 0.0), 1.0),
     "ms": ((0.0, 0.0, 1.0, 0.0), 1e-3),
     "us": ((0.0, 0.0, 1.0, 0.0), 1e-6),
+    "Hz": ((0.0, 0.0, -1.0, 0.0), 1.0),
     "rad": ((0.0, 0.0, 0.0, 1.0), 1.0),
     "mrad": ((0.0, 0.0, 0.0, 1.0), 1e-3),
     "deg": ((0.0, 0.0, 0.0, 1.0), math.pi / 180.0),
@@ -36,7 +37,7 @@ _ATOMS: dict[str, tuple[Dimension, float]] = {
 _COMMON = (
     *("m", "cm", "mm", "kg", "g", "s", "ms", "us", "rad", "mrad", "deg", "N", "kN", "Nm"),
     *("m/s", "cm/s", "mm/s", "rad/s", "deg/s", "m/s^2", "rad/s^2", "deg/s^2"),
-    *("1/s", "1/s^2", "Nm/s", "Nm*s/rad"),
+    *("Hz", "1/s", "1/s^2", "Nm/s", "Nm*s/rad"),
 )
 """Spellings named in error messages; any other product of known units of the right dimension will do."""
 

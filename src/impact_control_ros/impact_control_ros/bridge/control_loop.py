@@ -13,6 +13,7 @@ from rclpy.node import Node
 from impact_control.control import Fault, Mode, QPStatus
 from impact_control.pipeline import Pipeline, StartPose, warm_up
 from impact_control.planning.assignment import Assignment, assigned
+from impact_control.scenario import largest_gain
 from impact_control.util.errors import ImpactControlError
 from impact_control.util.types import Vector
 from impact_control_ros.bridge import qos, topics
@@ -106,6 +107,11 @@ class ControlLoop(SampleLoop):
     def deactivate(self) -> None:
         """End a running task; nothing more is sent."""
         self.tasks.close()
+
+    @property
+    def largest_gain(self) -> float:
+        """Largest gain [1/s^2] that the low-pass of the command leaves well damped."""
+        return largest_gain(self._scenario.control.cutoff_frequency)
 
     def take_parameters(self) -> None:
         """Apply the parameters that may change at run time, between two samples: the executor serves one at a time."""

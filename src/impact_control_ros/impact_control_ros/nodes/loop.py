@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.parameter import Parameter
 
 from impact_control_ros.bridge import real_time, runtime
@@ -12,6 +13,9 @@ from impact_control_ros.bridge.diagnostics import QueuedLog
 from impact_control_ros.bridge.lifecycle import ConfiguredNode, declare, names_in
 from impact_control_ros.bridge.loop import Loop
 from impact_control_ros.bridge.sample_loop import declare_loop
+
+_GAINS = tuple(f"gains.{task}" for task in GAINS)
+_NUMBER = Parameter.Type.DOUBLE
 
 LARGEST_GAIN = 2500.0
 """[1/s^2] With it a task answers with 50 rad/s, a twentieth of the rate of the loop."""
@@ -35,15 +39,25 @@ class LoopNode(ConfiguredNode[ControlLoop]):
         others = "namespaces beside this one, separated by commas, of the other arms at the object"
         declare(self, "partners", "", others)
         tasks = ("position of the end-effector", "orientation of the end-effector", "posture of joint 1")
-        for gain, task in zip(GAINS, tasks, strict=True):
+        for gain, task in zip(_GAINS, tasks, strict=True):
             text = f"feedback gain k [1/s^2] of the {task}, also in a running task; 0: the scenario's"
-            declare(self, f"gains.{gain}", 0.0, text, bounds=(0.0, LARGEST_GAIN))
+            declare(self, gain, 0.0, text, bounds=(0.0, LARGEST_GAIN))
         self.add_post_set_parameters_callback(self._on_parameters_set)
         self.log = QueuedLog(self.get_logger())
 
     def build(self) -> ControlLoop:
         """Load the scenario, build the pipeline, open the topics."""
         return Loop(self, self.log, names_in("partners", self.value("partners")))
+
+    def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
+        """Refuse also gains that the low-pass of the command does not bear."""
+        result = super()._on_parameters(parameters)
+        largest = LARGEST_GAIN if self.configured is None else self.configured.largest_gain
+        high = [one.name for one in parameters if one.name in _GAINS and one.type_ is _NUMBER and one.value > largest]
+        if not result.successful or not high:
+            return result
+        reason = f"{', '.join(high)}: at most {largest:.4g} 1/s^2 with control.cutoff_frequency of the scenario"
+        return SetParametersResult(successful=False, reason=reason)
 
     def _on_parameters_set(self, parameters: list[Parameter]) -> None:
         if self.configured is not None and self.configured.active:
