@@ -135,7 +135,7 @@ extras: $(STAMPS)/test $(STAMPS)/extras ## install the large packages of require
 	@$(RUN)python -m pytest tests/extras
 
 .PHONY: browser
-browser: $(STAMPS)/test $(STAMPS)/view $(if $(BROWSER),,$(STAMPS)/browser) ## look at the live view with a headless browser
+browser: $(STAMPS)/test $(STAMPS)/view $(if $(BROWSER),,$(STAMPS)/browser) ## look at the live view and a report with a headless browser
 	@$(RUN)python -m pytest tests/browser
 
 .PHONY: cluster

@@ -58,7 +58,7 @@ class Browser:
         self.messages: list[str] = []
         try:
             self._socket = connect(self._address(), max_size=None, compression=None, ping_interval=None)
-            target = self._call("Target.createTarget", url="about:blank", width=size[0], height=size[1])["targetId"]
+            target = self._call("Target.createTarget", url="about:blank")["targetId"]
             self._session = self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
             for domain in ("Page", "Runtime"):
                 self.call(f"{domain}.enable")

@@ -93,13 +93,14 @@ def report_again(
     Exit code 1 says that it did not go as the scenario is meant to.
     """
     from impact_control.recording.page import summary_text
-    from impact_control.replay.evaluation import evaluate_arms, report
+    from impact_control.replay.evaluation import evaluate_arms
+    from impact_control.view.interactive import report
 
     directory = _whole_bag(bag)
     good = True
     for arm, evaluation in evaluate_arms(directory).items():
         target = (output or directory.parent) / arm
-        summary = report(evaluation, target)
+        summary = report(evaluation, target, arm)
         good = good and summary.good
         typer.echo(summary_text(summary, color=in_color()))
         typer.echo(f"Report: {target / 'report.html'}")

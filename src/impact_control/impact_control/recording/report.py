@@ -84,10 +84,12 @@ def write_report(
     *,
     comparison: PostImpactComparison | None = None,
     envelope: Envelope | None = None,
+    opening: str = "",
 ) -> RunSummary:
     """Write `report.html` and `figures/*.png` into a directory, over an earlier report; return the summary.
 
-    comparison: predicted and observed velocity after the impact. envelope: of the joint velocity error.
+    comparison: predicted and observed velocity after the impact. envelope: of the joint velocity error. opening: HTML
+    between the summary and the figures.
     """
     images = directory / FIGURES_DIRECTORY
     images.mkdir(parents=True, exist_ok=True)
@@ -106,5 +108,5 @@ def write_report(
         origin += f", recorded by version {record['version']}"
     scenario = record.get("scenario", "")
     source = f"<details><summary>Scenario file</summary><pre>{escape(scenario)}</pre></details>" if scenario else ""
-    write_page(directory / REPORT_FILE, summary, [*sections, source], origin)
+    write_page(directory / REPORT_FILE, summary, [opening, *sections, source], origin)
     return summary

@@ -39,7 +39,7 @@ LineStyle = Literal["-", "--", "-.", ":", ""]
 
 _Time = TypeVar("_Time", float, Vector)
 
-_MODE_COLOURS = {
+MODE_COLOURS = {
     "ante": ANTE,
     "interim": INTERIM,
     "post": POST,
@@ -171,8 +171,8 @@ def mark_run(axes: Axes, time: TimeAxis, analysis: RunAnalysis, *, labels: bool 
     lower, upper = time.limits if time.limits is not None else (0.0, analysis.duration)
     for interval in analysis.modes:
         start, end = max(time(interval.start), lower), min(time(interval.end), upper)
-        if interval.mode in _MODE_COLOURS and end > start:
-            axes.axvspan(start, end, color=_MODE_COLOURS[interval.mode], alpha=_SHADE, linewidth=0)
+        if interval.mode in MODE_COLOURS and end > start:
+            axes.axvspan(start, end, color=MODE_COLOURS[interval.mode], alpha=_SHADE, linewidth=0)
     axes.set_xlim(lower, upper)
     contact = analysis.true_impact_time
     if contact is not None and (time.zoomed or not analysis.detections.size):
@@ -212,9 +212,9 @@ def finish(
     """
     occurred = dict.fromkeys(interval.mode for interval in analysis.modes)
     shades = [
-        Patch(color=_MODE_COLOURS[mode], alpha=3 * _SHADE, linewidth=0, label=f"{mode.replace('_', ' ')} mode")
+        Patch(color=MODE_COLOURS[mode], alpha=3 * _SHADE, linewidth=0, label=f"{mode.replace('_', ' ')} mode")
         for mode in occurred
-        if mode in _MODE_COLOURS
+        if mode in MODE_COLOURS
     ]
     handles = [*entries, *shades]
     width, height = figure.get_size_inches()

@@ -16,9 +16,8 @@ from impact_control.pipeline.judge import NOISE_QUANTILE, envelope_margin
 from impact_control.recording.analysis import RunAnalysis, analyse
 from impact_control.recording.measures import CommandLimits, MeasuredJoints, measured_joints
 from impact_control.recording.motion_figures import Envelope
-from impact_control.recording.report import write_report
 from impact_control.recording.series import METADATA_NAME, Recording, Topics, read_bag
-from impact_control.recording.summary import PostImpactComparison, RunSummary
+from impact_control.recording.summary import PostImpactComparison
 from impact_control.references import PredictedImpact, rigid_impact_map
 from impact_control.robots import Dynamics, InertiaModel, RobotDescription, lowest_points
 from impact_control.scenario import Scenario, Scene, robot_of, scenario_from_text
@@ -80,17 +79,6 @@ def _evaluate_arm(recording: Recording, scenario: Scenario, meant: str) -> Evalu
     limits = robot_of(scenario.robot).limits
     analysis = analyse(recording, limits=CommandLimits(limits.torque, limits.torque_rate))
     return Evaluation(recording, scenario, replace(analysis, expected_outcome=meant))
-
-
-def report(evaluation: Evaluation, output: Path) -> RunSummary:
-    """Write `report.html` and the figures into `output`."""
-    return write_report(
-        evaluation.recording,
-        output,
-        evaluation.analysis,
-        comparison=evaluation.comparison,
-        envelope=envelope_of(evaluation.recording, evaluation.scenario),
-    )
 
 
 def object_moves(bag: Path) -> dict[str, tuple[Vector, float]]:

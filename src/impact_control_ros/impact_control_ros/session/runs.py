@@ -12,11 +12,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from impact_control.recording.summary import RunSummary
-from impact_control.replay.evaluation import Evaluation, evaluate_arms, report
+from impact_control.replay.evaluation import Evaluation, evaluate_arms
 from impact_control.scenario import load_scenario, parts_of
 from impact_control.util.errors import InterruptedByUserError, InvalidInputError
 from impact_control.util.stopping import stoppable
 from impact_control.util.words import in_words
+from impact_control.view.interactive import report
 from impact_control_ros.bridge.task_messages import Progress, TaskResult
 from impact_control_ros.session.graph import SEVERAL_ARMS, View, describe_graph, viewer
 from impact_control_ros.session.processes import NodeDiedError, isolate
@@ -108,7 +109,7 @@ def run(
         on_loss(f"{death}; the task went on without it (log: {session.processes.log_file(death.name)})")
     on_stage("writing the report")
     return {
-        arm: Run(directory / arm, results[arm], report(with_outcome(evaluation, results[arm]), directory / arm))
+        arm: Run(directory / arm, results[arm], report(with_outcome(evaluation, results[arm]), directory / arm, arm))
         for arm, evaluation in evaluate_arms(bag).items()
     }
 
