@@ -37,8 +37,8 @@ ALLOWED = {
         "planning": "control impacts pipeline recording references robots scenario",
         "replay": "classification control detection observation pipeline recording references robots scenario",
         "simulation": "classification control impacts pipeline planning recording references robots scenario",
-        "calibration": "classification detection impacts observation pipeline recording references replay robots "
-        "scenario",
+        "calibration": "classification detection impacts observation pipeline planning recording references replay "
+        "robots scenario",
         "view": "classification control recording references replay robots scenario",
         "cli": "calibration planning recording replay scenario simulation view",
     },

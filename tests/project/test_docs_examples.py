@@ -17,9 +17,10 @@ import numpy as np
 import pytest
 from ruamel.yaml import YAML
 
-from calibration_recordings import PLAY, motion, trial_cases, write_log, write_touch, write_trial_set
+from calibration_recordings import PLAY, motion, trial_cases, write_guided, write_log, write_touch, write_trial_set
 from documentation import DOCS, PAGES, ROOT, blocks, prose
 from documented_commands import check_command, command_lines
+from impact_control.planning import plan_scenario
 from impact_control.recording.log import load_log_columns
 from impact_control.recording.trials import Quantity, Source, Trial, TrialSet, write_trials
 from impact_control.robots import load_robot
@@ -131,6 +132,8 @@ def write_example_calibration(directory):
     write_log(directory / "free_motion.csv", *motion(11, 30.0))
     write_log(directory / "by_hand.csv", *motion(31, 6.0, backlash=PLAY, noise=0.1, by_hand=True))
     write_log(directory / "motion.csv", *motion(32, 8.0, backlash=PLAY, noise=0.1))
+    touching = next(iter(plan_scenario(load_scenario("tabletop")).arms.values())).reference.impact_configuration
+    write_guided(directory / "guided.csv", [touching - 0.2, touching])
     write_trial_set(directory / "trials.h5", trial_cases(1, 10))
     for number, place in enumerate(((0.46, -0.06), (0.56, -0.04), (0.50, 0.08)), start=1):
         write_touch(directory / f"touch_{number}.csv", place, {"actual_environment.surface.point": "0.5, 0, 0.212 m"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from itertools import pairwise
 
 import numpy as np
 from typer.testing import CliRunner
@@ -29,6 +30,8 @@ COLUMNS = (
     "torque: {columns: 'tau{}', unit: Nm}\nmotor_position: {columns: 'th{}', unit: rad}\n"
     "motor_velocity: {columns: 'dth{}', unit: rad/s}\n"
 )
+HOLD, WAY = 600, 900
+"""Samples for which an arm is held still by hand, and that it is led from one place to the next."""
 LAST = 1170
 """Samples of a trial: 0.17 s beyond its impact."""
 
@@ -130,6 +133,29 @@ def write_touch(path, place, surface, seed=0):
     there = {"task.impact.position": expected, "expected_environment.surface.point": expected, "simulation.seed": seed}
     time, rows = task_samples(there | surface, 1200)
     return write_log(path, time, np.concatenate([rows, np.zeros((2, *rows.shape[1:]))]))
+
+
+def write_guided(path, configurations, seed=0, tremor=1e-3):
+    """Write the log of an arm that a hand leads from one configuration to the next, and holds in each of them."""
+    robot, random = robot_of(load_scenario("tabletop").robot), np.random.default_rng(seed)
+    share = np.linspace(0.0, 1.0, WAY)[:, None]
+    smooth = share**3 * (10.0 - 15.0 * share + 6.0 * share**2)
+    parts = [np.repeat(configurations[:1], HOLD, axis=0)]
+    for before, after in pairwise(configurations):
+        parts += [before + smooth * (np.asarray(after) - before), np.repeat([after], HOLD, axis=0)]
+    position = np.vstack(parts)
+    time = PERIOD * np.arange(len(position))
+    phase, rate = random.uniform(0.0, 6.0, 7), random.uniform(5.0, 9.0, 7)
+    position = position + tremor * np.sin(rate * time[:, None] + phase)
+    velocity = np.gradient(position, PERIOD, axis=0)
+    noise = np.clip(random.standard_normal((2, *position.shape)), -3.0, 3.0) / 3.0
+    dynamics, torque = Dynamics(robot), np.zeros_like(position)
+    for k, q in enumerate(position):
+        dynamics.compute(q, velocity[k])
+        torque[k] = dynamics.gravity
+    rows = np.zeros((5, *position.shape))
+    rows[:3] = position + noise[0] * robot.noise.position, velocity + noise[1] * robot.noise.velocity, torque
+    return write_log(path, time, rows)
 
 
 @functools.cache

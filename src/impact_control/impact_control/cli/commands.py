@@ -80,6 +80,7 @@ def add(app: typer.Typer) -> None:
     calibrate.command("friction")(calibrate_joint_friction)
     calibrate.command("backlash")(calibrate_joint_backlash)
     calibrate.command("surface")(calibrate_expected_surface)
+    calibrate.command("pose")(calibrate_taught_pose)
     app.add_typer(calibrate, name="calibrate")
     app.command()(tune)
 
@@ -406,6 +407,21 @@ def calibrate_expected_surface(
     from impact_control.calibration import calibrate_surface
 
     _keep(context, calibrate_surface(files, scenario, log_columns(columns)), output, force)
+
+
+def calibrate_taught_pose(
+    context: typer.Context,
+    files: FilesArgument,
+    home: Annotated[bool, typer.Option("--home", help="The home configuration instead of the impact.")] = False,
+    scenario: TuningOption = None,
+    columns: ColumnsOption = None,
+    output: ResultOption = Path("pose.yaml"),
+    force: ForceOption = False,
+) -> None:
+    """Impact or home configuration, from a recording at whose end the arm is held still by hand."""
+    from impact_control.calibration import calibrate_pose
+
+    _keep(context, calibrate_pose(files, scenario, log_columns(columns), as_home=home), output, force)
 
 
 def tune(
