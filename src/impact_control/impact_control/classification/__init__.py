@@ -14,7 +14,7 @@ from impact_control.classification.contact_path import ContactPath
 from impact_control.classification.envelope import SignalEnvelope
 from impact_control.classification.external_force import ExternalForce, external_force
 from impact_control.classification.held_force import HeldForce
-from impact_control.classification.margin import EnvelopeMargin, fixed_margin, propagated_margin
+from impact_control.classification.margin import EnvelopeMargin, fixed_margin, propagated_margin, remaining_error
 from impact_control.classification.recorded_impact import Judgement, RecordedImpact, judge
 from impact_control.classification.simultaneous_impact import SimultaneousImpactClassifier
 from impact_control.classification.single_impact import SingleImpactClassifier
@@ -60,5 +60,6 @@ __all__ = [
     "judge",
     "probability_expected",
     "propagated_margin",
+    "remaining_error",
     "tune",
 ]

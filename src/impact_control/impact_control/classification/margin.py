@@ -59,36 +59,42 @@ def fixed_margin(margins: Vector | float | None, n: int) -> EnvelopeMargin:
 
 
 def propagated_margin(
-    jump_deviation: Vector, tracking: float, noise: Vector, limit: float, gain: float, interim: float, duration: float
+    jump_deviation: Vector, tracking: float, noise: Vector, limit: float, left: Vector
 ) -> EnvelopeMargin:
     """Return `limit` standard deviations of the velocity error after an impact that is as expected.
 
         e_eta(t)^2 = limit^2 (tracking^2 + noise^2 + (g(t) jump_deviation)^2)
 
     jump_deviation (n,) [rad/s]: of the velocity after the impact; tracking [rad/s] and noise (n,) [rad/s]: what is
-    left when its error is gone; limit [-]; duration [s]: of the table. g(t): see `remaining_error`, with the position
-    gain k [1/s^2] and Delta t_int [s] of the controller. Raises InvalidInputError.
+    left when its error is gone; limit [-]; left (N,) [-]: g(t), see `remaining_error`. Raises InvalidInputError.
     """
     deviation = checked_vector("jump_deviation", jump_deviation)
     floor = require_not_negative("tracking", tracking) ** 2 + checked_vector("noise", noise, deviation.size) ** 2
     limit = require_positive("limit", limit)
-    left = remaining_error(require_positive("gain", gain), require_not_negative("interim", interim), duration)
     return EnvelopeMargin(limit * np.sqrt(floor + (left[:, None] * deviation) ** 2))
 
 
 @lru_cache(maxsize=16)
-def remaining_error(gain: float, interim: float, duration: float) -> Vector:
+def remaining_error(gain: float, interim: float, cutoff_frequency: float, duration: float) -> Vector:
     """Return the part g(t) of a velocity error just after the impact that is left, largest from t on.
 
-    The error obeys e'' + 2 sqrt(k) gamma(t) e' + k e = 0, e(0) = 0, e'(0) = 1, van Steen 2024 (23)-(25), with gamma
-    from 0 to 1 in Delta t_int = interim [s]. At times `STEP` apart up to duration [s]; read-only.
+    The error obeys e'' + 2 sqrt(k) gamma(t) e' + k e = 0, e(0) = 0, e'(0) = 1, van Steen 2024 (23)-(25), with the
+    position gain k [1/s^2], gamma from 0 to 1 in Delta t_int = interim [s], and the feedback behind the two stages of
+    the command's low-pass of cutoff_frequency [Hz]. At times `STEP` apart up to duration [s]; read-only. Raises
+    InvalidInputError.
     """
-    place, velocity = 0.0, 1.0
+    require_positive("gain", gain)
+    require_not_negative("interim", interim)
+    smoothing = -math.expm1(-2.0 * math.pi * require_positive("cutoff frequency", cutoff_frequency) * STEP)
+    place, velocity, halfway, braking = 0.0, 1.0, 0.0, 0.0
     speeds = []
     for k in range(max(1, math.ceil(duration / STEP))):
         speeds.append(abs(velocity))
         gamma = min((k + 0.5) * STEP / interim, 1.0) if interim > 0.0 else 1.0
-        velocity -= STEP * (2.0 * math.sqrt(gain) * gamma * velocity + gain * place)
+        halfway += smoothing * (2.0 * math.sqrt(gain) * gamma * velocity + gain * place - halfway)
+        before = braking
+        braking += smoothing * (halfway - braking)
+        velocity -= 0.5 * STEP * (before + braking)
         place += STEP * velocity
     left: Vector = np.maximum.accumulate(np.array(speeds)[::-1])[::-1]
     left.setflags(write=False)

@@ -19,6 +19,7 @@ from impact_control.classification import (
     fixed_margin,
     probability_expected,
     propagated_margin,
+    remaining_error,
 )
 from impact_control.observation import MomentumObserver
 from impact_control.robots import Dynamics, RobotDescription
@@ -34,15 +35,10 @@ def envelope_margin(scenario: Scenario, robot: RobotDescription, jump_deviation:
     c, control = scenario.classification, scenario.control
     if c.envelope_margin is not None:
         return fixed_margin(c.envelope_margin, jump_deviation.size)
-    return propagated_margin(
-        jump_deviation,
-        c.uncertainty.tracking,
-        robot.noise.velocity / NOISE_QUANTILE,
-        c.uncertainty.limit,
-        control.gains.position,
-        control.interim_duration,
-        c.post_impact_time,
-    )
+    noise = robot.noise.velocity / NOISE_QUANTILE
+    gain, interim, cutoff = control.gains.position, control.interim_duration, control.cutoff_frequency
+    left = remaining_error(gain, interim, cutoff, c.post_impact_time)
+    return propagated_margin(jump_deviation, c.uncertainty.tracking, noise, c.uncertainty.limit, left)
 
 
 def make_classifier(scenario: Scenario, size: int) -> Classifier:

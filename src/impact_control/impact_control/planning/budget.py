@@ -9,11 +9,13 @@
 With `plain_tracking` the controller changes at the nominal time whatever happens, and so do the references here.
 
 Position and acceleration are those of the references; the acceleration counts the motion alone. So is the velocity, or
-what it comes to within the horizon of the controller, which keeps the limit that far ahead, `control.limits`. The
-torque is what the control law feeds forward: (M + B_theta) ddq + C dq, the compensated part of the joint friction, and
-after the impact J^T f of the desired force. The motor carries gravity as well; the torque has to be inside its limit
-with gravity and without. The torque rate is its change along each reference. What the change from one reference to the
-other asks for at once is no part of it: it takes the longer, see `Budget.change` and `Budget.force`.
+what it comes to within the horizon of the controller, which keeps the limit that far ahead, `control.limits`. At the
+impact on a surface the links alone are faster for less than a millisecond, `references.link_impact_map`.
+
+The torque is what the control law feeds forward: (M + B_theta) ddq + C dq, the compensated part of the joint friction,
+and after the impact J^T f of the desired force. The motor carries gravity as well; the torque has to be inside its
+limit with gravity and without. The torque rate is its change along each reference. What the change from one reference
+to the other asks for at once is no part of it: it takes the longer, see `Budget.change` and `Budget.force`.
 """
 
 from __future__ import annotations
@@ -28,8 +30,8 @@ from impact_control.control.contact_force import NO_FORCE
 from impact_control.control.limits import HORIZON
 from impact_control.planning.arm_plan import ArmPlan
 from impact_control.planning.driving_key import driving_key
-from impact_control.planning.limit_use import ANTE, MOVE, POST, Quantity, Use
-from impact_control.references import ReferenceColumns, ReferenceTable
+from impact_control.planning.limit_use import ANTE, AT_IMPACT, MOVE, POST, Quantity, Use
+from impact_control.references import ReferenceColumns, ReferenceTable, link_impact_map
 from impact_control.robots import Dynamics, InertiaModel, RobotDescription
 from impact_control.scenario import ImpactStrategy, Scenario
 from impact_control.util.types import Matrix, Vector
@@ -76,7 +78,7 @@ def budget_of(plan: ArmPlan) -> Budget:
     """Return what a plan uses of each limit."""
     ante, post = plan.reference.ante, plan.reference.post
     before_end, after_begin = _followed(plan)
-    uses = (*_uses(plan, ANTE, ante, before_end), *_uses(plan, POST, post, after_begin))
+    uses = (*_uses(plan, ANTE, ante, before_end), *_uses(plan, POST, post, after_begin), *_uses_at_impact(plan))
     at_impact = _rows(ante, plan.reference.nominal_impact_time, 0.0)
     robot, scenario = plan.robot, plan.scenario
     before = _torques(robot, scenario, ante, at_impact)
@@ -90,7 +92,7 @@ def largest_share(plan: ArmPlan, with_torque: bool) -> float:
     ante, post = plan.reference.ante, plan.reference.post
     before, after = _followed(plan)
     robot, scenario = plan.robot, plan.scenario
-    courses = [*_motion(robot, scenario, ante, before), *_motion(robot, scenario, post, after)]
+    courses = [*_motion(robot, scenario, ante, before), *_motion(robot, scenario, post, after), *_at_impact(plan)]
     if with_torque:
         courses += _effort(robot, scenario, ante, before)
         courses += _effort(robot, scenario, post, after, plan.force)
@@ -150,6 +152,25 @@ def _uses(plan: ArmPlan, reference: str, table: ReferenceTable, rows: Rows) -> t
     courses = [*_motion(robot, scenario, table, rows), *_effort(robot, scenario, table, rows, force)]
     uses = [_largest(robot, reference, table, course) for course in courses if course.rows.size]
     return tuple(replace(use, key=_driving_key(plan, use, table)) for use in uses)
+
+
+def _uses_at_impact(plan: ArmPlan) -> tuple[Use, ...]:
+    key = "task.impact.speed"
+    return tuple(
+        replace(_largest(plan.robot, AT_IMPACT, plan.reference.post, course), key=key) for course in _at_impact(plan)
+    )
+
+
+def _at_impact(plan: ArmPlan) -> list[_Course]:
+    """Return the velocity of the links after the impact on a surface; none for an impact on an object."""
+    if plan.name:
+        return []
+    robot, reference, surface = plan.robot, plan.reference, plan.scenario.expected_environment.surface
+    offsets = reference.geometry.contact_offsets
+    state = (reference.impact_configuration, reference.ante_impact_velocity)
+    velocity = link_impact_map(robot)(*state, offsets, surface.normal, surface.friction).velocity
+    limit, rows = robot.limits.velocity, _rows(reference.post, reference.nominal_impact_time, 0.0)
+    return [_Course(Quantity.VELOCITY, rows, velocity[None], -limit, limit)]
 
 
 def _driving_key(plan: ArmPlan, use: Use, table: ReferenceTable) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-ANTE, POST, MOVE = "ante-impact", "post-impact", "move"
+ANTE, POST, MOVE, AT_IMPACT = "ante-impact", "post-impact", "move", "impact"
 
 
 class Quantity(Enum):
@@ -34,7 +34,7 @@ class Use:
 
     Attributes:
         quantity: what is limited.
-        reference: ANTE, POST or MOVE.
+        reference: ANTE, POST, MOVE or AT_IMPACT.
         joint: name of the joint.
         time: of the task [s].
         value: in the unit of the quantity.

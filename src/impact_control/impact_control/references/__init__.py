@@ -10,6 +10,7 @@ from impact_control.references.impact_map import (
     ImpactMap,
     PredictedImpact,
     SimultaneousImpact,
+    link_impact_map,
     rigid_impact_map,
     simultaneous_impact,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "build_references",
     "impact_geometry",
     "initial_configuration",
+    "link_impact_map",
     "plan_approach",
     "predict_object_impact",
     "rigid_impact_map",

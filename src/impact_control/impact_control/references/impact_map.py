@@ -25,6 +25,10 @@ _DEPENDENT = 1e-9
 """Singular values below this part of the largest belong to contacts that depend on the others."""
 
 
+SHORTEST_CONTACT = 1e-4
+"""[s] That of steel on steel, Rey Arias 2024, at some 0.1 m/s."""
+
+
 class PredictedImpact(Protocol):
     """Prediction of an impact map; `impact_control.impacts.ImpactPrediction` is one."""
 
@@ -66,14 +70,33 @@ def rigid_impact_map(robot: RobotDescription, model: InertiaModel = InertiaModel
 
     Under Coulomb's law. One contact: `predict_post_impact_velocity`. Several: `simultaneous_impact`.
     """
-    dynamics = Dynamics(robot)
+    return _map_with(Dynamics(robot), lambda dynamics: dynamics.inertia(model))
 
+
+def link_impact_map(robot: RobotDescription) -> ImpactMap:
+    """Return the inelastic impact map of the links, before their joints have passed the impact on to the motors.
+
+    Of the velocity that the links reach for less than a millisecond, a quarter above that of `rigid_impact_map` and
+    more. A joint whose damper evens the two sides out within `SHORTEST_CONTACT` counts with its motor.
+    """
+    transmission = robot.transmission
+
+    def inertia(dynamics: Dynamics) -> Matrix:
+        rate = transmission.damping * np.diag(np.linalg.inv(dynamics.mass_matrix))
+        passed_on = np.where(rate * SHORTEST_CONTACT > 1.0, transmission.motor_inertia, 0.0)
+        of_links: Matrix = dynamics.mass_matrix + np.diag(passed_on)
+        return of_links
+
+    return _map_with(Dynamics(robot), inertia)
+
+
+def _map_with(dynamics: Dynamics, inertia: Callable[[Dynamics], Matrix]) -> ImpactMap:
     def predict(q: Vector, dq: Vector, offsets: Matrix, normal: Vector, friction: float) -> PredictedImpact:
         dynamics.compute(q, dq)
-        inertia, jacobians = dynamics.inertia(model), contact_jacobians(dynamics.jacobian, np.atleast_2d(offsets))
+        jacobians = contact_jacobians(dynamics.jacobian, np.atleast_2d(offsets))
         if len(jacobians) == 1:
-            return predict_post_impact_velocity(inertia, jacobians[0], normal, dq, friction)
-        return simultaneous_impact(inertia, jacobians, normal, dq, friction)
+            return predict_post_impact_velocity(inertia(dynamics), jacobians[0], normal, dq, friction)
+        return simultaneous_impact(inertia(dynamics), jacobians, normal, dq, friction)
 
     return predict
 
