@@ -142,7 +142,7 @@ def test_plain_tracking_follows_each_reference_on_one_side_of_the_nominal_time()
 
 def test_an_approach_that_is_stopped_soon_does_not_count_to_its_end():
     deep = {"task__ante__extension_depth": "0.24 m", "task__ante__extension_duration": "1.5 s"}
-    whole, stopped = (budget_of(draft(**deep, **more)) for more in ({}, {"control__missing_impact_timeout": "50 ms"}))
+    whole, stopped = (budget_of(draft(**deep, control__missing_impact_timeout=time)) for time in ("10 s", "50 ms"))
     ends = [max(one.time for one in budget.uses if one.reference == ANTE) for budget in (whole, stopped)]
     assert ends[0] > 1.5
     assert ends[1] <= 1.051

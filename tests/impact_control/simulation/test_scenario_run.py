@@ -71,9 +71,12 @@ def test_the_same_seed_gives_the_same_run():
 
 
 def test_an_arm_that_feels_no_impact_does_not_run_away():
-    """It goes on into the surface; the contact force that its model has not turns the wrist."""
+    """Without a time-out it goes on into the surface; the contact force that its model has not turns the wrist."""
     deaf = SCENARIO.with_overrides({"detection.residual_rate.threshold": "1e6 Nm/s"})
-    course = run_scenario(deaf)
+    stopped = run_scenario(deaf)
+    assert stopped.outcome is Outcome.NO_IMPACT
+    assert (np.abs(stopped.single.signals.measured_velocity) < 0.4 * ROBOT.limits.velocity).all()
+    course = run_scenario(deaf.with_overrides({"control.missing_impact_timeout": "10 s"}))
     signals = course.single.signals
     fastest = np.abs(signals.measured_velocity) / ROBOT.limits.velocity
     assert course.outcome is Outcome.FAULT
