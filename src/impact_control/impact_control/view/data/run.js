@@ -61,7 +61,7 @@
     const near = places.length > 0 && close(chart.scales.x.min, chart.scales.x.max);
     return places.map((value) => (near ? +(1e3 * (value - zero)).toFixed(2) + " ms" : +value.toFixed(4) + " s"));
   }
-  function shade(chart, labelled) {
+  function shade(chart) {
     const { ctx, bbox } = chart;
     ctx.save();
     ctx.beginPath();
@@ -75,9 +75,7 @@
     }
     ctx.globalAlpha = 1;
     ctx.lineWidth = devicePixelRatio;
-    ctx.strokeStyle = ctx.fillStyle = "#7b3294";
-    ctx.font = 11 * devicePixelRatio + "px system-ui, sans-serif";
-    let free = -Infinity;
+    ctx.strokeStyle = "#7b3294";
     for (const mark of run.marks) {
       const x = Math.round(chart.valToPos(mark.time, "x", true));
       ctx.setLineDash(mark.label === "contact" ? [] : [4 * devicePixelRatio, 3 * devicePixelRatio]);
@@ -85,10 +83,23 @@
       ctx.moveTo(x, bbox.top);
       ctx.lineTo(x, bbox.top + bbox.height);
       ctx.stroke();
-      if (labelled && x > free) {
-        ctx.fillText(mark.label, x + 4 * devicePixelRatio, bbox.top + 12 * devicePixelRatio);
-        free = x + ctx.measureText(mark.label).width + 10 * devicePixelRatio;
-      }
+    }
+    ctx.restore();
+  }
+  // Above the plot; marks too close to each other for their labels share that of the first.
+  function nameMarks(chart) {
+    const { ctx, bbox } = chart;
+    ctx.save();
+    ctx.font = 11 * devicePixelRatio + "px system-ui, sans-serif";
+    ctx.fillStyle = "#7b3294";
+    ctx.textAlign = "left";
+    ctx.textBaseline = "bottom";
+    let free = -Infinity;
+    for (const mark of run.marks) {
+      const x = chart.valToPos(mark.time, "x", true);
+      if (x < Math.max(bbox.left, free) || x > bbox.left + bbox.width) continue;
+      ctx.fillText(mark.label, x, bbox.top);
+      free = x + ctx.measureText(mark.label).width + 8 * devicePixelRatio;
     }
     ctx.restore();
   }
@@ -123,7 +134,6 @@
   }
 
   function makeChart(plot, number) {
-    const labelled = number === 0;
     const title = document.createElement("h3"), holder = document.createElement("div");
     title.textContent = plot.title + " [" + plot.unit + "]";
     byId("run-plots").append(title, holder);
@@ -143,7 +153,7 @@
       scales: { x: { time: false }, y: { range: yRange(plot) } },
       axes: [{ splits, values: ticks, size: 32, grid: { stroke: "#e4e7eb" } }, { size: 58, grid: { stroke: "#e4e7eb" } }],
       series: [{ label: "time", value: (chart, value) => (value === null || value === undefined ? "-" : seconds(value)) }, ...lines],
-      hooks: { drawClear: [(chart) => shade(chart, labelled)], setScale: [followZoom], setCursor: [followCursor] },
+      hooks: { drawClear: [shade], draw: number === 0 ? [nameMarks] : [], setScale: [followZoom], setCursor: [followCursor] },
     };
     const chart = new uPlot(options, [time, ...plot.lines.map((line) => withGaps(floats(line.values)))], holder);
     chart.over.addEventListener("dblclick", () => zoom(first, last));
