@@ -173,10 +173,10 @@ def dynamics_at(q, dq):
     return dynamics
 
 
-def written(limits, dynamics, feedforward, previous, halfway=None):
+def written(limits, dynamics, feedforward, previous, halfway=None, smoothing=1.0):
     written = np.full((4, 7), np.nan)
     command = np.array([previous, previous if halfway is None else halfway])
-    limits.write_bounds(dynamics, feedforward, command, written)
+    limits.write_bounds(dynamics, feedforward, command, smoothing, written)
     return written
 
 
@@ -197,14 +197,15 @@ def laws(dynamics, feedforward, previous, halfway=None, smoothing=1.0):
 
 
 @settings(deadline=None, max_examples=30)
-@given(st.integers(0, 2**32 - 1))
-def test_where_nothing_contradicts_the_bounds_are_the_intersection(seed):
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1.0, 0.27]))
+def test_where_nothing_contradicts_the_bounds_are_the_intersection(seed, smoothing):
     random = np.random.default_rng(seed)
     dynamics = dynamics_at(HOME + random.uniform(-0.3, 0.3, 7), random.uniform(-0.5, 0.5, 7))
     feedforward, previous = random.normal(0.0, 1.0, 7), random.normal(0.0, 3.0, 7)
     limits = ControlLimits(LIMITS, ACCELERATION, PERIOD)
-    found = written(limits, dynamics, feedforward, previous)
-    position, velocity, motor, command = laws(dynamics, feedforward, previous)
+    halfway = previous + random.uniform(-1.0, 1.0, 7) * STEP * (1.0 - smoothing) / smoothing
+    found = written(limits, dynamics, feedforward, previous, halfway, smoothing)
+    position, velocity, motor, command = laws(dynamics, feedforward, previous, halfway, smoothing)
     assert limits.relaxed is Limit.NONE
     np.testing.assert_array_equal(found[0], np.max([position[0], velocity[0], -ACCELERATION], axis=0))
     np.testing.assert_array_equal(found[1], np.min([position[1], velocity[1], ACCELERATION], axis=0))

@@ -21,12 +21,12 @@ ACCELERATION = np.array([15.0, 7.5, 10.0, 12.5, 15.0, 20.0, 20.0])
 HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 
 
-def make_qp():
-    return AccelerationQP(ROBOT, PERIOD, ACCELERATION, np.full(7, 10.0))
+def make_qp(cutoff_frequency=np.inf):
+    return AccelerationQP(ROBOT, PERIOD, ACCELERATION, np.full(7, 10.0), cutoff_frequency)
 
 
-def prepared(q=HOME, dq=None):
-    qp = make_qp()
+def prepared(q=HOME, dq=None, cutoff_frequency=np.inf):
+    qp = make_qp(cutoff_frequency)
     dynamics = Dynamics(ROBOT)
     dq = np.zeros(7) if dq is None else dq
     dynamics.compute(q, dq)
@@ -232,14 +232,15 @@ def test_bounds_that_the_torques_cannot_keep_are_kept_as_nearly_as_they_allow(sp
 
 @pytest.mark.parametrize("seed", [1, 2, 7])
 @pytest.mark.parametrize("force", [0.0, 60.0])
-def test_no_adversary_drives_the_arm_out_of_its_limits(seed, force):
+@pytest.mark.parametrize("cutoff_frequency", [np.inf, 50.0, 8.0])
+def test_no_adversary_drives_the_arm_out_of_its_limits(seed, force, cutoff_frequency):
     """The arm moves as its torques make it, 2 s of whole pushes for random times: all limits hold, none relaxed.
 
     With one period as the horizon of the limits the same pushes lead up to 0.09 rad beyond them: the torque rate.
     A force [N] that meets nothing accelerates the arm, some 1e-3 rad/s beyond a limit of velocity.
     """
     random = np.random.default_rng(seed)
-    qp, dynamics, q, dq = prepared()
+    qp, dynamics, q, dq = prepared(cutoff_frequency=cutoff_frequency)
     push, direction = random.choice([-1.0, 1.0], 7), random.normal(size=3)
     for _ in range(2000):
         dynamics.compute(q, dq)
@@ -259,10 +260,11 @@ def test_no_adversary_drives_the_arm_out_of_its_limits(seed, force):
         assert (np.abs(dq) <= LIMITS.velocity + (1e-6 if force == 0.0 else 5e-3)).all()
 
 
-def test_extreme_states_have_a_solution():
+@pytest.mark.parametrize("cutoff_frequency", [np.inf, 50.0])
+def test_extreme_states_have_a_solution(cutoff_frequency):
     """Near and beyond the limits of position and velocity, any torque before: 1000 states, none without a solution."""
     random = np.random.default_rng(11)
-    qp, dynamics, _, _ = prepared()
+    qp, dynamics, _, _ = prepared(cutoff_frequency=cutoff_frequency)
     for _ in range(1000):
         q = random.uniform(LIMITS.position_lower - 0.1, LIMITS.position_upper + 0.1)
         dynamics.compute(q, random.uniform(-1.25, 1.25, 7) * LIMITS.velocity)

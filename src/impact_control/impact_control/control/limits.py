@@ -106,8 +106,9 @@ def command_interval(
     """Return the torques inertia ddq [Nm] that are, with the feed-forward, inside the limit, and whose command
     changes by a step per sample at most.
 
-    Never empty, as the previous command [Nm] and its low-pass, halfway [Nm], were inside the limit [Nm]; step [Nm];
-    smoothing [-]: see `smooth_command`.
+    Never empty: halfway [Nm], between the stages of the low-pass, is inside the limit [Nm] and at most
+    (1 - smoothing) / smoothing steps [Nm] off the previous command [Nm], and to ask for it again moves the command by
+    no more than a step. smoothing [-]: see `smooth_command`; with 1 the previous command counts alone.
     """
     kept, reach = (1.0 - smoothing) * halfway, step / smoothing
     low, high = (previous - reach - kept) / smoothing, (previous + reach - kept) / smoothing
@@ -119,19 +120,12 @@ class ControlLimits:
 
     position_lower, position_upper [rad], velocity [rad/s] and torque [Nm] are those of the robot; acceleration
     [rad/s^2] is what a joint may count on to stop; torque_step [Nm] is what the torque may change in a period [s];
-    smoothing [-]: see `smooth_command`; horizon [s]: see `position_interval`.
+    horizon [s]: see `position_interval`.
 
     Attributes: memory, of these fields, for the kernels; relaxed, what gave way in the last `write_bounds`.
     """
 
-    def __init__(
-        self,
-        limits: JointLimits,
-        acceleration: Vector,
-        period: float,
-        horizon: float = HORIZON,
-        smoothing: float = 1.0,
-    ) -> None:
+    def __init__(self, limits: JointLimits, acceleration: Vector, period: float, horizon: float = HORIZON) -> None:
         """Take an acceleration limit (n,); a horizon shorter than the period becomes the period.
 
         Raises InvalidInputError, also for an acceleration that reaches the speed limit from rest within the horizon.
@@ -150,7 +144,6 @@ class ControlLimits:
             acceleration=(n,),
             torque=(n,),
             torque_step=(n,),
-            smoothing=(),
             horizon=(),
             period=(),
         )
@@ -158,16 +151,18 @@ class ControlLimits:
             self.memory[name] = getattr(limits, name)
         self.memory["acceleration"] = most
         self.memory["torque_step"] = limits.torque_rate * period
-        self.memory["smoothing"] = smoothing
         self.memory["horizon"], self.memory["period"] = horizon, period
         self.relaxed = Limit.NONE
 
-    def write_bounds(self, dynamics: Dynamics, feedforward: Vector, command: Matrix, bounds: Matrix) -> None:
+    def write_bounds(
+        self, dynamics: Dynamics, feedforward: Vector, command: Matrix, smoothing: float, bounds: Matrix
+    ) -> None:
         """Write lower and upper bounds of ddq [rad/s^2] and of inertia ddq [Nm] to bounds (4, n), none contradictory.
 
-        feedforward (n,) [Nm]; command (2, n) [Nm]: previous and halfway, see `command_interval`.
+        feedforward (n,) [Nm]; command (2, n) [Nm]: previous and halfway, and smoothing [-]: see `command_interval`.
         """
-        relaxed = _write_bounds(self.memory, dynamics.q, dynamics.dq, dynamics.gravity, feedforward, command, bounds)
+        q, dq, gravity = dynamics.q, dynamics.dq, dynamics.gravity
+        relaxed = _write_bounds(self.memory, q, dq, gravity, feedforward, command, smoothing, bounds)
         self.relaxed = Limit(relaxed) if relaxed else _NONE
 
     def broken_by(self, acceleration: Vector, dynamics: Dynamics, tolerance: float) -> Limit:
@@ -218,6 +213,7 @@ def _write_bounds(
     gravity: Vector,
     feedforward: Vector,
     command: Matrix,
+    smoothing: float,
     bounds: Matrix,
 ) -> int:
     """See `ControlLimits.write_bounds`; return what was relaxed, `Limit`.
@@ -230,7 +226,7 @@ def _write_bounds(
     for i in range(position.shape[0]):
         torque = limit.torque[i]
         least, most = command_interval(
-            command[0, i], command[1, i], feedforward[i], torque, limit.torque_step[i], limit.smoothing
+            command[0, i], command[1, i], feedforward[i], torque, limit.torque_step[i], smoothing
         )
         motor_least, motor_most = motor_torque_interval(feedforward[i], gravity[i], torque)
         bounds[2, i] = min(max(motor_least, least), most)
@@ -245,13 +241,12 @@ def _write_bounds(
 def unanswered_bounds(limits: Memory, position: Vector, velocity: Vector, force_torque: Vector, bounds: Matrix) -> None:
     """Write lower and upper bound of the acceleration (n,) [rad/s^2] of a motion in which nothing answers the force.
 
-    Position and velocity limits over the time in which the torque rate can take J^T f, force_torque (n,) [Nm], back,
-    and the low-pass of the command follows: until then the joint goes on as it is pushed. bounds (2, n).
+    Position and velocity limits over the time in which the torque rate can take J^T f, force_torque (n,) [Nm], back:
+    until then the joint goes on as it is pushed. bounds (2, n).
     """
     limit = limits[()]
-    delay = 2.0 / limit.smoothing
     for j in range(position.shape[0]):
-        horizon = limit.period * (delay + abs(force_torque[j]) / limit.torque_step[j])
+        horizon = limit.period * (2.0 + abs(force_torque[j]) / limit.torque_step[j])
         low, high = position_interval(
             position[j], velocity[j], limit.position_lower[j], limit.position_upper[j], limit.acceleration[j], horizon
         )
@@ -281,19 +276,19 @@ def _broken_limits(limits: Memory, position: Vector, velocity: Vector, accelerat
 
 
 @compiled_in_place
-def smooth_command(desired: Vector, limits: Memory, command: Matrix, torque: Vector) -> None:
+def smooth_command(desired: Vector, limits: Memory, command: Matrix, smoothing: float, torque: Vector) -> None:
     """Write the torque that a low-pass of two equal stages makes of the desired one, all (n,) [Nm].
 
     command (2, n) [Nm]: the previous command, which stays, and the state between the stages. Each stage goes the part
-    `smoothing` of its way in a sample, so the torque is between torques inside their limit. What is not a number counts
-    as zero: the stages would keep it.
+    `smoothing` of its way in a sample, so the torque is between torques inside their limit; with 1 it is the desired
+    one. What is not a number counts as zero: the stages would keep it.
     """
     limit = limits[()]
     for i in range(desired.shape[0]):
         value = desired[i] if desired[i] == desired[i] else 0.0
         value = min(max(value, -limit.torque[i]), limit.torque[i])
-        command[1, i] += limit.smoothing * (value - command[1, i])
-        torque[i] = command[0, i] + limit.smoothing * (command[1, i] - command[0, i])
+        command[1, i] += smoothing * (value - command[1, i])
+        torque[i] = command[0, i] + smoothing * (command[1, i] - command[0, i])
 
 
 @compiled_in_place

@@ -52,7 +52,7 @@ def _problem_memory(n: int) -> Memory:
 
     hessian and gradient are those of the variables (ddq, s). bounds: lower and upper of ddq, of inertia ddq + s J^T f,
     and of ddq + s inertia^-1 J^T f, whose last term is force_motion. command: the last one, and what is between the
-    two stages of its low-pass [Nm]. least_share: s of the last sample.
+    two stages of its low-pass [Nm]; smoothing: see `smooth_command`. least_share: s of the last sample.
     """
     return named_memory(
         inertia=(n, n),
@@ -65,6 +65,7 @@ def _problem_memory(n: int) -> Memory:
         acceleration=(n,),
         torque=(n,),
         command=(2, n),
+        smoothing=(),
         regularisation=(),
         least_share=(),
     )
@@ -122,13 +123,13 @@ def _solve_freely(
         solved = share >= 0.0
     if not solved:
         return False, 0.0, False, 0.0, 0.0
-    limited, change, torque_share = _command(problem, limits, feedforward, force_torque, share)
+    limited, change, torque_share = _command(problem, limits, feedforward, force_torque, share, p.smoothing)
     return True, share, limited, change, torque_share
 
 
 @compiled_in_place
 def _command(
-    problem: Memory, limits: Memory, feedforward: Vector, force_torque: Vector, share: float
+    problem: Memory, limits: Memory, feedforward: Vector, force_torque: Vector, share: float, smoothing: float
 ) -> tuple[bool, float, float]:
     """Turn acceleration and share of the force into the command, van Steen 2024 (22), smoothed and inside the limits.
 
@@ -140,7 +141,7 @@ def _command(
         p.torque[i] = feedforward[i] + share * force_torque[i]
         for j in range(n):
             p.torque[i] += p.inertia[i, j] * p.acceleration[j]
-    smooth_command(p.torque, limits, p.command, p.torque)
+    smooth_command(p.torque, limits, p.command, smoothing, p.torque)
     return limit_command(p.torque, limits, p.command[0], p.torque)
 
 
@@ -276,8 +277,10 @@ class AccelerationQP:
     a tenth of the time. It is called without qpsolvers, which gives the same answer after three times as long: limits
     are met now and then, by the noise, and what runs now and then finds its code in no cache.
 
-    The command is tau after a low-pass of two equal first-order stages, which keeps the noise of the measurements out
-    of it. The limit of the torque rate is that of the command: a low-pass behind tau of that rate would be slower.
+    The command is tau after a low-pass of two first-order stages, which keeps the noise of the measurements out of
+    it, as long as no limit is active; the limit of the torque rate is that of the command. Where one is, tau is the
+    command: a limit that is kept some milliseconds later is not kept, and behind a torque of limited rate a low-pass
+    leaves a part of that rate.
 
     What gives way, in this order: the force, position and velocity limits to the acceleration limit, all three to the
     torque limits, the limit of the motor torque to that of the torque rate, and where there is no solution the tasks:
@@ -304,14 +307,14 @@ class AccelerationQP:
         cutoff_frequency [Hz] of each stage of the low-pass of the command; infinite: none.
         """
         n = len(robot.joint_names)
-        smoothing = -math.expm1(-2.0 * math.pi * cutoff_frequency * period)
-        self.limits = ControlLimits(robot.limits, acceleration_limit, period, smoothing=smoothing)
+        self.limits = ControlLimits(robot.limits, acceleration_limit, period)
         if np.shape(stop_damping) != (n,) or not np.all(np.isfinite(stop_damping)) or np.any(stop_damping <= 0.0):
             raise InvalidInputError("stop_damping", stop_damping, f"{n} finite numbers above 0")
         self._stop_damping = np.array(stop_damping, dtype=float)
         self._memory = memory = _problem_memory(n)
         memory["motor_inertia"] = robot.transmission.reduced_motor_inertia
         memory["regularisation"] = regularisation
+        memory["smoothing"] = self._smoothing = -math.expm1(-2.0 * math.pi * cutoff_frequency * period)
         self.inertia: Matrix = memory["inertia"]
         self.acceleration: Vector = memory["acceleration"]
         self.torque: Vector = memory["torque"]
@@ -359,15 +362,19 @@ class AccelerationQP:
         """
         memory, limits = self._memory, self.limits
         exerted = _assemble(memory, dynamics.mass_matrix, task_matrix, target, weights, force_torque)
-        limits.write_bounds(dynamics, feedforward, self._command, self._bounds)
-        self.relaxed = limits.relaxed
-        self.status = _RELAXED if self.relaxed else _SOLVED
+        self._write_bounds(dynamics, feedforward, self._smoothing)
         solved, self.force_share, self.limited, self.change, self.torque_share = _solve_freely(
             memory, limits.memory, dynamics.q, dynamics.dq, feedforward, force_torque, exerted
         )
         if not solved:
+            self._write_bounds(dynamics, feedforward, 1.0)
             self._ask_solver(dynamics, feedforward, force_torque)
         self._least_share[()] = self.force_share if exerted else 0.0
+
+    def _write_bounds(self, dynamics: Dynamics, feedforward: Vector, smoothing: float) -> None:
+        self.limits.write_bounds(dynamics, feedforward, self._command, smoothing, self._bounds)
+        self.relaxed = self.limits.relaxed
+        self.status = _RELAXED if self.relaxed else _SOLVED
 
     def _ask_solver(self, dynamics: Dynamics, feedforward: Vector, force_torque: Vector) -> None:
         """Solve the problem in which limits hold; without a solution leave out the force and stretch bounds of ddq."""
@@ -390,7 +397,7 @@ class AccelerationQP:
             self.status = QPStatus.RELAXED if self.relaxed else QPStatus.SOLVED
         self.acceleration[:] = solution
         self.limited, self.change, self.torque_share = _command(
-            self._memory, self.limits.memory, feedforward, force_torque, self.force_share
+            self._memory, self.limits.memory, feedforward, force_torque, self.force_share, 1.0
         )
 
     def _give_up(self, dynamics: Dynamics, cause: str) -> None:
