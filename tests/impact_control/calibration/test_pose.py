@@ -67,3 +67,14 @@ def test_an_arm_that_is_held_nowhere_is_refused(tmp_path):
     log = write_guided(tmp_path / "guided.csv", [HOME, HOME + 0.3, HOME], 9, tremor=20e-3)
     said = refused("calibrate", "pose", log, "-s", TABLETOP, "--columns", tmp_path / "columns.yaml")
     assert "held still nowhere" in said and "0.02 rad/s for 0.3 s" in said
+
+
+def test_two_poses_on_the_sides_of_a_gap_are_not_mixed(tmp_path):
+    home = np.array([0.1, -0.7, 0.05, -2.3, 0.0, 1.6, 0.8])
+    log = write_guided(tmp_path / "guided.csv", [HOME, home], 10)
+    lines = (tmp_path / "guided.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "guided.csv").write_text("".join(lines[:550] + lines[1550:]))
+    output = tmp_path / "home.yaml"
+    options = ("-s", "tabletop", "--columns", tmp_path / "columns.yaml", "--output", output)
+    called("calibrate", "pose", log, "--home", *options)
+    np.testing.assert_allclose(including(output)[0].task.home_configuration, home, atol=1e-3)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from impact_control.calibration.motion import Opened, Result, open_files
+from impact_control.calibration.motion import BRIDGED_GAP, Opened, Result, open_files
 from impact_control.planning import plan_scenario
 from impact_control.recording.log import LogColumns
 from impact_control.recording.summary import Grid, Mark, Row, RunSummary, short_joint_names
@@ -71,10 +71,11 @@ def _held(opened: Opened, robot: RobotDescription, period: float) -> tuple[Vecto
     """Return the mean position (n,) [rad] of the last stretch in which the arm is held still, and its ends [s]."""
     samples = usable_samples(opened.file, opened.run, robot, period)
     time, velocity = samples.time[samples.usable], samples.velocity[samples.usable]
-    still = np.append((np.abs(velocity) <= STILL + robot.noise.velocity).all(axis=1), False)
-    ends = np.flatnonzero(still[:-1] & ~still[1:])
-    begins = np.flatnonzero(still[:-1] & ~np.append(False, still[:-2]))
-    long = [(a, b) for a, b in zip(begins, ends, strict=True) if time[b] - time[a] >= REST]
+    still = np.all(np.abs(velocity) <= STILL + robot.noise.velocity, axis=1)
+    # Nobody knows what the arm did in a gap.
+    apart = np.flatnonzero((np.diff(time) > BRIDGED_GAP) | (still[1:] != still[:-1])) + 1
+    stretches = [(part[0], part[-1]) for part in np.split(np.arange(time.size), apart) if part.size and still[part[0]]]
+    long = [(a, b) for a, b in stretches if time[b] - time[a] >= REST]
     if not long:
         allowed = f"one in which every joint stays below {STILL:g} rad/s for {REST:g} s"
         raise RecordingError(opened.name, "the arm is held still nowhere in it", allowed)
@@ -85,15 +86,7 @@ def _held(opened: Opened, robot: RobotDescription, period: float) -> tuple[Vecto
 
 def _objections(scenario: Scenario, sections: dict[str, Any]) -> tuple[str, ...]:
     try:
-        plan_scenario(scenario.with_overrides(_flat(sections)))
+        plan_scenario(scenario.with_overrides(sections))
     except ImpactControlError as error:
         return (f"the task cannot be planned with it: {' '.join(str(error).split())}",)
     return ()
-
-
-def _flat(sections: dict[str, Any], above: str = "") -> dict[str, Any]:
-    """Return entries by their dotted keys."""
-    found: dict[str, Any] = {}
-    for name, value in sections.items():
-        found |= _flat(value, f"{above}{name}.") if isinstance(value, dict) else {f"{above}{name}": value}
-    return found
