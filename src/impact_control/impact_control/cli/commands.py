@@ -93,7 +93,7 @@ def report_again(
 
     Exit code 1 says that it did not go as the scenario is meant to.
     """
-    from impact_control.recording.page import summary_text
+    from impact_control.recording.page import WIDTH, summary_text
     from impact_control.replay.evaluation import evaluate_arms
     from impact_control.view.interactive import report
 
@@ -103,7 +103,7 @@ def report_again(
         target = (output or directory.parent) / arm
         summary = report(evaluation, target, arm)
         good = good and summary.good
-        typer.echo(summary_text(summary, color=in_color()))
+        typer.echo(summary_text(summary, width(WIDTH), in_color()))
         typer.echo(f"Report: {target / 'report.html'}")
     print_objects(directory)
     if not good:
@@ -171,7 +171,7 @@ def replay(
 
     With --free-motion, exit code 1 says that it passes a threshold.
     """
-    from impact_control.recording.page import summary_text
+    from impact_control.recording.page import WIDTH, summary_text
     from impact_control.replay import replay_file, summarise_replay, write_replay_report
 
     chosen = log_columns(columns)
@@ -179,7 +179,7 @@ def replay(
         from impact_control.calibration import bearing, open_motions
 
         found = bearing(*open_motions([file], scenario, chosen))
-        typer.echo(summary_text(found, color=in_color()), nl=False)
+        typer.echo(summary_text(found, width(WIDTH), in_color()), nl=False)
         if not found.good:
             raise typer.Exit(1)
         return
@@ -189,7 +189,7 @@ def replay(
         page(port, host)
     runs = replay_file(file, scenario=scenario, columns=chosen, trial=trial, task_start=task_start)
     for arm, run in runs.items():
-        typer.echo(summary_text(summarise_replay(run), color=in_color()), nl=False)
+        typer.echo(summary_text(summarise_replay(run), width(WIDTH), in_color()), nl=False)
         if output is not None:
             write_replay_report(run, output / arm)
             typer.echo(f"Report: {output / arm / 'replay.html'}")
@@ -214,6 +214,7 @@ def new(
     from impact_control.planning import outlook_of
     from impact_control.planning.proposals import proposals_text
     from impact_control.planning.summary import outlook_text
+    from impact_control.recording.page import WIDTH
     from impact_control.scenario.draft import QUESTIONS, ScenarioDraft, draft_from, draft_text
 
     if file.exists() or file.suffix != ".yaml":
@@ -233,7 +234,7 @@ def new(
         typer.echo(f"{proposals_text(outlook.proposals)}\n(--nearest takes the first)", err=True)
         raise typer.Exit(1)
     file.write_text(draft_text(draft.entries() | changes, file))
-    typer.echo(outlook_text(outlook, color=in_color()), nl=False)
+    typer.echo(outlook_text(outlook, width(WIDTH), in_color()), nl=False)
     typer.echo(f"Scenario: {file}" + "".join(f", with {key} = {value}" for key, value in changes.items()))
 
 
@@ -255,6 +256,7 @@ def plan(
 
     from impact_control.planning import outlook_of
     from impact_control.planning.summary import outlook_text, outlook_values
+    from impact_control.recording.page import WIDTH
     from impact_control.scenario import load_scenario, parse_overrides
 
     try:
@@ -265,7 +267,7 @@ def plan(
     if as_json:
         typer.echo(json.dumps(outlook_values(outlook), indent=2))
     else:
-        typer.echo(outlook_text(outlook, color=in_color()), nl=False)
+        typer.echo(outlook_text(outlook, width(WIDTH), in_color()), nl=False)
     if not outlook.feasible:
         raise typer.Exit(1)
 
@@ -449,9 +451,9 @@ def tune(
 
 def _keep(context: typer.Context, result: "Result", output: Path, force: bool) -> None:
     """Print the report of a calibration, and write its file without objections."""
-    from impact_control.recording.page import summary_text
+    from impact_control.recording.page import WIDTH, summary_text
 
-    typer.echo(summary_text(result.summary, color=in_color()), nl=False)
+    typer.echo(summary_text(result.summary, width(WIDTH), in_color()), nl=False)
     if result.objections and not force:
         raise ImpactControlError(f"{output} is not written without --force: {'; '.join(result.objections)}")
     typer.echo(f"Report: {result.write(output, _command_line(context))}")

@@ -11,15 +11,15 @@ from impact_control.planning.budget import Budget, TorqueStep
 from impact_control.planning.limit_use import Use
 from impact_control.planning.outlook import ArmOutlook, Outlook
 from impact_control.planning.proposals import proposals_text
-from impact_control.recording.page import summary_text
+from impact_control.recording.page import WIDTH, summary_text
 from impact_control.recording.summary import Grid, Mark, Row, RunSummary, short_joint_names
 from impact_control.util.errors import words_of
 from impact_control.util.words import fixed, in_words
 
 
-def outlook_text(outlook: Outlook, color: bool = False) -> str:
-    """Return a table of each arm, and what stands against the task, as text for a terminal."""
-    parts = [summary_text(_summary(arm), color=color) for arm in outlook.arms]
+def outlook_text(outlook: Outlook, width: int = WIDTH, color: bool = False) -> str:
+    """Return a table of each arm, and what stands against the task, as text for a terminal of this width."""
+    parts = [summary_text(_summary(arm), width, color) for arm in outlook.arms]
     if not outlook.feasible:
         parts.append("".join(f"{words_of(refusal)}\n" for refusal in outlook.refusals))
         parts.append(proposals_text(outlook.proposals) + "\n")

@@ -53,6 +53,11 @@ figure img { width: 100%; height: auto; display: block; }
 figcaption { color: var(--soft); font-size: .92rem; margin: 0 0 .8rem; }
 details { margin-top: 3rem; }
 pre { font-size: .82rem; background: #f5f7fa; padding: 1rem; overflow-x: auto; }
+@media (max-width: 40rem) {
+  body { padding: 1.2rem .8rem 3rem; }
+  table.grid { display: block; overflow-x: auto; white-space: nowrap; }
+  table.facts th { width: 7rem; }
+}
 @media print {
   @page { size: A4; margin: 1.6cm; }
   body { font-size: 10.5pt; max-width: none; padding: 0; }

@@ -272,6 +272,10 @@ def _contact_rows(analysis: RunAnalysis) -> list[Row]:
     return [*rows, Row("At the end", f"{speed}{position}", Mark.of(at_rest))]
 
 
+_AT_LIMIT = 1e-3
+"""Part of a limit below which what is left of it is no distance."""
+
+
 def _limit_rows(analysis: RunAnalysis) -> list[Row]:
     rate = analysis.peak_torque_rate
     if rate is None:
@@ -279,7 +283,10 @@ def _limit_rows(analysis: RunAnalysis) -> list[Row]:
     joint = int(np.argmax(rate if analysis.limits is None else rate / analysis.limits.torque_rate))
     value = f"{rate[joint]:.0f} Nm/s in {analysis.joint_names[joint]}"
     if analysis.limits is not None:
-        value += f", limit {analysis.limits.torque_rate[joint]:.0f} Nm/s"
+        limit = analysis.limits.torque_rate[joint]
+        value += f", limit {limit:.0f} Nm/s"
+        if rate[joint] > (1.0 - _AT_LIMIT) * limit:
+            value += ": the contact force comes and goes as fast as that"
     return [Row("Peak torque rate", value, Mark.of(analysis.within_limits))]
 
 

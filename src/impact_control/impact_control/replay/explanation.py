@@ -81,7 +81,7 @@ def _impact(verdict: str, last: dict[str, Any], scenario: Scenario) -> str:
             f" At {impact.speed:.3g} m/s that is a surface {1e3 * height:.0f} mm {place} than "
             "expected_environment.surface says, or something else in the way."
         )
-    return text
+    return f"{text} figures/residual.png shows how it was detected."
 
 
 def _motion(verdict: str, last: dict[str, Any], scenario: Scenario) -> str:

@@ -62,8 +62,8 @@ def report(evaluation: Evaluation, output: Path, arm: str = "") -> RunSummary:
 def interactive_section(evaluation: Evaluation, arm: str = "") -> str:
     """Return the plots and the slow motion of the recorded run of an arm as HTML, with all they need."""
     stage, record = record_of_bag(evaluation.recording.directory)
-    # What is inside a script element ends at the first "</".
-    content = json.dumps(run_content(evaluation, stage, record, arm), separators=(",", ":")).replace("</", "<\\/")
+    # No text of a run may begin a tag or a comment inside the script element.
+    content = json.dumps(run_content(evaluation, stage, record, arm), separators=(",", ":")).replace("<", "\\u003c")
     style, plots, own_style, own, frame = (
         (_DATA / name).read_text(encoding="utf-8")
         for name in ("uPlot.min.css", "uPlot.iife.min.js", "run.css", "run.js", "run.html")
@@ -140,7 +140,8 @@ def _marks(analysis: RunAnalysis) -> Iterable[tuple[float, str]]:
 
 def _plots(evaluation: Evaluation, signals: Signals, names: Sequence[str], grid: Vector) -> Iterable[dict[str, Any]]:
     ante, post, mode = (sampled(signals[name], grid, _PATIENCE) for name in ("ante_velocity", "post_velocity", "mode"))
-    followed = _Lines(names, np.where(mode == Mode.ANTE, ante, post), dashed=True)
+    nothing = np.isnan(mode) | (mode == Mode.FAULT) | (mode == Mode.IDLE)
+    followed = _Lines(names, np.where(nothing, np.nan, np.where(mode == Mode.ANTE, ante, post)), dashed=True)
     velocity, residual = (_Lines(names, sampled(signals[name], grid, _PATIENCE)) for name in ("velocity", "residual"))
     yield _plot("Joint velocity, dashed: reference that is followed", "rad/s", velocity, followed)
     yield _plot("External torque, momentum residual", "Nm", residual)
@@ -157,10 +158,8 @@ def _plots(evaluation: Evaluation, signals: Signals, names: Sequence[str], grid:
         desired = _size(sampled(signals["desired_force"], grid, _PATIENCE))
         force = _Lines(("contact",), actual, colors=(INK,)), _Lines(("desired",), desired, colors=(LIMIT,), dashed=True)
         top = 3.0 * float(np.nanmax(desired, initial=20.0))
-        yield {
-            **_plot("Contact force of the simulation, its peak where one zooms into the impact", "N", *force),
-            "top": top,
-        }
+        title = "Contact force of the simulation; the peak of an impact shows within 50 ms of it"
+        yield {**_plot(title, "N", *force), "top": top}
 
 
 def _object_plots(record: Record, grid: Vector) -> Iterable[dict[str, Any]]:

@@ -20,7 +20,7 @@ from impact_control.cli.commands import (
     print_objects,
 )
 from impact_control.cli.progress_line import ProgressLine
-from impact_control.cli.terminal import in_color, listing
+from impact_control.cli.terminal import in_color, listing, width
 from impact_control.util.errors import ImpactControlError, InvalidInputError
 from impact_control_ros.session.shape import Shape
 
@@ -282,7 +282,7 @@ def run(
     output: OutputOption = Path("runs"),
 ) -> None:
     """Run a task again and again; the arm moves back in between, and one report tells of all trials."""
-    from impact_control.recording.page import summary_text
+    from impact_control.recording.page import WIDTH, summary_text
     from impact_control.util.stopping import stoppable
     from impact_control_ros.session.runs import new_run_directory
     from impact_control_ros.session.series import planned_series, run_series
@@ -306,7 +306,7 @@ def run(
         finally:
             line.end()
     # A line for each trial is too wide for a terminal: the page has them.
-    typer.echo(summary_text(replace(summary, grids=()), color=in_color()), nl=False)
+    typer.echo(summary_text(replace(summary, grids=()), width(WIDTH), in_color()), nl=False)
     typer.echo(f"Report: {directory / 'report.html'}")
     if not summary.good:
         raise typer.Exit(1)
@@ -412,9 +412,9 @@ def security(
 
 def _tell_run(arm: str, run: "Run") -> None:
     """Print how the run of an arm went."""
-    from impact_control.recording.page import summary_text
+    from impact_control.recording.page import WIDTH, summary_text
 
-    typer.echo(summary_text(run.summary, color=in_color()))
+    typer.echo(summary_text(run.summary, width(WIDTH), in_color()))
     _print_result(arm, run.result)
     typer.echo(f"Report: {run.report}")
 

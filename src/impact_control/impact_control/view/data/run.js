@@ -143,7 +143,7 @@
       width: line.dashed ? 1.1 : 1.5,
       dash: line.dashed ? [5, 4] : undefined,
       points: { show: false },
-      value: (chart, value) => (value === null || value === undefined ? "-" : value.toPrecision(3)),
+      value: (chart, value) => (value === null || value === undefined ? "-" : String(+value.toPrecision(4))),
     }));
     const options = {
       width: holder.clientWidth,
@@ -158,6 +158,7 @@
     const chart = new uPlot(options, [time, ...plot.lines.map((line) => withGaps(floats(line.values)))], holder);
     chart.over.addEventListener("dblclick", () => zoom(first, last));
     chart.over.addEventListener("pointerenter", () => { pointed = chart; });
+    chart.over.addEventListener("pointerleave", () => { pointed = null; });
     // The references have the colours of their joints.
     const entries = chart.root.querySelectorAll(".u-legend .u-series");
     if (plot.of_joints) entries.forEach((entry, i) => { if (i > run.joints.length) entry.style.display = "none"; });
@@ -261,7 +262,8 @@
   const middleDepth = (see, points) => points.reduce((sum, point) => sum + see(point).depth, 0) / points.length;
 
   function boxFaces(box, where) {
-    const pose = box.course ? at(box.course, where) : box.pose;
+    // The last sample: a quaternion has two signs.
+    const pose = box.course ? at(box.course, [where[0], where[0], 0]) : box.pose;
     if (pose.some(Number.isNaN)) return [];
     const rotation = ofQuaternion(pose.slice(3)), half = scaled(box.size, 0.5);
     const corner = (i, j, k) => add(pose.slice(0, 3), turn(rotation, [i * half[0], j * half[1], k * half[2]]));
@@ -371,7 +373,10 @@
   slider.max = last;
   slider.addEventListener("input", () => { pause(); show(Number(slider.value)); });
   byId("run-play").addEventListener("click", () => (playing ? pause() : play()));
-  byId("run-whole").addEventListener("click", () => zoom(first, last));
+  byId("run-whole").addEventListener("click", () => {
+    zoom(first, last);
+    requestAnimationFrame(() => show(now)); // when the plots have their new scales
+  });
   const near = byId("run-near");
   near.disabled = impact === null;
   near.addEventListener("click", () => {
