@@ -17,8 +17,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import Browser
 from matplotlib.image import imread
+
+from browser import Browser
 
 pytestmark = pytest.mark.timeout(900)
 

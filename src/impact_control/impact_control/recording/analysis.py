@@ -15,6 +15,7 @@ from impact_control.observation.post_impact_velocity import (
     gross_post_impact_velocity,
 )
 from impact_control.recording import measures
+from impact_control.recording.bag import was_cut_off
 from impact_control.recording.gaps import BRIDGED, Gaps
 from impact_control.recording.measures import SUCCEEDED, CommandLimits, ModeInterval, Timing, Verdict
 from impact_control.recording.series import Recording, Topics
@@ -53,6 +54,7 @@ class RunAnalysis:
         impact_impulse: [Ns] along the normal, of a contact too short for the samples of its force.
         expected_outcome: with which the scenario is meant to end.
         outcome_of_all: of the task of several arms, "" for one.
+        cut_off: whether the end of the recording is missing, see `bag.was_cut_off`.
     """
 
     scenario: str
@@ -83,6 +85,7 @@ class RunAnalysis:
     impact_impulse: float | None = None
     expected_outcome: str = SUCCEEDED
     outcome_of_all: str = ""
+    cut_off: bool = False
 
     @property
     def as_meant(self) -> bool:
@@ -175,6 +178,7 @@ def analyse(recording: Recording, *, limits: CommandLimits | None = None) -> Run
         gaps=gaps,
         peak_torque_share=None if status is None else float(np.max(status["peak_torque_share"])),
         withheld=tuple(withheld),
+        cut_off=was_cut_off(recording.directory),
     )
     if analysis.limits is None or analysis.peak_torque is None or analysis.within_limits is not None:
         return analysis

@@ -192,6 +192,11 @@ def recover(directory: Path | str) -> int:
     return recovered
 
 
+def was_cut_off(directory: Path | str) -> bool:
+    """Tell whether `recover` had to complete a bag: its end, or more of it, may be missing."""
+    return any(Path(directory).glob("*.damaged*"))
+
+
 def write_metadata(directory: Path | str) -> None:
     """Write `metadata.yaml` from the summaries of the finished MCAP files of a bag."""
     topics: dict[str, dict[str, Any]] = {}

@@ -269,6 +269,8 @@ def _contact_rows(analysis: RunAnalysis) -> list[Row]:
     at_rest, error = analysis.final_speed <= REST_SPEED, analysis.final_position_error
     position = f", position error {1e3 * error:.1f} mm" if error is not None else ""
     speed = f"{'at rest' if at_rest else 'moving'}, largest joint speed {analysis.final_speed:.3f} rad/s"
+    if analysis.cut_off:
+        return [*rows, Row("Where it is cut off", f"{speed}{position}")]
     return [*rows, Row("At the end", f"{speed}{position}", Mark.of(at_rest))]
 
 
@@ -306,9 +308,13 @@ def _timing_rows(timing: Timing) -> list[Row]:
 
 
 def _gap_rows(analysis: RunAnalysis) -> list[Row]:
+    rows = []
+    if analysis.cut_off:
+        kept = f"cut off {analysis.duration:.3f} s after its start; the file as it was ends in .damaged"
+        rows.append(Row("Recording", kept, Mark.BAD))
     if not analysis.gaps.missing:
-        return []
-    rows = [Row("Recording", analysis.gaps.in_words(), Mark.BAD if analysis.gaps.longest > BRIDGED else Mark.PLAIN)]
+        return rows
+    rows.append(Row("Recording", analysis.gaps.in_words(), Mark.BAD if analysis.gaps.longest > BRIDGED else Mark.PLAIN))
     if analysis.withheld:
         again = "record again on a less busy machine; `impact-control doctor` names its receive buffers"
         rows.append(Row("Not known", f"{', '.join(analysis.withheld)}: {again}", Mark.BAD))
@@ -329,12 +335,14 @@ def _torque_grid(analysis: RunAnalysis) -> list[Grid]:
 
 def _conclusion(analysis: RunAnalysis) -> tuple[str, bool]:
     delay = analysis.detection_delay
+    if analysis.cut_off and not analysis.as_meant:
+        return f"NOT KNOWN: {_outcome(analysis)}, where the recording was cut off.", False
     complaints = [] if analysis.as_meant else [_outcome(analysis)]
     if delay is not None and delay < 0:
         complaints.append("impact detected before the contact")
     if analysis.within_limits is False:
         complaints.append("torque or torque rate above its limit")
-    if analysis.final_speed > REST_SPEED:
+    if analysis.final_speed > REST_SPEED and not analysis.cut_off:
         complaints.append("still moving at the end")
     if complaints:
         return f"NOT AS EXPECTED: {', '.join(complaints)}.", False
@@ -345,4 +353,6 @@ def _conclusion(analysis: RunAnalysis) -> tuple[str, bool]:
         what = f"impact detected{after}, impact and post-impact as expected"
     limits = ", limits kept" if analysis.within_limits else ""
     recorded = f", as far as was recorded ({analysis.gaps.missing} samples missing)" if analysis.withheld else ""
+    if analysis.cut_off:
+        return f"AS EXPECTED, as far as was recorded before it was cut off: {what}{limits}.", True
     return f"AS EXPECTED{recorded}: {what}{limits}, at rest.", True
