@@ -155,7 +155,7 @@ def test_a_refused_task_is_not_run_and_says_why_and_what_could_be_done():
     task = type(case.task)(**{**vars(case.task), "speed": 0.8})
     found = run_case(changed(case, task=task, variants=(Variant.AS_EXPECTED.name,)))
     assert found["outcome"].tolist() == [Outcome.REFUSED]
-    named = re.fullmatch(r"([a-z ]+), (ante|post)-impact \((task\.[a-z_.]+)\)", str(found["refusal"]))
+    named = re.fullmatch(r"([a-z ]+), (ante-impact|post-impact|impact) \((task\.[a-z_.]+)\)", str(found["refusal"]))
     assert named is not None and named[1] in {quantity.words for quantity in Quantity}
     assert named[3] in str(found["reason"][0])
     assert bool(found["proposed"])
