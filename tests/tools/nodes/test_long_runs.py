@@ -101,9 +101,9 @@ def test_a_task_that_ends_otherwise_is_a_complaint_and_its_bag_is_kept(tmp_path)
     scenario = tmp_path / "deaf.yaml"
     tabletop = config_directory() / "scenarios" / "tabletop.yaml"
     rate = {"threshold": "1e6, 1e6, 1e6, 1e6, 1e6, 1e6, 1e6 Nm/s"}
-    scenario.write_text(
-        yaml.safe_dump({"extends": str(tabletop), "name": "deaf", "detection": {"residual_rate": rate}})
-    )
+    never = {"missing_impact_timeout": "10 s"}  # or it would stop before it runs away
+    content = {"extends": str(tabletop), "name": "deaf", "control": never, "detection": {"residual_rate": rate}}
+    scenario.write_text(yaml.safe_dump(content))
     report, directory, _ = tasks(1, tmp_path / "runs", scenarios=(str(scenario),))
     (task,) = report.tasks
     complaints = " ".join(task.complaints)
