@@ -89,6 +89,19 @@ def test_the_torque_rate_stays_usable_to_its_limit():
     np.testing.assert_allclose(changes, STEP[1], rtol=1e-9)
 
 
+def test_a_limit_that_is_met_while_a_force_still_comes_does_not_push_the_joints_aside():
+    """The command has a part of the force only; to hold on to all of it would take what is missing from the motion."""
+    qp, dynamics = qp_with(50.0)
+    force_torque = np.array([0.0, 10.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    qp.solve(dynamics, np.eye(7), NOTHING, np.ones(7), NOTHING, force_torque)
+    assert qp.force_share == 1.0 and qp.torque[1] < 1.0
+    beyond = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.5 * ACCELERATION[6]])
+    qp.solve(dynamics, np.eye(7), beyond, np.ones(7), NOTHING, force_torque)
+    assert qp.acceleration[6] > 0.5 * ACCELERATION[6]  # as far as the torque rate allows
+    assert abs(qp.acceleration[1]) < 0.2
+    assert 0.0 < qp.force_share < 0.3
+
+
 def test_a_fault_begins_from_the_last_command_and_leaves_nothing_of_it_behind():
     qp, dynamics = qp_with(50.0)
     for _ in range(50):

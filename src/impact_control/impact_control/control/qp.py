@@ -52,7 +52,8 @@ def _problem_memory(n: int) -> Memory:
 
     hessian and gradient are those of the variables (ddq, s). bounds: lower and upper of ddq, of inertia ddq + s J^T f,
     and of ddq + s inertia^-1 J^T f, whose last term is force_motion. command: the last one, and what is between the
-    two stages of its low-pass [Nm]; smoothing: see `smooth_command`. least_share: s of the last sample.
+    two stages of its low-pass [Nm]; smoothing: see `smooth_command`. least_share: s in the last command, and between
+    the two stages.
     """
     return named_memory(
         inertia=(n, n),
@@ -67,7 +68,7 @@ def _problem_memory(n: int) -> Memory:
         command=(2, n),
         smoothing=(),
         regularisation=(),
-        least_share=(),
+        least_share=(2,),
     )
 
 
@@ -149,7 +150,7 @@ def _command(
 def _share(problem: Memory, force_torque: Vector) -> float:
     """Return the largest share of a force that the limits leave beside an acceleration; -1 where the solver is needed.
 
-    The torques have to leave that of the last sample; a motion in which nothing answers the force,
+    The torques have to leave what the last command has of it; a motion in which nothing answers the force,
     `limits.unanswered_bounds`, may ask for less.
     """
     p = problem[()]
@@ -159,9 +160,17 @@ def _share(problem: Memory, force_torque: Vector) -> float:
         low, high = max(low, low_i), min(high, high_i)
         low_i, high_i = _share_within(p.acceleration[i], p.force_motion[i], p.bounds[4, i], p.bounds[5, i])
         low, high_unanswered = max(low, low_i), min(high_unanswered, high_i)
-    if high < p.least_share or min(high, high_unanswered) < low:
+    if high < p.least_share[0] or min(high, high_unanswered) < low:
         return -1.0
     return min(high, high_unanswered)
+
+
+@compiled_in_place
+def _smooth_share(problem: Memory, share: float, smoothing: float) -> None:
+    """Let a share of the force go through the low-pass of the command: so much of it is in the command."""
+    least = problem[()].least_share
+    least[1] += smoothing * (share - least[1])
+    least[0] += smoothing * (least[1] - least[0])
 
 
 @compiled
@@ -270,7 +279,7 @@ class AccelerationQP:
 
     Limits of the motion do not bound the force, which the environment carries, and a share of a force inside the
     friction cone is inside it. A force comes as fast as the torque rate leaves room for it beside the motion, and then
-    stays: s_last is the share of the last sample, 0 for a new force. (To let a force that acts give way to the motion
+    stays: s_last is the share in the last command, 0 for a new force. (To let a force that acts give way to the motion
     makes two arms at one object swing.) Where nothing else keeps the limits it is 0, too.
 
     The solver, DAQP, is called when a limit is active; otherwise the minimiser without limits is the solution and takes
@@ -340,7 +349,7 @@ class AccelerationQP:
     def reset(self) -> None:
         """Forget the last command: the next one starts from zero torque."""
         self._command[:] = 0.0
-        self._least_share[()] = 0.0
+        self._least_share[:] = 0.0
         self.torque[:] = 0.0
         self.status = QPStatus.NOT_USED
         self.relaxed = Limit.NONE
@@ -369,7 +378,7 @@ class AccelerationQP:
         if not solved:
             self._write_bounds(dynamics, feedforward, 1.0)
             self._ask_solver(dynamics, feedforward, force_torque)
-        self._least_share[()] = self.force_share if exerted else 0.0
+        _smooth_share(memory, self.force_share if exerted else 0.0, self._smoothing if solved else 1.0)
 
     def _write_bounds(self, dynamics: Dynamics, feedforward: Vector, smoothing: float) -> None:
         self.limits.write_bounds(dynamics, feedforward, self._command, smoothing, self._bounds)
@@ -383,7 +392,7 @@ class AccelerationQP:
             self._give_up(dynamics, "a torque that is fed forward is not finite")
             return
         _write_rows(self._memory, force_torque, self._rows)
-        least_share = float(self._least_share)
+        least_share = float(self._least_share[0])
         solution = self._within_limits(least_share)
         if solution is None and least_share > 0.0:
             solution = self._within_limits(0.0)
@@ -429,7 +438,7 @@ class AccelerationQP:
         else:
             self._desired[:] = 0.0
         self.force_share = 0.0
-        self._least_share[()] = 0.0
+        self._least_share[:] = 0.0
         self.status = QPStatus.NOT_USED
         self.relaxed = Limit.NONE
         self.limited, self.change, self.torque_share = limit_command(
