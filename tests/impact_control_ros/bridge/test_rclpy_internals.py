@@ -74,18 +74,25 @@ def test_messages_of_half_a_second_are_kept_while_their_process_stands_still(nod
     message = JointState(name=names, position=7 * [0.0], velocity=7 * [0.0], effort=7 * [0.0])
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "bufsize": 1}
     with subprocess.Popen([sys.executable, "-c", LISTENER], **pipes) as listener:
+
+        def arrived():
+            print("", file=listener.stdin)
+            return int(listener.stdout.readline())
+
         end = time.monotonic() + PATIENCE
-        while publisher.get_subscription_count() < 1:
+        while not arrived():  # a subscription that the publisher knows need not know the publisher yet
             assert time.monotonic() < end
+            publisher.publish(message)
             time.sleep(0.01)
+        time.sleep(0.1)
+        arrived()
         os.kill(listener.pid, signal.SIGSTOP)
         for _ in range(MESSAGES):
             publisher.publish(message)
         os.kill(listener.pid, signal.SIGCONT)
         kept = 0
         while kept < MESSAGES and time.monotonic() < end:
-            print("", file=listener.stdin)
-            kept += int(listener.stdout.readline())
+            kept += arrived()
         listener.stdin.close()
     assert kept == MESSAGES
 

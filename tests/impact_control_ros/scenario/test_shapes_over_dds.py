@@ -76,7 +76,9 @@ def test_both_shapes_publish_and_find_the_same(case, tmp_path):
         other = three[1][arm]
         assert result.outcome is outcome, result.summary
         assert other.outcome is outcome, other.summary
-        if case != "completion":  # how often a plate rattles depends on the least difference
+        if case == "two_arms":  # they swing against each other through the box; the last swing is at the threshold
+            assert min(result.impacts, other.impacts) > 1 and abs(result.impacts - other.impacts) <= 1
+        elif case != "completion":  # how often a plate rattles depends on the least difference
             assert result.impacts == other.impacts
         here, there = (evaluations[arm].analysis for evaluations in (one[2], three[2]))
         assert (here.verdict.impact, here.verdict.post_impact) == (there.verdict.impact, there.verdict.post_impact)
