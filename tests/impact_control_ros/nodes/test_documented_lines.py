@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from impact_control.scenario.loading import config_directory
+from impact_control.scenario import config_directory
 from machine import ATTEMPTS, stood_still
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -9,8 +9,7 @@ import pytest
 import yaml
 
 from impact_control.recording.series import read_bag
-from impact_control.scenario import load_scenario
-from impact_control.scenario.loading import config_directory
+from impact_control.scenario import config_directory, load_scenario
 from impact_control_ros.session.graph import describe_graph
 from impact_control_ros.session.processes import NodeDiedError
 from impact_control_ros.session.session import Session

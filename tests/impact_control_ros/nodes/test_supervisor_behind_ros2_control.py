@@ -5,15 +5,9 @@ controller_manager_msgs and franka_msgs come with ros2_control and franka_ros2, 
 
 from __future__ import annotations
 
-import ctypes
-import os
-import subprocess
-import sys
-import sysconfig
 import threading
 import time
 from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,10 +23,9 @@ from impact_control_ros.bridge import qos
 from impact_control_ros.nodes.supervisor import ASK_AGAIN
 from impact_control_ros.robot_side.supervision import RobotMode
 from impact_control_ros.session.graph import Duty, NodeSpec
+from message_packages import messages_built
 
 pytestmark = [pytest.mark.wall_clock, pytest.mark.long]
-
-ROOT = Path(__file__).resolve().parents[3]
 
 SWITCH = """
 string[] activate_controllers
@@ -65,62 +58,10 @@ DEFINITIONS = {
 }
 """As far as they are used, by the definitions of ros2_control 4.46 and franka_ros2 3.4.0."""
 
-RECIPE = """
-cmake_minimum_required(VERSION 3.22)
-project({package} LANGUAGES C CXX)
-find_package(ament_cmake REQUIRED)
-find_package(rosidl_default_generators REQUIRED)
-# What the generators look for themselves, before the directories are looked at.
-find_package(action_msgs REQUIRED)
-include({cmake}/drop_missing_includes.cmake)
-drop_missing_includes()
-rosidl_generate_interfaces({package} {files})
-ament_package()
-"""
-MANIFEST = """<package format="3"><name>{package}</name><version>0.0.0</version><description>stand-in</description>
-<maintainer email="nobody@impact-control.invalid">nobody</maintainer><license>Apache-2.0</license>
-<buildtool_depend>ament_cmake</buildtool_depend><buildtool_depend>rosidl_default_generators</buildtool_depend>
-<exec_depend>rosidl_default_runtime</exec_depend><member_of_group>rosidl_interface_packages</member_of_group>
-<export><build_type>ament_cmake</build_type></export></package>"""
-
-
-def build(package, source, prefix):
-    """Build a package of messages in a new directory and install it."""
-    definitions = DEFINITIONS[package]
-    for file, definition in definitions.items():
-        (source / file).parent.mkdir(parents=True, exist_ok=True)
-        (source / file).write_text(definition)
-    recipe = RECIPE.format(package=package, files=" ".join(definitions), cmake=ROOT / "src" / "impact_msgs" / "cmake")
-    (source / "CMakeLists.txt").write_text(recipe)
-    (source / "package.xml").write_text(MANIFEST.format(package=package))
-    environment = {**os.environ, "AMENT_PREFIX_PATH": sys.prefix, "CMAKE_PREFIX_PATH": sys.prefix}
-    options = [f"-DCMAKE_INSTALL_PREFIX={prefix}", f"-DPython3_EXECUTABLE={sys.executable}", "-DBUILD_TESTING=OFF"]
-    options += [f"-DCMAKE_INSTALL_RPATH={prefix / 'lib'}", "-Wno-dev"]
-    for command in (
-        ["cmake", "-S", str(source), "-B", str(source / "build"), *options],
-        ["cmake", "--build", str(source / "build"), "--parallel", str(os.cpu_count())],
-        ["cmake", "--install", str(source / "build")],
-    ):
-        done = subprocess.run(command, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-
 
 @pytest.fixture(scope="module")
 def messages(tmp_path_factory):
-    """Both packages, for this process and those it starts."""
-    directory = tmp_path_factory.mktemp("messages")
-    prefix = directory / "installed"
-    for package in DEFINITIONS:
-        build(package, directory / package, prefix)
-    python = sysconfig.get_path("purelib", vars={"base": str(prefix), "platbase": str(prefix)})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", python, prepend=os.pathsep)
-        patch.setenv("LD_LIBRARY_PATH", str(prefix / "lib"), prepend=os.pathsep)
-        patch.setenv("AMENT_PREFIX_PATH", str(prefix), prepend=os.pathsep)
-        patch.syspath_prepend(python)
-        # The search path of libraries is read when a process starts; what is loaded already is found by its name.
-        for library in sorted((prefix / "lib").glob("*__rosidl_typesupport_*_c.so")):
-            ctypes.CDLL(str(library))
+    with messages_built(DEFINITIONS, tmp_path_factory.mktemp("messages")):
         yield
 
 

@@ -7,12 +7,14 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 import rclpy
+from action_msgs.msg import GoalStatus
 from impact_msgs.action import ExecuteImpactTask, MoveTo
 from impact_msgs.msg import ControllerStatus, ImpactClassification
 from impact_msgs.srv import PredictPostImpact
@@ -28,6 +30,7 @@ from impact_control.impacts import SlipOutcome
 from impact_control.pipeline import MoveOutcome, Outcome
 from impact_control.robots import InertiaModel
 from impact_control.util.checks import finite_array, require_positive
+from impact_control.util.errors import MissingDependencyError
 from impact_control.util.types import Vector
 from impact_control.util.words import in_words
 from impact_control_ros.bridge import qos, topics
@@ -48,6 +51,12 @@ QUIET_TIME = 0.1
 
 LISTEN_INTERVAL = 0.1
 """[s] between two checks for a stop request."""
+
+RECOVERY = "action_server/error_recovery"
+"""Action of franka_hardware, in the namespace of its controller manager."""
+
+RECOVERY_PATIENCE = 60.0
+"""[s] an arm may take to leave its reflex; users report up to 16."""
 
 END_PATIENCE = 30.0
 """[s] a graph may take to end."""
@@ -352,6 +361,35 @@ class ImpactClient:
         if not answer.success:
             raise GraphError(f"the supervisor refused: {answer.message}")
         return str(answer.message)
+
+    def recover(self) -> bool:
+        """Have a Franka leave its reflex, by the action ErrorRecovery of franka_ros2; return whether its state comes.
+
+        Only when an operator has seen that the arm is free. Nothing moves: the supervisor lets commands through after
+        `reset` only. Without a state the controller manager has given the hardware up, and has to be started again.
+        Raises GraphError when the arm refuses, MissingDependencyError without franka_msgs.
+        """
+        try:
+            from franka_msgs.action import ErrorRecovery
+        except ImportError as error:
+            raise MissingDependencyError(f"franka_msgs is missing, install franka_ros2: {error}") from error
+        action = ActionClient(self._node, ErrorRecovery, RECOVERY)
+        try:
+            self._caller.wait(action.server_is_ready, self._patience, f"action {RECOVERY}")
+            sent = action.send_goal_async(ErrorRecovery.Goal())
+            goal = self._caller.result_of(sent, self._patience, "the answer to the goal")
+            status = GoalStatus.STATUS_ABORTED
+            if goal.accepted:
+                future = goal.get_result_async()
+                status = self._caller.result_of(future, RECOVERY_PATIENCE, "the recovery of the arm").status
+        finally:
+            action.destroy()
+        if status != GoalStatus.STATUS_SUCCEEDED:
+            raise GraphError("the arm did not recover: free it, release the user stop, look into Desk; then ask again")
+        with closing(self.states()) as states, suppress(NoAnswerError):
+            next(states)
+            return True
+        return False
 
     # ------------------------------------------------------------------ the graph
 

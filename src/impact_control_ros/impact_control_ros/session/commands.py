@@ -58,6 +58,7 @@ def add(app: typer.Typer) -> None:
     app.command()(verdicts)
     app.command()(stop)
     app.command()(reset)
+    app.command()(recover)
     app.command()(run)
     app.command()(home)
     app.command("move-to")(move_to)
@@ -267,6 +268,24 @@ def reset(namespace: NamespaceOption = "") -> None:
     with ImpactClient(namespace) as client:
         _require(client, topics.RESUME, "no supervisor")
         typer.echo(client.reset())
+
+
+def recover(namespace: NamespaceOption = "") -> None:
+    """Have a Franka leave its reflex, once you have seen that it is free; nothing moves before `reset`.
+
+    Needs franka_ros2. Exit code 1 says that it did not, or that the launch has to be started again.
+    """
+    from impact_control_ros.session.client import ImpactClient
+
+    with ImpactClient(namespace) as client:
+        if client.recover():
+            typer.echo("The arm has left its reflex. Next: impact-control reset, impact-control home")
+            return
+    typer.echo(
+        "The arm has left its reflex, but the controller manager has given up its hardware: no joint states come. "
+        "End the launch and start it again."
+    )
+    raise typer.Exit(1)
 
 
 def run(

@@ -1,0 +1,96 @@
+"""Recovery of a Franka from a reflex: its action is built here, the arm stood in for. Not tried on hardware."""
+
+from __future__ import annotations
+
+import threading
+from importlib import import_module
+
+import pytest
+import rclpy
+from rclpy.action import ActionServer
+from rclpy.executors import SingleThreadedExecutor
+from sensor_msgs.msg import JointState
+from typer.testing import CliRunner
+
+from impact_control.cli.main import app
+from impact_control.util.errors import MissingDependencyError
+from impact_control_ros.bridge import qos
+from impact_control_ros.session.client import RECOVERY, ImpactClient
+from impact_control_ros.session.processes import GraphError
+from message_packages import messages_built
+
+
+class Arm:
+    """An arm in a reflex behind a controller manager.
+
+    asked: how often it was asked. free: whether it can leave the reflex. told: whether joint states come afterwards.
+    """
+
+    def __init__(self):
+        self.asked, self.free, self.told = 0, True, True
+        self._kind = import_module("franka_msgs.action").ErrorRecovery
+        self._context = rclpy.Context()
+        self._context.init()
+        self._node = rclpy.create_node("arm", context=self._context)
+        self._joints = self._node.create_publisher(JointState, "joint_states", qos.STREAM)
+        self._server = ActionServer(self._node, self._kind, RECOVERY, self._recover)
+        self._node.create_timer(0.01, self._tell)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._thread = threading.Thread(target=self._executor.spin)
+        self._thread.start()
+
+    def close(self):
+        self._executor.shutdown()
+        self._thread.join()
+        self._server.destroy()
+        self._node.destroy_node()
+        self._context.shutdown()
+
+    def _recover(self, goal):
+        self.asked += 1
+        goal.succeed() if self.free else goal.abort()
+        return self._kind.Result()
+
+    def _tell(self):
+        if self.told and self.asked:
+            self._joints.publish(JointState(name=["fr3_joint1"], position=[0.0], velocity=[0.0], effort=[0.0]))
+
+
+@pytest.fixture(scope="module")
+def messages(tmp_path_factory):
+    with messages_built({"franka_msgs": {"action/ErrorRecovery.action": "---\n---\n"}}, tmp_path_factory.mktemp("own")):
+        yield
+
+
+@pytest.fixture
+def arm(messages):
+    arm = Arm()
+    yield arm
+    arm.close()
+
+
+def test_without_franka_ros2_it_is_named():
+    with ImpactClient(patience=2.0) as client, pytest.raises(MissingDependencyError, match="franka_msgs is missing"):
+        client.recover()
+
+
+def test_an_arm_that_leaves_its_reflex_and_tells_its_state_can_go_on(arm):
+    with ImpactClient(patience=5.0) as client:
+        assert client.recover()
+    assert arm.asked == 1
+    told = CliRunner().invoke(app, ["recover"])
+    assert told.exit_code == 0 and told.output.endswith("impact-control reset, impact-control home\n")
+
+
+def test_an_arm_that_is_held_refuses_and_nothing_is_asked_twice(arm):
+    arm.free = False
+    with ImpactClient(patience=5.0) as client, pytest.raises(GraphError, match="did not recover: free it"):
+        client.recover()
+    assert arm.asked == 1
+
+
+def test_hardware_that_was_given_up_is_no_recovered_arm(arm):
+    arm.told = False
+    with ImpactClient(patience=2.0) as client:
+        assert not client.recover()

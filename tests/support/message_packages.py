@@ -1,0 +1,71 @@
+"""Packages of messages that come with ROS installations, built here from their definitions as far as they are used."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+import sysconfig
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+RECIPE = """
+cmake_minimum_required(VERSION 3.22)
+project({package} LANGUAGES C CXX)
+find_package(ament_cmake REQUIRED)
+find_package(rosidl_default_generators REQUIRED)
+# What the generators look for themselves, before the directories are looked at.
+find_package(action_msgs REQUIRED)
+include({cmake}/drop_missing_includes.cmake)
+drop_missing_includes()
+rosidl_generate_interfaces({package} {files})
+ament_package()
+"""
+MANIFEST = """<package format="3"><name>{package}</name><version>0.0.0</version><description>stand-in</description>
+<maintainer email="nobody@impact-control.invalid">nobody</maintainer><license>Apache-2.0</license>
+<buildtool_depend>ament_cmake</buildtool_depend><buildtool_depend>rosidl_default_generators</buildtool_depend>
+<exec_depend>rosidl_default_runtime</exec_depend><member_of_group>rosidl_interface_packages</member_of_group>
+<export><build_type>ament_cmake</build_type></export></package>"""
+
+
+def _build(package, definitions, source, prefix):
+    """Build a package of messages in a new directory and install it."""
+    for file, definition in definitions.items():
+        (source / file).parent.mkdir(parents=True, exist_ok=True)
+        (source / file).write_text(definition)
+    recipe = RECIPE.format(package=package, files=" ".join(definitions), cmake=ROOT / "src" / "impact_msgs" / "cmake")
+    (source / "CMakeLists.txt").write_text(recipe)
+    (source / "package.xml").write_text(MANIFEST.format(package=package))
+    environment = {**os.environ, "AMENT_PREFIX_PATH": sys.prefix, "CMAKE_PREFIX_PATH": sys.prefix}
+    options = [f"-DCMAKE_INSTALL_PREFIX={prefix}", f"-DPython3_EXECUTABLE={sys.executable}", "-DBUILD_TESTING=OFF"]
+    options += [f"-DCMAKE_INSTALL_RPATH={prefix / 'lib'}", "-Wno-dev"]
+    for command in (
+        ["cmake", "-S", str(source), "-B", str(source / "build"), *options],
+        ["cmake", "--build", str(source / "build"), "--parallel", str(os.cpu_count())],
+        ["cmake", "--install", str(source / "build")],
+    ):
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+
+
+@contextmanager
+def messages_built(definitions, directory):
+    """Build packages, {package: {file: definition}}, and have them for this process and those it starts."""
+    prefix = directory / "installed"
+    for package, files in definitions.items():
+        _build(package, files, directory / package, prefix)
+    python = sysconfig.get_path("purelib", vars={"base": str(prefix), "platbase": str(prefix)})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", python, prepend=os.pathsep)
+        patch.setenv("LD_LIBRARY_PATH", str(prefix / "lib"), prepend=os.pathsep)
+        patch.setenv("AMENT_PREFIX_PATH", str(prefix), prepend=os.pathsep)
+        patch.syspath_prepend(python)
+        # The search path of libraries is read when a process starts; what is loaded already is found by its name.
+        for library in sorted((prefix / "lib").glob("*__rosidl_typesupport_*_c.so")):
+            ctypes.CDLL(str(library))
+        yield
