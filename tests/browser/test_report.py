@@ -76,3 +76,19 @@ def test_plots_zoom_together_and_the_arm_follows_play_and_cursor(report, tmp_pat
         off = browser.ask("[...document.querySelectorAll('#run-plots .u-legend .u-off')].map(e => e.innerText)")
         assert off and all(entry.startswith("joint 2") for entry in off)
         assert not browser.messages
+
+
+def test_the_page_is_dark_where_the_reader_wants_it_but_not_on_paper(report, tmp_path):
+    with Browser(tmp_path, (1100, 900)) as browser:
+        browser.open(report)
+        browser.wait_for("after the impact")
+
+        def shown(media, scheme):
+            features = [{"name": "prefers-color-scheme", "value": scheme}]
+            browser.call("Emulation.setEmulatedMedia", media=media, features=features)
+            return imread(io.BytesIO(browser.picture()))[:, :, :3].mean()
+
+        assert shown("screen", "dark") < 0.25
+        assert shown("print", "dark") > 0.9
+        assert shown("screen", "light") > 0.9
+        assert not browser.messages

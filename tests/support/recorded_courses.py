@@ -171,12 +171,12 @@ def course_messages(course, scenario_name, rows):
     return told
 
 
-def write_bag(directory):
+def write_bag(directory, idle=5, rows=slice(None)):
     """Write the run of tabletop as a bag; return its directory."""
     prefix = install_messages(directory / "prefix")
     encoders = {topic: encoder(kind, prefix) for topic, kind in TYPES.items()}
     record = {"impact_control": {"version": "0", "scenario": load_scenario("tabletop").to_yaml()}}
     with BagWriter(directory / "bag", search_paths=[prefix], metadata=record) as writer:
-        for topic, content, stamp in course_messages(recorded_course("tabletop"), "tabletop", slice(None)):
+        for topic, content, stamp in course_messages(recorded_course("tabletop", idle), "tabletop", rows):
             writer.write(topic, TYPES[topic], encoders[topic](content), stamp, stamp)
     return directory / "bag"

@@ -247,6 +247,14 @@ def test_the_detection_of_the_impact_is_not_that_of_a_touch_before_it(analysis: 
     assert touched.impact_detection == pytest.approx(analysis.detections[0])
 
 
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_tables_of_seven_joints_are_whole_on_narrow_terminals(
+    analysis: RunAnalysis, comparison: PostImpactComparison, width: int
+) -> None:
+    text = summary_text(summarise(analysis, comparison), width)
+    assert "…" not in text and max(map(len, text.splitlines())) <= width
+
+
 def test_headings_and_labels_are_text_and_not_markup() -> None:
     grid = Grid("Gaps [s]", ("from [s]", "[red]length"), (("1.0", "2.0"),))
     text = summary_text(RunSummary("run", (Row("[b]label [Nm]", "x"),), (grid,), "", True))

@@ -78,7 +78,7 @@ def test_without_a_reference_the_plan_judges_once_the_start_is_known(tmp_path, m
     bare = dataclasses.replace(course.run, reference=None, events=None, verdict=None)
     found = replayed(tmp_path, bare, "tabletop", monkeypatch)
     assert not found.judged and any("no verdicts" in note for note in found.notes)
-    assert summarise_replay(found).verdict.startswith("REPLAYED: 1 impact(s)")
+    assert summarise_replay(found).verdict.startswith("REPLAYED: 1 impact detected")
     found = replayed(tmp_path, bare, "tabletop", monkeypatch, task_start=course.start)
     assert (found.replay.impact, found.replay.post_impact) == (Verdict.EXPECTED, Verdict.EXPECTED)
     late = replayed(tmp_path, bare, "tabletop", monkeypatch, task_start=course.start - 0.5)

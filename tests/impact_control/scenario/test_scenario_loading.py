@@ -21,10 +21,10 @@ from impact_control.scenario import (
     config_directory,
     describe_schema,
     load_scenario,
-    loading,
     robot_of,
     scenario_digest,
     scenario_from_text,
+    shipped,
 )
 from impact_control.scenario.document import load_document
 from impact_control.scenario.fields import (
@@ -345,6 +345,12 @@ def test_files_of_a_robot_lie_relative_to_the_file_that_names_them(tmp_path: Pat
     assert (caught.value.key, caught.value.value) == ("robot.model", str(tmp_path / "mine.yaml"))
 
 
+@pytest.mark.parametrize("name", ["tabletop_tilted", "grab_juice_1"])
+def test_a_shipped_scenario_is_extended_by_its_name_from_anywhere(tmp_path: Path, name: str) -> None:
+    child = load_scenario(write(tmp_path / "child.yaml", f"extends: {name}\nsimulation: {{seed: 5}}\n"))
+    assert child.to_yaml() == load_scenario(name).with_overrides({"name": "child", "simulation.seed": 5}).to_yaml()
+
+
 def test_names_are_not_inherited(tmp_path: Path) -> None:
     write(tmp_path / "base.yaml", TABLETOP.to_yaml())
     write(tmp_path / "middle.yaml", "extends: base.yaml\nsimulation: {seed: 5}\n")
@@ -488,7 +494,7 @@ def test_a_robot_without_gravity_compensation_is_refused():
 @pytest.mark.parametrize("name", ["tabletop.yaml", "scenes/grab_juice_3.yaml"])
 def test_the_digest_of_all_files_is_another_one_when_one_of_them_changes(tmp_path, monkeypatch, name):
     original = scenario_digest()
-    monkeypatch.setattr(loading, "_directory", lambda: tmp_path / "scenarios")
+    monkeypatch.setattr(shipped, "_directory", lambda: tmp_path / "scenarios")
     shutil.copytree(SCENARIOS, tmp_path / "scenarios")
     assert scenario_digest() == original
     file = tmp_path / "scenarios" / name

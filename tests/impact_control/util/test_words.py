@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from impact_control.recording.summary import plain_number
-from impact_control.util.words import fixed
+from impact_control.util.words import counted, fixed
 from impact_control.view.frame import ArmFrame
 from impact_control.view.panel import rate_bars
 
@@ -16,6 +16,10 @@ from impact_control.view.panel import rate_bars
 )
 def test_what_rounds_to_zero_has_no_sign(value, text):
     assert fixed(value, 1) == text
+
+
+def test_one_of_something_is_no_plural():
+    assert [counted(number, "sample") for number in (0, 1, 2)] == ["0 samples", "1 sample", "2 samples"]
 
 
 def test_tables_and_panel_have_no_negative_zero():

@@ -17,7 +17,7 @@ from endurance.faults import FAULTS, Fault
 from endurance.records import STOPPED_BY_USER, readable_reports
 from endurance.run import endure
 from impact_control.recording.series import read_bag
-from impact_control.scenario.loading import config_directory
+from impact_control.scenario import config_directory
 from machine import WatchedMachine
 
 pytestmark = [pytest.mark.wall_clock, pytest.mark.timeout(600)]

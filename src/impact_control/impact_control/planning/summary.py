@@ -49,7 +49,7 @@ def _summary(arm: ArmOutlook) -> RunSummary:
         Row("Impact", f"at {reference.nominal_impact_time:.3f} s, {reference.normal_impulse:.3g} Ns"),
         Row("Contact", f"{in_words(reference.slip)} after it"),
         Row("Change of torque", _step(plan, budget.change)),
-        Row("of it the force", _step(plan, budget.force)),
+        Row("Due to the force", _step(plan, budget.force)),
         Row("Nearest singularity", singular, Mark.BAD if nearest.too_near else Mark.PLAIN),
     )
     worst = max(use.share for use in budget.uses)

@@ -18,6 +18,7 @@ from scipy.optimize import linear_sum_assignment
 from impact_control.util.checks import require_positive
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Matrix, Vector
+from impact_control.util.words import counted
 
 GAP_FACTOR = 1.5
 """Periods between two stamps from which on samples are missing: half-way between one and two."""
@@ -303,5 +304,6 @@ def _note_gaps(time: Vector, usable: NDArray[np.bool_], period: float, defects: 
     if gaps.size:
         lost = int(np.sum(np.rint(length[gaps] / period) - 1))
         longest = gaps[np.argmax(length[gaps])]
-        words = f"{lost} samples missing, the longest gap {length[longest]:.4f} s after {time[rows[longest]]:.4f} s"
+        most, start = length[longest], time[rows[longest]]
+        words = f"{counted(lost, 'sample')} missing, the longest gap {most:.4f} s after {start:.4f} s"
         defects.append(Defect(DefectKind.GAP, rows[gaps + 1], time[rows[gaps]], words))

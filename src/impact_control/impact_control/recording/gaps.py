@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from impact_control.recording.defects import GAP_FACTOR
 from impact_control.util.types import Vector
+from impact_control.util.words import counted
 
 BRIDGED = 0.01
 """[s] Longest gap over which a mean, or a fit to a tenth of a second, still says the same."""
@@ -60,4 +61,5 @@ class Gaps:
     def in_words(self) -> str:
         """Return number, longest gap and its place in words."""
         at = float(self.start[np.argmax(self.end - self.start)])
-        return f"{self.missing} samples missing, the longest gap {1e3 * self.longest:.0f} ms after {at:.3f} s"
+        lost = counted(self.missing, "sample")
+        return f"{lost} missing, the longest gap {1e3 * self.longest:.0f} ms after {at:.3f} s"

@@ -16,6 +16,9 @@ from impact_control.util.types import Matrix, Vector
 SUCCEEDED = "succeeded"
 """Outcome of a task whose impact and behaviour are as expected."""
 
+NOT_BEGUN = "not begun"
+"""Outcome of a recording in which the controller stayed idle, as of a task that was refused."""
+
 REST_WINDOW = 0.1
 """[s] at the end of the recording, over which the largest joint speed is taken."""
 
@@ -190,6 +193,11 @@ def mode_intervals(time: Vector, mode: NDArray[np.integer], names: Mapping[int, 
     )
 
 
+def begun(modes: Sequence[ModeInterval]) -> bool:
+    """Return whether a task was executed, by the modes of the controller; True where they are not known."""
+    return not modes or any(interval.mode != "idle" for interval in modes)
+
+
 def last_verdict(recording: Recording) -> Verdict | None:
     """Return the final verdict of the classifier, None if there was none."""
     series = recording.get(Topics.classification)
@@ -222,10 +230,12 @@ def last_fault(recording: Recording) -> str:
     return str(status["fault_reason"][faults[-1]]) or "no reason given" if faults.size else ""
 
 
-def outcome_of(fault: str, detected: bool, verdict: Verdict | None) -> str:
+def outcome_of(fault: str, begun: bool, detected: bool, verdict: Verdict | None) -> str:
     """Return the outcome of the task, as in the action ExecuteImpactTask, in lower case (`succeeded`, `no impact`)."""
     if fault:
         return "fault"
+    if not begun:
+        return NOT_BEGUN
     if not detected:
         return "no impact"
     if verdict is None:

@@ -26,16 +26,21 @@ DOTS_PER_INCH = 150
 """Resolution of every picture."""
 
 STYLE = """
-:root { --ink: #1f2933; --soft: #616e7c; --line: #e4e7eb; --good: #00794f; --bad: #b3261e; }
+:root { color-scheme: light dark; --ink: #1f2933; --soft: #616e7c; --line: #e4e7eb; --paper: #fff; --pale: #f5f7fa;
+  --good: #00794f; --bad: #b3261e; --pale-good: #edf8f3; --pale-bad: #fdf0ee; --mark: #7b3294; --ground: #d3d9e0; }
+@media screen and (prefers-color-scheme: dark) {
+  :root { --ink: #dfe5ec; --soft: #9aa7b5; --line: #343d48; --paper: #14181d; --pale: #1f252c;
+    --good: #4fcf9c; --bad: #ff8f85; --pale-good: #12291f; --pale-bad: #351b19; --mark: #d9a8ec; --ground: #3d4752; }
+}
 * { box-sizing: border-box; }
 body { font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif;
-  color: var(--ink); background: #fff; max-width: 62rem; margin: 0 auto; padding: 2.5rem 1.5rem 4rem; }
+  color: var(--ink); background: var(--paper); max-width: 62rem; margin: 0 auto; padding: 2.5rem 1.5rem 4rem; }
 h1 { font-size: 1.9rem; margin: 0 0 .2rem; }
 h2 { font-size: 1.25rem; margin: 2.8rem 0 .3rem; }
 p.origin { color: var(--soft); margin: 0 0 1.4rem; font-size: .9rem; overflow-wrap: anywhere; }
 p.verdict { border-left: .3rem solid; padding: .7rem 1rem; margin: 0 0 1.6rem; font-weight: 600; }
-p.verdict.good { color: var(--good); background: #edf8f3; }
-p.verdict.bad { color: var(--bad); background: #fdf0ee; }
+p.verdict.good { color: var(--good); background: var(--pale-good); }
+p.verdict.bad { color: var(--bad); background: var(--pale-bad); }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { border-bottom: 1px solid var(--line); }
 th { font-weight: 400; }
@@ -49,10 +54,10 @@ table.grid th, table.grid td { text-align: right; padding: .28rem .5rem; }
 table.grid th:first-child { text-align: left; padding-left: 0; }
 table.grid thead th { color: var(--soft); }
 figure { margin: .2rem 0 0; }
-figure img { width: 100%; height: auto; display: block; }
+figure img { width: 100%; height: auto; display: block; background: #fff; border-radius: .4rem; }
 figcaption { color: var(--soft); font-size: .92rem; margin: 0 0 .8rem; }
 details { margin-top: 3rem; }
-pre { font-size: .82rem; background: #f5f7fa; padding: 1rem; overflow-x: auto; }
+pre { font-size: .82rem; background: var(--pale); padding: 1rem; overflow-x: auto; }
 @media (max-width: 40rem) {
   body { padding: 1.2rem .8rem 3rem; }
   table.grid { display: block; overflow-x: auto; white-space: nowrap; }
@@ -94,11 +99,15 @@ def summary_text(summary: RunSummary, width: int = WIDTH, color: bool = False) -
 
 
 def _grid_table(grid: Grid) -> Table:
-    table = Table(title=Text(grid.title), box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    title = Text(grid.title)
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for i, name in enumerate(grid.header):
-        table.add_column(Text(name.replace("joint ", "J")), justify="right" if i else "left", no_wrap=True)
+        head = name.replace("joint ", "J")
+        least = max(map(len, head.split()), default=None)
+        table.add_column(Text(head), justify="right" if i else "left", vertical="bottom", min_width=least)
     for i, row in enumerate(grid.rows):
-        table.add_row(*(Text(cell, "bold" if (i, j) in grid.bold else "") for j, cell in enumerate(row)))
+        cells = (Text(cell, "bold" if (i, j) in grid.bold else "", no_wrap=j > 0) for j, cell in enumerate(row))
+        table.add_row(*cells)
     return table
 
 

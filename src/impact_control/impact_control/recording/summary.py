@@ -15,7 +15,7 @@ from impact_control.recording.gaps import BRIDGED
 from impact_control.recording.measures import SUCCEEDED, Timing, Verdict
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Vector
-from impact_control.util.words import fixed
+from impact_control.util.words import counted, fixed
 
 REST_SPEED = 0.05
 """[rad/s] joint speed below which the arm counts as at rest; above the noise of a velocity measurement."""
@@ -234,7 +234,7 @@ def _impact(analysis: RunAnalysis) -> str:
         parts.append(f"delay {1e3 * delay:.1f} ms")
     others = detections if detected is None else detections[np.abs(detections - detected) > 1e-6]
     if others.size:
-        parts.append(f"{others.size} more detection{'s' if others.size > 1 else ''}, at {_stamps(others)} s")
+        parts.append(f"{counted(others.size, 'more detection')}, at {_stamps(others)} s")
     return ", ".join(parts)
 
 
@@ -301,7 +301,7 @@ def _timing_rows(timing: Timing) -> list[Row]:
     if timing.late_fraction is not None:
         counts.append(f"{100 * timing.late_fraction:.2f} % late cycles")
     if timing.missed_samples is not None:
-        counts.append(f"{timing.missed_samples} samples missed by the controller")
+        counts.append(f"{counted(timing.missed_samples, 'sample')} missed by the controller")
     if timing.held_commands is not None and timing.lost_commands is not None:
         counts.append(f"commands {timing.held_commands} held, {timing.lost_commands} lost")
     return [*rows, *([Row("Loop", ", ".join(counts))] if counts else [])]
@@ -352,7 +352,8 @@ def _conclusion(analysis: RunAnalysis) -> tuple[str, bool]:
         after = f" {1e3 * delay:.1f} ms after contact" if delay is not None else ""
         what = f"impact detected{after}, impact and post-impact as expected"
     limits = ", limits kept" if analysis.within_limits else ""
-    recorded = f", as far as was recorded ({analysis.gaps.missing} samples missing)" if analysis.withheld else ""
+    lost = counted(analysis.gaps.missing, "sample")
+    recorded = f", as far as was recorded ({lost} missing)" if analysis.withheld else ""
     if analysis.cut_off:
         return f"AS EXPECTED, as far as was recorded before it was cut off: {what}{limits}.", True
     return f"AS EXPECTED{recorded}: {what}{limits}, at rest.", True

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from impact_control.recording.measures import SUCCEEDED
+from impact_control.recording.measures import NOT_BEGUN, SUCCEEDED
 from impact_control.recording.series import Topics
 from impact_control.replay.evaluation import Evaluation
 from impact_control.scenario import Scenario
@@ -49,6 +49,11 @@ def _ending(evaluation: Evaluation) -> str:
 
 
 def _without_impact(evaluation: Evaluation) -> str:
+    if evaluation.analysis.outcome == NOT_BEGUN:
+        return (
+            "The controller was idle from the first to the last sample: no task was executed. `impact-control plan` "
+            "says whether the task would be refused, and why."
+        )
     contact = evaluation.analysis.true_impact_time
     if contact is not None:
         return (

@@ -21,7 +21,7 @@ from impact_control.recording.summary import (
 from impact_control.recording.torque_figures import replayed_residual
 from impact_control.replay.file import ReplayedRun
 from impact_control.replay.samples import ReplayedEvent
-from impact_control.util.words import in_words
+from impact_control.util.words import counted, in_words
 
 SAME_EVENT = 0.05
 """[s] apart, at most, that an event of the replay and a recorded one are the same impact."""
@@ -146,11 +146,11 @@ def _conclusion(run: ReplayedRun, pairs: Sequence[EventPair]) -> tuple[str, bool
     ]
     if complaints:
         return f"NOT AS RECORDED: {', '.join(complaints)}.", False
-    impacts = len(run.replay.impacts)
+    impacts = counted(len(run.replay.impacts), "impact")
     if run.run.events is None and not compared:
-        return f"REPLAYED: {impacts} impact(s) detected; neither impacts nor verdicts were recorded.", True
+        return f"REPLAYED: {impacts} detected; neither impacts nor verdicts were recorded.", True
     parts = [*(["impacts"] if run.run.events is not None else []), *(["verdicts"] if compared else [])]
-    return f"AS RECORDED: the same {' and '.join(parts)}, {impacts} impact(s).", True
+    return f"AS RECORDED: the same {' and '.join(parts)}, {impacts}.", True
 
 
 REPORT_FILE = "replay.html"

@@ -30,15 +30,7 @@ from impact_control.scenario.environment import (
     Surface,
     Touch,
 )
-from impact_control.scenario.loading import (
-    available_scenarios,
-    available_scenes,
-    config_directory,
-    load_scenario,
-    parts_of,
-    scenario_digest,
-    scenario_from_text,
-)
+from impact_control.scenario.loading import load_scenario, parts_of, scenario_from_text
 from impact_control.scenario.object_scene import ObjectScene, flat_orientation
 from impact_control.scenario.objects import (
     ActualObject,
@@ -57,6 +49,12 @@ from impact_control.scenario.robot import Robot, robot_of
 from impact_control.scenario.robot_side import JointBacklash, Simulation
 from impact_control.scenario.scene import Scene
 from impact_control.scenario.schema import Scenario
+from impact_control.scenario.shipped import (
+    available_scenarios,
+    available_scenes,
+    config_directory,
+    scenario_digest,
+)
 from impact_control.scenario.task import Ante, Impact, Post, Task
 from impact_control.scenario.uncertainty import Uncertainty
 

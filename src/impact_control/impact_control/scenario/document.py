@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,13 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.scalarbool import ScalarBoolean
 
+from impact_control.scenario.shipped import find_scenario
 from impact_control.util.errors import ScenarioError
 from impact_control.util.yaml_text import parse_yaml, regular_text, yaml_of
 
 EXTENDS = "extends"
-"""Key of the file, relative to the one it stands in, whose entries hold where this one has none."""
+"""Key of the file, relative to the one it stands in, or name of the shipped scenario, whose entries hold where this one
+has none."""
 
 INCLUDE = "include"
 """Key that lists files, relative to the one it stands in, whose sections are laid over the extended file, in their
@@ -146,7 +149,16 @@ def _load(path: Path, extended_by: tuple[Path, ...]) -> Node:
         node = overlay(_sections(_neighbour(name, INCLUDE, included.origin, path)), node)
     if base is None:
         return node
-    return overlay(_load(_neighbour(base.plain(), EXTENDS, base.origin, path), (*extended_by, path)), node)
+    return overlay(_load(_extended(base, path), (*extended_by, path)), node)
+
+
+def _extended(base: Node, path: Path) -> Path:
+    """Return the file that the file `path` extends."""
+    name = base.plain()
+    if isinstance(name, str) and Path(name).suffix not in (".yaml", ".yml"):
+        with suppress(ScenarioError):
+            return find_scenario(name).resolve()
+    return _neighbour(name, EXTENDS, base.origin, path)
 
 
 def _neighbour(name: Any, key: str, origin: str, path: Path) -> Path:
@@ -154,7 +166,9 @@ def _neighbour(name: Any, key: str, origin: str, path: Path) -> Path:
     target = path.parent / name if isinstance(name, str) else None
     if target is None or not _is_file(target):
         neighbours = ", ".join(sorted(p.name for p in path.parent.glob("*.yaml") if p != path))
-        raise ScenarioError(origin, key, name, f"a file relative to this one: {neighbours}")
+        shipped = f"{'' if neighbours else 'none, '}or the name of a shipped scenario" if key == EXTENDS else ""
+        allowed = ", ".join(filter(None, (neighbours, shipped)))
+        raise ScenarioError(origin, key, name, f"a file relative to this one: {allowed}")
     return target.resolve()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from impact_control.scenario.document import parse_overrides
-from impact_control.scenario.loading import config_directory, load_scenario
+from impact_control.scenario.loading import load_scenario
 from impact_control.scenario.schema import Scenario
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Vector
@@ -105,12 +104,11 @@ def _number(name: str, text: str) -> float:
 
 
 def draft_text(entries: Mapping[str, str], place: Path) -> str:
-    """Return the text of a scenario file with these entries. place: of the file; it extends another relative to it."""
-    base = os.path.relpath(config_directory() / "scenarios" / f"{BASE}.yaml", place.resolve().parent)
+    """Return the text of a scenario file with these entries; place: of the file."""
     lines = [
         f"# A task of one arm; what is not here is that of {BASE}. `impact-control plan {place}` checks it,",
         f"# `impact-control demo --scenario {place}` runs it, `impact-control scenarios --schema` lists every key.",
-        f"extends: {base}",
+        f"extends: {BASE}",
     ]
     open_sections: list[str] = []
     for key, value in entries.items():

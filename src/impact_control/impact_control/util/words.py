@@ -17,6 +17,11 @@ def fixed(value: float, digits: int, sign: str = "") -> str:
     return f"{round(value, digits) + 0.0:{sign}.{digits}f}"
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, whose plural has an s: 1 impact, 2 impacts."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def meant(name: str, known: Iterable[str]) -> str:
     """Return "did you mean ...? Else " with the known name closest to a wrong one, "" where none is close."""
     found = get_close_matches(name, known, 1)

@@ -16,7 +16,7 @@ from impact_control.control import Mode
 from impact_control.recording.analysis import RunAnalysis
 from impact_control.recording.measures import commanded_torque
 from impact_control.recording.report import write_report
-from impact_control.recording.style import ANTE, INK, INTERIM, LIMIT, MODE_COLOURS, POST
+from impact_control.recording.style import ANTE, INTERIM, LIMIT, MODE_COLOURS, POST
 from impact_control.recording.summary import RunSummary, short_joint_names
 from impact_control.replay.evaluation import Evaluation, envelope_of
 from impact_control.robots import RobotDescription
@@ -43,6 +43,9 @@ _PATIENCE = 0.05
 
 _BAR, _ROD = 0.03, 0.01
 """[m] radius of the links of a robot without shapes, and of the rod of an end-effector."""
+
+_INK = ""
+"""Colour of a line that is that of the text, light or dark."""
 
 _AXES = (("x", ANTE), ("y", POST), ("z", INTERIM))
 
@@ -156,10 +159,11 @@ def _plots(evaluation: Evaluation, signals: Signals, names: Sequence[str], grid:
     if len(truth.time):
         actual = _size(sampled(truth, grid, _PATIENCE))
         desired = _size(sampled(signals["desired_force"], grid, _PATIENCE))
-        force = _Lines(("contact",), actual, colors=(INK,)), _Lines(("desired",), desired, colors=(LIMIT,), dashed=True)
+        felt = _Lines(("contact",), actual, colors=(_INK,))
+        asked = _Lines(("desired",), desired, colors=(LIMIT,), dashed=True)
         top = 3.0 * float(np.nanmax(desired, initial=20.0))
-        title = "Contact force of the simulation; the peak of an impact shows within 50 ms of it"
-        yield {**_plot(title, "N", *force), "top": top}
+        title = "Contact force in the simulation; its peak shows when less than 50 ms are shown"
+        yield {**_plot(title, "N", felt, asked), "top": top}
 
 
 def _object_plots(record: Record, grid: Vector) -> Iterable[dict[str, Any]]:
@@ -169,7 +173,7 @@ def _object_plots(record: Record, grid: Vector) -> Iterable[dict[str, Any]]:
         yield _plot(f"Motion of the object {name}", "mm", _of_axes(1e3 * (pose[:, :3] - start[:3])))
         cosine = np.clip(np.abs(pose[:, 3:] @ start[3:]), 0.0, 1.0)
         turn = np.rad2deg(2.0 * np.arccos(cosine))[:, None]
-        yield _plot(f"Turn of the object {name}", "deg", _Lines(("turn",), turn, colors=(INK,)))
+        yield _plot(f"Turn of the object {name}", "deg", _Lines(("turn",), turn, colors=(_INK,)))
 
 
 class _Lines:

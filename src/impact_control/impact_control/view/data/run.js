@@ -75,7 +75,7 @@
     }
     ctx.globalAlpha = 1;
     ctx.lineWidth = devicePixelRatio;
-    ctx.strokeStyle = "#7b3294";
+    ctx.strokeStyle = themed("--mark");
     for (const mark of run.marks) {
       const x = Math.round(chart.valToPos(mark.time, "x", true));
       ctx.setLineDash(mark.label === "contact" ? [] : [4 * devicePixelRatio, 3 * devicePixelRatio]);
@@ -91,7 +91,7 @@
     const { ctx, bbox } = chart;
     ctx.save();
     ctx.font = 11 * devicePixelRatio + "px system-ui, sans-serif";
-    ctx.fillStyle = "#7b3294";
+    ctx.fillStyle = themed("--mark");
     ctx.textAlign = "left";
     ctx.textBaseline = "bottom";
     let free = -Infinity;
@@ -133,13 +133,18 @@
     };
   }
 
+  // Light or dark, as the page is when it draws.
+  const themed = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const rule = { stroke: () => themed("--line") };
+  const axis = { stroke: () => themed("--soft"), grid: rule, ticks: rule };
+
   function makeChart(plot, number) {
     const title = document.createElement("h3"), holder = document.createElement("div");
     title.textContent = plot.title + " [" + plot.unit + "]";
     byId("run-plots").append(title, holder);
     const lines = plot.lines.map((line) => ({
       label: line.dashed && plot.of_joints ? line.label + " ref." : line.label,
-      stroke: line.color,
+      stroke: line.color || (() => themed("--ink")),
       width: line.dashed ? 1.1 : 1.5,
       dash: line.dashed ? [5, 4] : undefined,
       points: { show: false },
@@ -151,7 +156,7 @@
       cursor: { drag: { x: true, y: false }, y: false },
       legend: { live: true },
       scales: { x: { time: false }, y: { range: yRange(plot) } },
-      axes: [{ splits, values: ticks, size: 32, grid: { stroke: "#e4e7eb" } }, { size: 58, grid: { stroke: "#e4e7eb" } }],
+      axes: [{ splits, values: ticks, size: 32, ...axis }, { size: 58, ...axis }],
       series: [{ label: "time", value: (chart, value) => (value === null || value === undefined ? "-" : seconds(value)) }, ...lines],
       hooks: { drawClear: [shade], draw: number === 0 ? [nameMarks] : [], setScale: [followZoom], setCursor: [followCursor] },
     };
@@ -159,9 +164,12 @@
     chart.over.addEventListener("dblclick", () => zoom(first, last));
     chart.over.addEventListener("pointerenter", () => { pointed = chart; });
     chart.over.addEventListener("pointerleave", () => { pointed = null; });
-    // The references have the colours of their joints.
-    const entries = chart.root.querySelectorAll(".u-legend .u-series");
-    if (plot.of_joints) entries.forEach((entry, i) => { if (i > run.joints.length) entry.style.display = "none"; });
+    if (plot.of_joints) {
+      // The references have the colours of their joints, and the boxes above the plots choose both.
+      const legend = chart.root.querySelector(".u-legend");
+      legend.style.pointerEvents = "none";
+      legend.querySelectorAll(".u-series").forEach((entry, i) => { if (i > run.joints.length) entry.style.display = "none"; });
+    }
     new ResizeObserver(() => chart.setSize({ width: holder.clientWidth, height: 190 })).observe(holder);
     return chart;
   }
@@ -296,12 +304,12 @@
   }
 
   function draw() {
-    const see = camera(), where = place(now), parts = [], arrows = [];
+    const see = camera(), where = place(now), parts = [], arrows = [], ground = themed("--ground");
     pen.clearRect(0, 0, canvas.width, canvas.height);
     for (let i = -10; i <= 10; i++) {
       for (const [a, b] of [[[i / 5, -2, 0], [i / 5, 2, 0]], [[-2, i / 5, 0], [2, i / 5, 0]]]) {
         const [p, q] = [see(a), see(b)];
-        pen.strokeStyle = "#d3d9e0";
+        pen.strokeStyle = ground;
         pen.lineWidth = devicePixelRatio;
         pen.beginPath();
         pen.moveTo(p.x, p.y);
@@ -401,6 +409,10 @@
     view.distance = Math.min(Math.max(view.distance * Math.exp(0.001 * event.deltaY), 0.5), 8);
     draw();
   }, { passive: false });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    charts.forEach((chart) => chart.redraw());
+    draw();
+  });
   new ResizeObserver(() => {
     canvas.width = canvas.clientWidth * devicePixelRatio;
     canvas.height = canvas.clientHeight * devicePixelRatio;
