@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from impact_control.scenario import low_pass_share
 from impact_control.util.checks import checked_vector, require_not_negative, require_positive
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Matrix, Vector
@@ -85,7 +86,7 @@ def remaining_error(gain: float, interim: float, cutoff_frequency: float, durati
     """
     require_positive("gain", gain)
     require_not_negative("interim", interim)
-    smoothing = -math.expm1(-2.0 * math.pi * require_positive("cutoff frequency", cutoff_frequency) * STEP)
+    smoothing = low_pass_share(require_positive("cutoff frequency", cutoff_frequency), STEP)
     place, velocity, halfway, braking = 0.0, 1.0, 0.0, 0.0
     speeds = []
     for k in range(max(1, math.ceil(duration / STEP))):

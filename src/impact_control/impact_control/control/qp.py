@@ -15,6 +15,7 @@ from qpsolvers import Problem, QPError, solve_problem
 from impact_control.control.cost import force_acceleration, free_minimiser, task_cost
 from impact_control.control.limits import ControlLimits, Limit, limit_command, smooth_command, unanswered_bounds
 from impact_control.robots import Dynamics, RobotDescription
+from impact_control.scenario import low_pass_share
 from impact_control.util.compiled import compiled, compiled_in_place
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.memory import Memory, named_memory
@@ -323,7 +324,7 @@ class AccelerationQP:
         self._memory = memory = _problem_memory(n)
         memory["motor_inertia"] = robot.transmission.reduced_motor_inertia
         memory["regularisation"] = regularisation
-        memory["smoothing"] = self._smoothing = -math.expm1(-2.0 * math.pi * cutoff_frequency * period)
+        memory["smoothing"] = self._smoothing = low_pass_share(cutoff_frequency, period)
         self.inertia: Matrix = memory["inertia"]
         self.acceleration: Vector = memory["acceleration"]
         self.torque: Vector = memory["torque"]

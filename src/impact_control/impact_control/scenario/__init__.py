@@ -18,6 +18,7 @@ from impact_control.scenario.control import (
     TaskGains,
     TaskWeights,
     largest_gain,
+    low_pass_share,
 )
 from impact_control.scenario.detection import Detection, Residual, ResidualRate, TorqueError, VelocityJump
 from impact_control.scenario.document import parse_overrides
@@ -116,6 +117,7 @@ __all__ = [
     "flat_orientation",
     "largest_gain",
     "load_scenario",
+    "low_pass_share",
     "parse_overrides",
     "parts_of",
     "robot_of",

@@ -79,6 +79,14 @@ class TaskGains(Settings):
     ]
 
 
+def low_pass_share(cutoff_frequency: float, step: float) -> float:
+    """Return the part of a change of its input that a stage of the command's low-pass takes over in a step [s].
+
+    cutoff_frequency [Hz]; infinite: all of it.
+    """
+    return -math.expm1(-2.0 * math.pi * cutoff_frequency * step)
+
+
 def largest_gain(cutoff_frequency: float) -> float:
     """Return the largest gain k [1/s^2] of a task that a low-pass of the command [Hz] leaves well damped.
 
