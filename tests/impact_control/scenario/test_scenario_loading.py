@@ -424,6 +424,7 @@ def test_joint_friction_of_ones_own_is_that_of_controller_and_simulator() -> Non
     [
         ("extends: there.yaml\n", "here.yaml -> there.yaml -> here.yaml"),
         ("extends: nowhere.yaml\n", "a file relative to this one: there.yaml"),
+        ("extends: tabletp\n", "did you mean tabletop? Else a file relative to this one: there.yaml, or the name of a"),
         ("extends: [there.yaml]\n", "a file relative to this one"),
         ("name: a\nname: b\n", "duplicate"),
         ("position: [1, 2] m\n", "no brackets"),

@@ -13,8 +13,9 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.scalarbool import ScalarBoolean
 
-from impact_control.scenario.shipped import find_scenario
+from impact_control.scenario.shipped import available_scenarios, available_scenes, find_scenario
 from impact_control.util.errors import ScenarioError
+from impact_control.util.words import meant
 from impact_control.util.yaml_text import parse_yaml, regular_text, yaml_of
 
 EXTENDS = "extends"
@@ -165,10 +166,13 @@ def _neighbour(name: Any, key: str, origin: str, path: Path) -> Path:
     """Return the file that a value of `key` in the file `path` names."""
     target = path.parent / name if isinstance(name, str) else None
     if target is None or not _is_file(target):
-        neighbours = ", ".join(sorted(p.name for p in path.parent.glob("*.yaml") if p != path))
-        shipped = f"{'' if neighbours else 'none, '}or the name of a shipped scenario" if key == EXTENDS else ""
-        allowed = ", ".join(filter(None, (neighbours, shipped)))
-        raise ScenarioError(origin, key, name, f"a file relative to this one: {allowed}")
+        neighbours = sorted(p.name for p in path.parent.glob("*.yaml") if p != path)
+        known, also = neighbours, ""
+        if key == EXTENDS:
+            known = [*neighbours, *available_scenarios(), *available_scenes()]
+            also = ", or the name of a shipped scenario"
+        allowed = f"a file relative to this one: {', '.join(neighbours) or 'there is none'}{also}"
+        raise ScenarioError(origin, key, name, f"{meant(name, known) if isinstance(name, str) else ''}{allowed}")
     return target.resolve()
 
 
