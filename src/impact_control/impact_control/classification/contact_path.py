@@ -14,7 +14,6 @@ from impact_control.util.types import Vector
 
 @compiled
 def _follow(
-    height: float,
     position: Vector,
     normal: Vector,
     ring: Vector,
@@ -23,7 +22,8 @@ def _follow(
     deviation: float,
     slope: float,
 ) -> float:
-    """Take one sample; return the deviation of the mean height from the first one, in standard deviations."""
+    """Take one sample; return the deviation of the mean height n^T p from the first one, in standard deviations."""
+    height = normal[0] * position[0] + normal[1] * position[1] + normal[2] * position[2]
     size = ring.shape[0]
     slot = count % size
     if count < size:
@@ -81,8 +81,7 @@ class ContactPath:
         if not since_impact >= self.settings.begin:
             return
         known, normal = self.known, self._normal
-        height = float(normal @ position)
-        ratio = _follow(height, position, normal, self._ring, self._count, self._state, known.height, known.normal)
+        ratio = _follow(position, normal, self._ring, self._count, self._state, known.height, known.normal)
         self._count += 1
         ratio /= known.limit
         # Not a number is unexpected, too.

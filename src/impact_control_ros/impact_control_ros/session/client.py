@@ -6,7 +6,7 @@ import math
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -257,7 +257,7 @@ class ImpactClient:
 
     def states(
         self, period: float = STATE_PERIOD, stop_requested: Callable[[], bool] = lambda: False
-    ) -> Iterator[ArmState]:
+    ) -> Generator[ArmState, None, None]:
         """Yield the latest state every `period` [s] of the wall clock, until a stop is requested or the loop is left.
 
         A joint state is yielded once; samples between two periods are not taken, so that reading costs little. Raises
