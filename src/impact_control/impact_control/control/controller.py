@@ -221,8 +221,11 @@ class ReferenceSpreadingController:
         self._note_peaks()
 
     def _note_peaks(self) -> None:
-        self.peak_torque_share = max(self.peak_torque_share, self.qp.torque_share)
-        self.peak_torque_rate = max(self.peak_torque_rate, self.qp.change / self._control.period)
+        qp, period = self.qp, self._control.period
+        if qp.torque_share > self.peak_torque_share:
+            self.peak_torque_share = qp.torque_share
+        if qp.change > self.peak_torque_rate * period:
+            self.peak_torque_rate = qp.change / period
 
     def _obey(self, dynamics: Dynamics, time: float, position: Vector, velocity: Vector, torque: Vector | None) -> None:
         reference = self._reference

@@ -126,6 +126,7 @@ def _solve_freely(
     if not solved:
         return False, 0.0, False, 0.0, 0.0
     limited, change, torque_share = _command(problem, limits, feedforward, force_torque, share, p.smoothing)
+    _smooth_share(problem, share if exerted else 0.0, p.smoothing)
     return True, share, limited, change, torque_share
 
 
@@ -379,7 +380,7 @@ class AccelerationQP:
         if not solved:
             self._write_bounds(dynamics, feedforward, 1.0)
             self._ask_solver(dynamics, feedforward, force_torque)
-        _smooth_share(memory, self.force_share if exerted else 0.0, self._smoothing if solved else 1.0)
+            _smooth_share(memory, self.force_share if exerted else 0.0, 1.0)
 
     def _write_bounds(self, dynamics: Dynamics, feedforward: Vector, smoothing: float) -> None:
         self.limits.write_bounds(dynamics, feedforward, self._command, smoothing, self._bounds)

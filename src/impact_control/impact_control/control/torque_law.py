@@ -22,10 +22,10 @@ _FAILED = QPStatus.FAILED
 
 
 @compiled
-def _scale_and_add(values: Vector, factor: float, addend: Vector) -> None:
-    """Replace values (n,) by factor values + addend."""
-    for i in range(values.shape[0]):
-        values[i] = factor * values[i] + addend[i]
+def _feed_forward(friction: Vector, share: float, nonlinear: Vector, gravity: Vector) -> None:
+    """Replace the friction torque (n,) by its share that is compensated, plus C dq: nonlinear terms less gravity."""
+    for i in range(friction.shape[0]):
+        friction[i] = share * friction[i] + (nonlinear[i] - gravity[i])
 
 
 def fault_damping(control: Control, robot: RobotDescription, home: Vector) -> Vector:
@@ -103,7 +103,7 @@ class TorqueLaw:
         self._dynamics = dynamics
         # van Steen 2024 (22) without gravity: inertia ddq + C dq, plus the part of the friction that is known.
         self._friction.torque(dynamics.dq, self._feedforward)
-        _scale_and_add(self._feedforward, self._friction_share, dynamics.coriolis)
+        _feed_forward(self._feedforward, self._friction_share, dynamics.nonlinear, dynamics.gravity)
         self._wrench.fill(0.0)
         self._force_torque.fill(0.0)
         self._position_task.inward.fill(0.0)

@@ -12,6 +12,8 @@ from impact_control.robots.reflected_inertia import InertiaModel, reflected_moto
 from impact_control.util.memory import named_memory
 from impact_control.util.types import Matrix, Vector
 
+_WORLD = pin.Convention.WORLD
+
 
 class Dynamics:
     """Workspace: `compute` overwrites the attributes in place; copy what has to outlive a tick.
@@ -24,7 +26,6 @@ class Dynamics:
         mass_matrix: M (n, n) [kg m^2], links only, symmetric; see `inertia` for the motors.
         nonlinear: h = C dq + g (n,) [Nm].
         gravity: g (n,) [Nm], the torque that holds the arm.
-        coriolis: h - g = C dq (n,) [Nm].
         jacobian: J (6, n), rad/s -> m/s, rad/s; van Steen 2024 (1), Proper 2021 (2.23).
         jacobian_rate_velocity: dJ dq (6,) [m/s^2, rad/s^2]; van Steen 2024 (2), Proper 2021 (2.24).
         position: origin of E (3,) [m].
@@ -59,7 +60,6 @@ class Dynamics:
         self._placement = self._data.oMf[self._frame]
         self.position: Vector = self._placement.translation
         self.rotation: Matrix = self._placement.rotation
-        self.coriolis: Vector = np.zeros(size)
         self._columns: Matrix = self._data.J
         self.jacobian: Matrix = self.frame["jacobian"]
         self.jacobian_rate_velocity: Vector = self.frame["jacobian_rate_velocity"]
@@ -78,14 +78,13 @@ class Dynamics:
         self.q[:] = q
         self.dq[:] = dq
         # Separate calls: computeAllTerms also does energies and the centre of mass, and leaves out gravity
-        # and accelerations. forwardKinematics with zero ddq leaves dJ dq as the acceleration of the frame.
+        # and accelerations. forwardKinematics with zero ddq leaves dJ dq as the acceleration of the frame, and
+        # the mass matrix in the axes of A comes with the columns of the Jacobian.
         pin.forwardKinematics(model, data, self.q, self.dq, self._zero)
-        pin.crba(model, data, self.q)
+        pin.crba(model, data, self.q, _WORLD)
         pin.nonLinearEffects(model, data, self.q, self.dq)
         pin.computeGeneralizedGravity(model, data, self.q)
-        pin.computeJointJacobians(model, data)
         pin.updateFramePlacement(model, data, frame)
-        np.subtract(self.nonlinear, self.gravity, out=self.coriolis)
         frame_motion(
             self.frame,
             self._columns,
@@ -94,6 +93,11 @@ class Dynamics:
             self._twists[self._joint],
             self._accelerations[self._joint],
         )
+
+    @property
+    def coriolis(self) -> Vector:
+        """C dq = h - g (n,) [Nm], a new array."""
+        return self.nonlinear - self.gravity
 
     def compute_momentum_terms(self) -> None:
         """Compute C^T dq at the state of the last `compute`, in O(n) without the matrix C; Flacco 2016, IV."""
