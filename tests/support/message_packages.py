@@ -2,17 +2,52 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
+import functools
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+
+SWITCH = """
+string[] activate_controllers
+string[] deactivate_controllers
+int32 strictness
+int32 BEST_EFFORT=1
+int32 STRICT=2
+---
+bool ok
+"""
+LIST = """
+---
+controller_manager_msgs/ControllerState[] controller
+"""
+CONTROLLER = """
+string name
+string state
+"""
+STATE = """
+float64 control_command_success_rate
+uint8 robot_mode
+"""
+DEFINITIONS = {
+    "controller_manager_msgs": {
+        "msg/ControllerState.msg": CONTROLLER,
+        "srv/ListControllers.srv": LIST,
+        "srv/SwitchController.srv": SWITCH,
+    },
+    "franka_msgs": {"msg/FrankaRobotState.msg": STATE, "action/ErrorRecovery.action": "---\n---\n"},
+}
+"""As far as they are used, by the definitions of ros2_control 4.46 and franka_ros2 3.4.0."""
 
 RECIPE = """
 cmake_minimum_required(VERSION 3.22)
@@ -33,8 +68,12 @@ MANIFEST = """<package format="3"><name>{package}</name><version>0.0.0</version>
 <export><build_type>ament_cmake</build_type></export></package>"""
 
 
-def _build(package, definitions, source, prefix):
-    """Build a package of messages in a new directory and install it."""
+@functools.cache
+def _installed(package):
+    """Build a package once in this process, which cannot load two of one name; return the prefix it is installed in."""
+    directory = Path(tempfile.mkdtemp(prefix=package))
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    source, prefix, definitions = directory / "source", directory / "installed", DEFINITIONS[package]
     for file, definition in definitions.items():
         (source / file).parent.mkdir(parents=True, exist_ok=True)
         (source / file).write_text(definition)
@@ -51,21 +90,20 @@ def _build(package, definitions, source, prefix):
     ):
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return prefix
 
 
 @contextmanager
-def messages_built(definitions, directory):
-    """Build packages, {package: {file: definition}}, and have them for this process and those it starts."""
-    prefix = directory / "installed"
-    for package, files in definitions.items():
-        _build(package, files, directory / package, prefix)
-    python = sysconfig.get_path("purelib", vars={"base": str(prefix), "platbase": str(prefix)})
+def messages_of(*packages):
+    """Have packages for this process and those it starts."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", python, prepend=os.pathsep)
-        patch.setenv("LD_LIBRARY_PATH", str(prefix / "lib"), prepend=os.pathsep)
-        patch.setenv("AMENT_PREFIX_PATH", str(prefix), prepend=os.pathsep)
-        patch.syspath_prepend(python)
-        # The search path of libraries is read when a process starts; what is loaded already is found by its name.
-        for library in sorted((prefix / "lib").glob("*__rosidl_typesupport_*_c.so")):
-            ctypes.CDLL(str(library))
+        for prefix in map(_installed, packages):
+            python = sysconfig.get_path("purelib", vars={"base": str(prefix), "platbase": str(prefix)})
+            patch.setenv("PYTHONPATH", python, prepend=os.pathsep)
+            patch.setenv("LD_LIBRARY_PATH", str(prefix / "lib"), prepend=os.pathsep)
+            patch.setenv("AMENT_PREFIX_PATH", str(prefix), prepend=os.pathsep)
+            patch.syspath_prepend(python)
+            # The search path of libraries is read when a process starts; what is loaded already is found by its name.
+            for library in sorted((prefix / "lib").glob("*__rosidl_typesupport_*_c.so")):
+                ctypes.CDLL(str(library))
         yield

@@ -1,4 +1,4 @@
-"""What is said of a run that has no verdict."""
+"""Explanations of runs without a verdict."""
 
 from __future__ import annotations
 

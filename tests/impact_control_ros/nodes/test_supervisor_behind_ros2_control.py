@@ -5,15 +5,12 @@ controller_manager_msgs and franka_msgs come with ros2_control and franka_ros2, 
 
 from __future__ import annotations
 
-import threading
 import time
 from importlib import import_module
 
 import numpy as np
 import pytest
-import rclpy
 from impact_msgs.msg import ControllerStatus, SupervisorStatus
-from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
@@ -23,45 +20,15 @@ from impact_control_ros.bridge import qos
 from impact_control_ros.nodes.supervisor import ASK_AGAIN
 from impact_control_ros.robot_side.supervision import RobotMode
 from impact_control_ros.session.graph import Duty, NodeSpec
-from message_packages import messages_built
+from message_packages import messages_of
+from spun_node import SpunNode
 
 pytestmark = [pytest.mark.wall_clock, pytest.mark.long]
 
-SWITCH = """
-string[] activate_controllers
-string[] deactivate_controllers
-int32 strictness
-int32 BEST_EFFORT=1
-int32 STRICT=2
----
-bool ok
-"""
-LIST = """
----
-controller_manager_msgs/ControllerState[] controller
-"""
-CONTROLLER = """
-string name
-string state
-"""
-STATE = """
-float64 control_command_success_rate
-uint8 robot_mode
-"""
-DEFINITIONS = {
-    "controller_manager_msgs": {
-        "msg/ControllerState.msg": CONTROLLER,
-        "srv/ListControllers.srv": LIST,
-        "srv/SwitchController.srv": SWITCH,
-    },
-    "franka_msgs": {"msg/FrankaRobotState.msg": STATE},
-}
-"""As far as they are used, by the definitions of ros2_control 4.46 and franka_ros2 3.4.0."""
-
 
 @pytest.fixture(scope="module")
-def messages(tmp_path_factory):
-    with messages_built(DEFINITIONS, tmp_path_factory.mktemp("messages")):
+def messages():
+    with messages_of("controller_manager_msgs", "franka_msgs"):
         yield
 
 
@@ -78,18 +45,13 @@ class ControllerManager:
         services = import_module("controller_manager_msgs.srv")
         self._strict = services.SwitchController.Request.STRICT
         self._state = import_module("controller_manager_msgs.msg").ControllerState
-        self._executor = SingleThreadedExecutor(context=context)
-        self._node = rclpy.create_node("controller_manager", context=context)
-        self._node.create_service(services.SwitchController, "~/switch_controller", self._switch)
-        self._node.create_service(services.ListControllers, "~/list_controllers", self._list)
-        self._executor.add_node(self._node)
-        self._thread = threading.Thread(target=self._executor.spin)
-        self._thread.start()
+        self._spun = SpunNode("controller_manager", context)
+        self._spun.node.create_service(services.SwitchController, "~/switch_controller", self._switch)
+        self._spun.node.create_service(services.ListControllers, "~/list_controllers", self._list)
+        self._spun.start()
 
     def close(self):
-        self._executor.shutdown()
-        self._thread.join()
-        self._node.destroy_node()
+        self._spun.close()
 
     def _switch(self, request, response):
         (active,) = {True for _ in request.activate_controllers} | {False for _ in request.deactivate_controllers}

@@ -35,7 +35,9 @@ CASES = {
         {"detection.residual_rate": "none", "detection.torque_error": {"threshold": "1.8 Nm", "joints": [5, 6]}},
         Outcome.SUCCEEDED,
     ),
-    "two_arms": ("grab_juice_1", {}, Outcome.SUCCEEDED),
+    # The arms swing against each other through the box. With noise the last swing, which is at the threshold, is an
+    # impact or not by chance: with the seed of the scenario in one shape only.
+    "two_arms": ("grab_juice_1", {"simulation.noise": 0.0}, Outcome.SUCCEEDED),
 }
 
 NOT_OF_THE_TASK = ("/transition_event", "/parameter_events", "/rosout")
@@ -76,9 +78,7 @@ def test_both_shapes_publish_and_find_the_same(case, tmp_path):
         other = three[1][arm]
         assert result.outcome is outcome, result.summary
         assert other.outcome is outcome, other.summary
-        if case == "two_arms":  # they swing against each other through the box; the last swing is at the threshold
-            assert min(result.impacts, other.impacts) > 1 and abs(result.impacts - other.impacts) <= 1
-        elif case != "completion":  # how often a plate rattles depends on the least difference
+        if case != "completion":  # how often a plate rattles depends on the least difference
             assert result.impacts == other.impacts
         here, there = (evaluations[arm].analysis for evaluations in (one[2], three[2]))
         assert (here.verdict.impact, here.verdict.post_impact) == (there.verdict.impact, there.verdict.post_impact)

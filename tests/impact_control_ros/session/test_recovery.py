@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
+import sys
 from importlib import import_module
 
 import pytest
 import rclpy
 from rclpy.action import ActionServer
-from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import JointState
 from typer.testing import CliRunner
 
@@ -17,7 +16,8 @@ from impact_control.util.errors import MissingDependencyError
 from impact_control_ros.bridge import qos
 from impact_control_ros.session.client import RECOVERY, ImpactClient
 from impact_control_ros.session.processes import GraphError
-from message_packages import messages_built
+from message_packages import messages_of
+from spun_node import SpunNode
 
 
 class Arm:
@@ -31,20 +31,14 @@ class Arm:
         self._kind = import_module("franka_msgs.action").ErrorRecovery
         self._context = rclpy.Context()
         self._context.init()
-        self._node = rclpy.create_node("arm", context=self._context)
-        self._joints = self._node.create_publisher(JointState, "joint_states", qos.STREAM)
-        self._server = ActionServer(self._node, self._kind, RECOVERY, self._recover)
-        self._node.create_timer(0.01, self._tell)
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self._node)
-        self._thread = threading.Thread(target=self._executor.spin)
-        self._thread.start()
+        self._spun = SpunNode("arm", self._context)
+        self._joints = self._spun.node.create_publisher(JointState, "joint_states", qos.STREAM)
+        ActionServer(self._spun.node, self._kind, RECOVERY, self._recover)
+        self._spun.node.create_timer(0.01, self._tell)
+        self._spun.start()
 
     def close(self):
-        self._executor.shutdown()
-        self._thread.join()
-        self._server.destroy()
-        self._node.destroy_node()
+        self._spun.close()
         self._context.shutdown()
 
     def _recover(self, goal):
@@ -58,8 +52,8 @@ class Arm:
 
 
 @pytest.fixture(scope="module")
-def messages(tmp_path_factory):
-    with messages_built({"franka_msgs": {"action/ErrorRecovery.action": "---\n---\n"}}, tmp_path_factory.mktemp("own")):
+def messages():
+    with messages_of("franka_msgs"):
         yield
 
 
@@ -70,7 +64,8 @@ def arm(messages):
     arm.close()
 
 
-def test_without_franka_ros2_it_is_named():
+def test_without_franka_ros2_it_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "franka_msgs", None)
     with ImpactClient(patience=2.0) as client, pytest.raises(MissingDependencyError, match="franka_msgs is missing"):
         client.recover()
 
