@@ -102,6 +102,26 @@ def test_a_limit_that_is_met_while_a_force_still_comes_does_not_push_the_joints_
     assert 0.0 < qp.force_share < 0.3
 
 
+def test_a_motion_that_could_use_the_torque_of_a_force_does_not_get_it():
+    """To let go of the force would free torque rate for the motion: what the command has of it stays."""
+    qp, dynamics = qp_with(50.0)
+    force_torque = np.array([0.0, 10.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    for _ in range(200):
+        qp.solve(dynamics, np.eye(7), NOTHING, np.ones(7), NOTHING, force_torque)
+    qp.solve(dynamics, np.eye(7), 0.9 * ACCELERATION, np.ones(7), NOTHING, force_torque)
+    assert qp.limited
+    assert qp.force_share > 0.999
+
+    qp.reset()
+    beyond = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.5 * ACCELERATION[6]])
+    for target in (NOTHING, beyond):  # through the low-pass, then at a limit, without it
+        qp.solve(dynamics, np.eye(7), target, np.ones(7), NOTHING, force_torque)
+    come = qp.force_share
+    assert 0.1 < come < 0.3
+    qp.solve(dynamics, np.eye(7), 0.9 * ACCELERATION, np.ones(7), NOTHING, force_torque)
+    assert qp.force_share > come - 1e-6
+
+
 def test_a_fault_begins_from_the_last_command_and_leaves_nothing_of_it_behind():
     qp, dynamics = qp_with(50.0)
     for _ in range(50):

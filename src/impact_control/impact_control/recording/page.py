@@ -102,9 +102,7 @@ def _grid_table(grid: Grid) -> Table:
     title = Text(grid.title)
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for i, name in enumerate(grid.header):
-        head = name.replace("joint ", "J")
-        least = max(map(len, head.split()), default=None)
-        table.add_column(Text(head), justify="right" if i else "left", vertical="bottom", min_width=least)
+        table.add_column(Text(name.replace("joint ", "J")), justify="right" if i else "left", vertical="bottom")
     for i, row in enumerate(grid.rows):
         cells = (Text(cell, "bold" if (i, j) in grid.bold else "", no_wrap=j > 0) for j, cell in enumerate(row))
         table.add_row(*cells)
