@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from action_msgs.msg import GoalInfo
+from action_msgs.srv import CancelGoal
 from impact_msgs.action import MoveTo
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rclpy.action import ActionClient
 from rclpy.node import Node
 from rclpy.task import Future
+from unique_identifier_msgs.msg import UUID
 
 from impact_control.util.errors import ImpactControlError
 from impact_control_ros.bridge.task_messages import MoveResult, move_result
@@ -63,6 +67,13 @@ class Caller:
         self._node = node
         self._spin = spin
         self._clients: dict[tuple[type, str], Any] = {}
+        self._actions: dict[tuple[type, str], ActionClient] = {}
+
+    def close(self) -> None:
+        """Destroy the clients that a node does not destroy, those of actions."""
+        for action in self._actions.values():
+            action.destroy()
+        self._actions.clear()
 
     def wait(self, ready: Callable[[], bool], patience: float, what: str) -> None:
         """Spin until `ready`; raise NoAnswerError after `patience` [s]."""
@@ -110,11 +121,7 @@ class Caller:
         find: seconds the server may take to be found and to answer; timeout [s] of the motion. Raises NoAnswerError,
         and ImpactControlError for a goal that is not accepted.
         """
-        action = self._clients.get((MoveTo, name))
-        if action is None:
-            action = self._clients[(MoveTo, name)] = ActionClient(self._node, MoveTo, name)
-        self.wait(action.server_is_ready, find, f"action {name}")
-        goal = self.result_of(action.send_goal_async(request), find, "the answer to the goal")
+        goal = self.send_goal(MoveTo, name, request, find)
         if not goal.accepted:
             raise ImpactControlError(
                 "the controller does not move now: it is not active, runs a task, or is in a fault; its log says which"
@@ -126,6 +133,24 @@ class Caller:
             self.result_of(goal.cancel_goal_async(), CALL_PATIENCE, "the cancellation")
             raise
         return move_result(result.result())
+
+    def send_goal(
+        self, kind: Any, name: str, goal: Any, patience: float, on_feedback: Callable[[Any], None] | None = None
+    ) -> Any:
+        """Send a goal to an action and return its handle; `patience` [s] to find the server, and for each answer.
+
+        Its answer to a client that it has not found yet gets lost, and the arm would move with nobody to cancel it.
+        So it answers the cancellation of an unknown goal first: that client is made last, and so found last.
+        """
+        action = self._actions.get((kind, name))
+        if action is None:
+            action = self._actions[(kind, name)] = ActionClient(self._node, kind, name)
+        self.wait(action.server_is_ready, patience, f"action {name}")
+        unknown = CancelGoal.Request(goal_info=GoalInfo(goal_id=UUID(uuid=list(uuid.uuid4().bytes))))
+        self.call_until_answered(CancelGoal, f"{name}/_action/cancel_goal", unknown, patience, GREETING_PATIENCE)
+        return self.result_of(
+            action.send_goal_async(goal, feedback_callback=on_feedback), patience, "the answer to the goal"
+        )
 
     def await_node(self, node: str) -> None:
         """Wait until a lifecycle node answers, and so has found us too: answers to strangers get lost."""

@@ -19,7 +19,6 @@ from impact_msgs.action import ExecuteImpactTask, MoveTo
 from impact_msgs.msg import ControllerStatus, ImpactClassification
 from impact_msgs.srv import PredictPostImpact
 from lifecycle_msgs.srv import GetState
-from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
@@ -149,7 +148,6 @@ class ImpactClient:
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
         self._caller = Caller(self._node, self._spin)
-        self._action = ActionClient(self._node, ExecuteImpactTask, topics.EXECUTE)
         self._verdict: ImpactVerdict | None = None
         self._heard = -math.inf
         # As many as a late joiner gets at once.
@@ -170,6 +168,7 @@ class ImpactClient:
         """Leave the graph. Idempotent."""
         if self._context.ok():
             self._executor.remove_node(self._node)
+            self._caller.close()
             self._node.destroy_node()
             self._executor.shutdown()
             self._context.try_shutdown()
@@ -188,17 +187,13 @@ class ImpactClient:
         scenario: name, or path on the machine of the controller; "" for the one it was started with. timeout: [s].
         on_progress: called with the progress of the task. Raises GraphError when the controller refuses it.
         """
-        self._caller.wait(self._action.server_is_ready, self._patience, f"action {topics.EXECUTE}")
 
         def report(message: Any) -> None:
             if on_progress is not None:
                 on_progress(progress_of(message.feedback))
 
-        goal = self._caller.result_of(
-            self._action.send_goal_async(ExecuteImpactTask.Goal(scenario=scenario), feedback_callback=report),
-            self._patience,
-            "the answer to the goal",
-        )
+        request = ExecuteImpactTask.Goal(scenario=scenario)
+        goal = self._caller.send_goal(ExecuteImpactTask, topics.EXECUTE, request, self._patience, report)
         if not goal.accepted:
             raise GraphError(
                 f"the controller refused scenario {scenario!r}: it is not active yet, runs a task, or is in a fault; "
@@ -373,17 +368,11 @@ class ImpactClient:
             from franka_msgs.action import ErrorRecovery
         except ImportError as error:
             raise MissingDependencyError(f"franka_msgs is missing, install franka_ros2: {error}") from error
-        action = ActionClient(self._node, ErrorRecovery, RECOVERY)
-        try:
-            self._caller.wait(action.server_is_ready, self._patience, f"action {RECOVERY}")
-            sent = action.send_goal_async(ErrorRecovery.Goal())
-            goal = self._caller.result_of(sent, self._patience, "the answer to the goal")
-            status = GoalStatus.STATUS_ABORTED
-            if goal.accepted:
-                future = goal.get_result_async()
-                status = self._caller.result_of(future, RECOVERY_PATIENCE, "the recovery of the arm").status
-        finally:
-            action.destroy()
+        goal = self._caller.send_goal(ErrorRecovery, RECOVERY, ErrorRecovery.Goal(), self._patience)
+        status = GoalStatus.STATUS_ABORTED
+        if goal.accepted:
+            future = goal.get_result_async()
+            status = self._caller.result_of(future, RECOVERY_PATIENCE, "the recovery of the arm").status
         if status != GoalStatus.STATUS_SUCCEEDED:
             raise GraphError("the arm did not recover: free it, release the user stop, look into Desk; then ask again")
         with closing(self.states()) as states, suppress(NoAnswerError):

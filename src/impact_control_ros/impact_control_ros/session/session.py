@@ -15,7 +15,6 @@ from impact_msgs.action import ExecuteImpactTask, MoveTo
 from impact_msgs.msg import SupervisorStatus
 from lifecycle_msgs.msg import State, Transition
 from rcl_interfaces.srv import SetParameters
-from rclpy.action import ActionClient
 from rclpy.parameter import Parameter
 from rclpy.task import Future
 from std_srvs.srv import SetBool, Trigger
@@ -103,10 +102,7 @@ class Session:
         if self._names(Duty.SUPERVISOR):
             topic = topics.of_arm(arms[0] if arms else "", topics.SUPERVISOR)
             self._node.create_subscription(SupervisorStatus, topic, self._on_supervision, qos.LATCHED)
-        self._actions = {
-            arm: ActionClient(self._node, ExecuteImpactTask, topics.of_arm(arm, topics.EXECUTE))
-            for arm in dict.fromkeys(arms or [""])
-        }
+        self._arms = list(dict.fromkeys(arms or [""]))
 
     # ------------------------------------------------------------------ life
 
@@ -170,8 +166,7 @@ class Session:
             self._bag = None
         if self._context.ok():
             self._executor.remove_node(self._node)
-            for action in self._actions.values():
-                action.destroy()
+            self._caller.close()
             self._node.destroy_node()
             self._executor.shutdown()
             self._context.try_shutdown()
@@ -283,11 +278,11 @@ class Session:
         task is cancelled at cancel_at [s] of its time. Raises GraphError when a goal is refused, `NodeDiedError` when a
         node dies meanwhile, and `InterruptedByUserError`.
         """
-        resumed = len(self._actions) == 1 and not self._lockstep
+        resumed = len(self._arms) == 1 and not self._lockstep
         if not resumed:
             self.pause(True)
         latest: dict[str, Any] = {}
-        goals = {arm: self._send(arm, scenario, begin, latest) for arm in self._actions}
+        goals = {arm: self._send(arm, scenario, begin, latest) for arm in self._arms}
         results = {arm: goal.get_result_async() for arm, goal in goals.items()}
         deadline = time.monotonic() + timeout
         try:
@@ -347,17 +342,14 @@ class Session:
 
     def _send(self, arm: str, scenario: str, begin: int, latest: dict[str, Any]) -> Any:
         """Send a goal to an arm; its feedback goes into `latest`. begin: stamp [ns], 0: at once."""
-        action = self._actions[arm]
-        self._caller.wait(action.server_is_ready, START_PATIENCE, f"action {topics.of_arm(arm, topics.EXECUTE)}")
         request = ExecuteImpactTask.Goal(scenario=scenario)
         to_stamp(begin, request.begin)
 
         def remember(message: Any) -> None:
             latest[arm] = message.feedback
 
-        goal = self._caller.result_of(
-            action.send_goal_async(request, feedback_callback=remember), CALL_PATIENCE, "the answer to the goal"
-        )
+        name = topics.of_arm(arm, topics.EXECUTE)
+        goal = self._caller.send_goal(ExecuteImpactTask, name, request, START_PATIENCE, remember)
         if not goal.accepted:
             self.watch(REASON_PATIENCE)
             raise GraphError(f"the controller refused the task{self.processes.last_words(self._controller_name(arm))}")
