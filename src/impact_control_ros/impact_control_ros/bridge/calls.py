@@ -11,7 +11,6 @@ from typing import Any
 
 from action_msgs.msg import GoalInfo
 from action_msgs.srv import CancelGoal
-from impact_msgs.action import MoveTo
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rclpy.action import ActionClient
@@ -20,7 +19,6 @@ from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
 from impact_control.util.errors import ImpactControlError
-from impact_control_ros.bridge.task_messages import MoveResult, move_result
 
 CALL_PATIENCE = 10.0
 """[s] a service of a running node may take."""
@@ -115,24 +113,30 @@ class Caller:
                 if time.monotonic() > end:
                     raise NoAnswerError(f"service {name} did not answer within {patience:g} s") from None
 
-    def move_to(self, request: Any, name: str, find: float, timeout: float) -> MoveResult:
-        """Send a goal of MoveTo to the action `name` and return its result; one that takes too long is cancelled.
+    def run(
+        self,
+        kind: Any,
+        name: str,
+        goal: Any,
+        *,
+        find: float,
+        timeout: float,
+        refused: Exception,
+        on_feedback: Callable[[Any], None] | None = None,
+    ) -> Any:
+        """Have an action run a goal and return its answer; one that takes longer than `timeout` [s] is cancelled.
 
-        find: seconds the server may take to be found and to answer; timeout [s] of the motion. Raises NoAnswerError,
-        and ImpactControlError for a goal that is not accepted.
+        find: seconds the server may take to be found and to answer. Raises `refused` for a goal that is not accepted,
+        and NoAnswerError.
         """
-        goal = self.send_goal(MoveTo, name, request, find)
-        if not goal.accepted:
-            raise ImpactControlError(
-                "the controller does not move now: it is not active, runs a task, or is in a fault; its log says which"
-            )
-        result = goal.get_result_async()
+        handle = self.send_goal(kind, name, goal, find, on_feedback)
+        if not handle.accepted:
+            raise refused
         try:
-            self.wait(result.done, timeout, "the end of the motion")
+            return self.result_of(handle.get_result_async(), timeout, f"the end of {name}")
         except BaseException:
-            self.result_of(goal.cancel_goal_async(), CALL_PATIENCE, "the cancellation")
+            self.result_of(handle.cancel_goal_async(), find, "the cancellation")
             raise
-        return move_result(result.result())
 
     def send_goal(
         self, kind: Any, name: str, goal: Any, patience: float, on_feedback: Callable[[Any], None] | None = None

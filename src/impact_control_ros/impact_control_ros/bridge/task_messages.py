@@ -6,9 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from action_msgs.msg import GoalStatus
+from impact_msgs.action import MoveTo
 
 from impact_control.control import Mode
 from impact_control.pipeline import MoveOutcome, Outcome
+from impact_control.util.errors import ImpactControlError
+from impact_control_ros.bridge import topics
+from impact_control_ros.bridge.calls import Caller
+
+NOT_READY = "it is not active, runs a task, or is in a fault; its log says which"
+"""Why a controller accepts no goal."""
 
 
 @dataclass(frozen=True)
@@ -80,3 +87,9 @@ def move_result(answer: Any) -> MoveResult:
     if answer.status == GoalStatus.STATUS_UNKNOWN:
         outcome = MoveOutcome.FAULT
     return MoveResult(outcome, result.summary, result.duration, result.final_error)
+
+
+def move(caller: Caller, goal: Any, find: float, timeout: float) -> MoveResult:
+    """Have a controller run a goal of MoveTo, see `Caller.run`; raise ImpactControlError when it is not accepted."""
+    refused = ImpactControlError(f"the controller does not move now: {NOT_READY}")
+    return move_result(caller.run(MoveTo, topics.MOVE_TO, goal, find=find, timeout=timeout, refused=refused))

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 import numpy as np
-import rclpy
 from action_msgs.msg import GoalStatus
 from impact_msgs.action import ExecuteImpactTask, MoveTo
 from impact_msgs.msg import ControllerStatus, ImpactClassification
 from impact_msgs.srv import PredictPostImpact
-from lifecycle_msgs.srv import GetState
-from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import JointState
-from std_srvs.srv import Trigger
 
 from impact_control.classification import Verdict
 from impact_control.control import Mode
@@ -33,12 +27,19 @@ from impact_control.util.errors import MissingDependencyError
 from impact_control.util.types import Vector
 from impact_control.util.words import in_words
 from impact_control_ros.bridge import qos, topics
-from impact_control_ros.bridge.calls import CALL_PATIENCE, GREETING_PATIENCE, Caller, NoAnswerError
+from impact_control_ros.bridge.calls import CALL_PATIENCE, NoAnswerError
 from impact_control_ros.bridge.messages import nanoseconds, set_xyz, xyz
 from impact_control_ros.bridge.rclpy_internals import Inbox
-from impact_control_ros.bridge.task_messages import MoveResult, Progress, TaskResult, progress_of, task_result
-from impact_control_ros.session.graph import full_name
-from impact_control_ros.session.occupants import ANSWER_TIME, LAUNCH_DISCOVERY_TIME, join, nodes_of_a_graph
+from impact_control_ros.bridge.task_messages import (
+    NOT_READY,
+    MoveResult,
+    Progress,
+    TaskResult,
+    move,
+    progress_of,
+    task_result,
+)
+from impact_control_ros.session.operator import Operator
 from impact_control_ros.session.processes import GraphError
 
 RUN_PATIENCE = 120.0
@@ -56,9 +57,6 @@ RECOVERY = "action_server/error_recovery"
 
 RECOVERY_PATIENCE = 60.0
 """[s] an arm may take to leave its reflex; users report up to 16."""
-
-END_PATIENCE = 30.0
-"""[s] a graph may take to end."""
 
 STATE_PERIOD = 0.02
 """[s] between two states of a stream."""
@@ -132,46 +130,17 @@ class ArmState:
     verdict: ImpactVerdict | None
 
 
-class ImpactClient:
-    """A client of one arm. Use as a context manager: leaving it leaves the graph as it is.
-
-    The graph has to run in the same ROS domain. Every method waits, and raises GraphError, or NoAnswerError when
-    nobody answers in time.
-    """
+class ImpactClient(Operator):
+    """A client of one arm: an operator who runs tasks, too. Use as a context manager."""
 
     def __init__(self, namespace: str = "", *, patience: float = CALL_PATIENCE) -> None:
         """Join the graph. namespace: of the arm. patience: seconds that nodes may take to be found and to answer."""
-        self._patience = patience
-        self._context = rclpy.Context()
-        self._node = join(self._context, f"impact_client_{os.getpid()}_{id(self) % 100_000}", namespace)
-        # The events executor wants a standard error with a file number, which a notebook has not.
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self._node)
-        self._caller = Caller(self._node, self._spin)
+        super().__init__(namespace, patience=patience)
         self._verdict: ImpactVerdict | None = None
         self._heard = -math.inf
         # As many as a late joiner gets at once.
         self._unread: deque[ImpactVerdict] = deque(maxlen=qos.EVENT.depth)
         self._node.create_subscription(ImpactClassification, topics.CLASSIFICATION, self._on_verdict, qos.EVENT)
-
-    def __enter__(self) -> ImpactClient:
-        """Return the client."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Leave the graph."""
-        self.close()
-
-    def close(self) -> None:
-        """Leave the graph. Idempotent."""
-        if self._context.ok():
-            self._executor.remove_node(self._node)
-            self._caller.close()
-            self._node.destroy_node()
-            self._executor.shutdown()
-            self._context.try_shutdown()
 
     # ------------------------------------------------------------------ tasks, verdicts, predictions
 
@@ -192,18 +161,16 @@ class ImpactClient:
             if on_progress is not None:
                 on_progress(progress_of(message.feedback))
 
-        request = ExecuteImpactTask.Goal(scenario=scenario)
-        goal = self._caller.send_goal(ExecuteImpactTask, topics.EXECUTE, request, self._patience, report)
-        if not goal.accepted:
-            raise GraphError(
-                f"the controller refused scenario {scenario!r}: it is not active yet, runs a task, or is in a fault; "
-                "its log says which"
-            )
-        try:
-            result = task_result(self._caller.result_of(goal.get_result_async(), timeout, "the end of the task"))
-        except BaseException:
-            self._caller.result_of(goal.cancel_goal_async(), self._patience, "the cancellation")
-            raise
+        answer = self._caller.run(
+            ExecuteImpactTask,
+            topics.EXECUTE,
+            ExecuteImpactTask.Goal(scenario=scenario),
+            find=self._patience,
+            timeout=timeout,
+            refused=GraphError(f"the controller refused scenario {scenario!r}: {NOT_READY}"),
+            on_feedback=report,
+        )
+        result = task_result(answer)
         if result.outcome is Outcome.REFUSED:
             raise GraphError(f"the controller refused scenario {scenario!r}: {result.summary}")
         return result
@@ -223,7 +190,7 @@ class ImpactClient:
         """
         goal = MoveTo.Goal(joint_position=np.asarray(joint_position, dtype=float).tolist(), speed=float(speed))
         goal.scenario = scenario
-        result = self._caller.move_to(goal, topics.MOVE_TO, self._patience, timeout)
+        result = move(self._caller, goal, self._patience, timeout)
         if result.outcome is MoveOutcome.REFUSED:
             raise GraphError(f"the controller refused to move: {result.summary}")
         return result
@@ -339,24 +306,6 @@ class ImpactClient:
             answer.used_inertia_scale,
         )
 
-    def stop(self) -> str:
-        """Have the supervisor keep commands from the robot, until `reset`; return its answer."""
-        return str(self._caller.call_until_answered(Trigger, topics.STOP, Trigger.Request(), self._patience).message)
-
-    def end_graph(self) -> str:
-        """Have the command `up` end its graph, wait until it has, and return its answer."""
-        answer = self._caller.call(Trigger, topics.END, Trigger.Request(), self._patience)
-        name = full_name(self._node.get_namespace(), topics.END)
-        self._caller.wait(lambda: self._node.count_services(name) == 0, END_PATIENCE, "the end of the graph")
-        return str(answer.message)
-
-    def reset(self) -> str:
-        """Have the supervisor let commands through again; return its answer. Raises GraphError when it refuses."""
-        answer = self._caller.call(Trigger, topics.RESUME, Trigger.Request(), self._patience)
-        if not answer.success:
-            raise GraphError(f"the supervisor refused: {answer.message}")
-        return str(answer.message)
-
     def recover(self) -> bool:
         """Have a Franka leave its reflex, by the action ErrorRecovery of franka_ros2; return whether its state comes.
 
@@ -368,66 +317,21 @@ class ImpactClient:
             from franka_msgs.action import ErrorRecovery
         except ImportError as error:
             raise MissingDependencyError(f"franka_msgs is missing, install franka_ros2: {error}") from error
-        goal = self._caller.send_goal(ErrorRecovery, RECOVERY, ErrorRecovery.Goal(), self._patience)
-        status = GoalStatus.STATUS_ABORTED
-        if goal.accepted:
-            future = goal.get_result_async()
-            status = self._caller.result_of(future, RECOVERY_PATIENCE, "the recovery of the arm").status
-        if status != GoalStatus.STATUS_SUCCEEDED:
-            raise GraphError("the arm did not recover: free it, release the user stop, look into Desk; then ask again")
+        held = GraphError("the arm did not recover: free it, release the user stop, look into Desk; then ask again")
+        answer = self._caller.run(
+            ErrorRecovery,
+            RECOVERY,
+            ErrorRecovery.Goal(),
+            find=self._patience,
+            timeout=RECOVERY_PATIENCE,
+            refused=held,
+        )
+        if answer.status != GoalStatus.STATUS_SUCCEEDED:
+            raise held
         with closing(self.states()) as states, suppress(NoAnswerError):
             next(states)
             return True
         return False
-
-    # ------------------------------------------------------------------ the graph
-
-    @property
-    def place(self) -> str:
-        """Where the graph is looked for, in words: ROS domain and namespace."""
-        return f"ROS domain {self._context.get_domain_id()}, namespace {self._node.get_namespace()}"
-
-    def absence(self, name: str, patience: float) -> str:
-        """Return "" as soon as a service or topic is offered; after `patience` [s] that it is not, and where it is.
-
-        name: relative to the namespace of the arm.
-        """
-        node, end = self._node, time.monotonic() + patience
-
-        def offered(full: str) -> bool:
-            return bool(node.count_services(full) or node.count_publishers(full))
-
-        while not offered(full_name(node.get_namespace(), name)):
-            self._spin(0.02)
-            if time.monotonic() > end:
-                seen = (full for full, _ in (*node.get_service_names_and_types(), *node.get_topic_names_and_types()))
-                others = sorted(full.removesuffix(f"/{name}") or "/" for full in seen if full.endswith(f"/{name}"))
-                elsewhere = ", ".join(other for other in others if offered(full_name(other, name)))
-                return f"no {name} in {self.place}{elsewhere and f'; there is one in {elsewhere}'}"
-        return ""
-
-    def nodes(self, discovery: float = LAUNCH_DISCOVERY_TIME) -> dict[str, str]:
-        """Return the lifecycle states of the nodes of graphs in and below the namespace, by full name.
-
-        discovery: [s] that nodes are looked for. A node that does not answer, as one that was killed, has the state
-        "no answer".
-        """
-        self._spin_for(discovery)
-        names = {path.rpartition("/")[2] for path in nodes_of_a_graph()}
-        root = self._node.get_namespace().rstrip("/")
-        services = (name for name, _ in self._node.get_service_names_and_types())
-        found = (name.removesuffix("/get_state") for name in services if name.endswith("/get_state"))
-        chosen = sorted(name for name in found if name.startswith(f"{root}/") and name.rpartition("/")[2] in names)
-        return {name: self._state_of(name) for name in chosen}
-
-    def _state_of(self, node: str) -> str:
-        try:
-            answer = self._caller.call_until_answered(
-                GetState, f"{node}/get_state", GetState.Request(), ANSWER_TIME, GREETING_PATIENCE
-            )
-        except NoAnswerError:
-            return "no answer"
-        return str(answer.current_state.label)
 
     # ------------------------------------------------------------------ waiting
 
@@ -447,15 +351,6 @@ class ImpactClient:
             message.configuration_error,
         )
         self._unread.append(self._verdict)
-
-    def _spin(self, timeout: float) -> None:
-        self._executor.spin_once(timeout_sec=timeout)
-
-    def _spin_for(self, seconds: float) -> None:
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0.0:
-            self._spin(left)
-
 
 def _arm_state(sample: JointState, status: ControllerStatus | None, verdict: ImpactVerdict | None) -> ArmState:
     return ArmState(

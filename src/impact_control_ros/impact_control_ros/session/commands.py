@@ -26,7 +26,7 @@ from impact_control_ros.session.shape import Shape
 
 if TYPE_CHECKING:
     from impact_control_ros.bridge.task_messages import TaskResult
-    from impact_control_ros.session.client import ImpactClient
+    from impact_control_ros.session.operator import Operator
     from impact_control_ros.session.runs import Run
 
 ShapeOption = Annotated[
@@ -178,23 +178,23 @@ def up(
 def down(namespace: NamespaceOption = "") -> None:
     """End the graph that `up` started, from another terminal."""
     from impact_control_ros.bridge import topics
-    from impact_control_ros.session.client import ImpactClient
+    from impact_control_ros.session.operator import Operator
 
-    with ImpactClient(namespace) as client:
-        _require(client, topics.END, "no graph of `impact-control up`")
-        typer.echo(client.end_graph())
+    with Operator(namespace) as operator:
+        _require(operator, topics.END, "no graph of `impact-control up`")
+        typer.echo(operator.end_graph())
 
 
 def status(namespace: NamespaceOption = "") -> None:
     """Print nodes, their states, mode and last verdict of a running graph; exit code 1 where there is none."""
-    from impact_control_ros.session.client import ImpactClient
+    from impact_control_ros.session.operator import Operator
     from impact_control_ros.session.processes import GraphError
 
-    with ImpactClient(namespace) as client:
-        states = client.nodes()
+    with Operator(namespace) as operator:
+        states = operator.nodes()
         if not states:
-            raise GraphError(f"no graph in {client.place}; `impact-control up` starts one")
-        place = client.place
+            raise GraphError(f"no graph in {operator.place}; `impact-control up` starts one")
+        place = operator.place
     loops = [name for name in states if name.endswith(("/impact_loop", "/controller"))]
     typer.echo(f"Graph in {place}")
     typer.echo(listing([*states.items(), *(row for loop in loops for row in _arm_rows(loop.rpartition("/")[0]))]))
@@ -253,21 +253,21 @@ def verdicts(namespace: NamespaceOption = "") -> None:
 def stop(namespace: NamespaceOption = "") -> None:
     """Stop the robot of a running graph: the supervisor keeps commands from it until `reset`."""
     from impact_control_ros.bridge import topics
-    from impact_control_ros.session.client import ImpactClient
+    from impact_control_ros.session.operator import Operator
 
-    with ImpactClient(namespace) as client:
-        _require(client, topics.STOP, "no supervisor")
-        typer.echo(client.stop())
+    with Operator(namespace) as operator:
+        _require(operator, topics.STOP, "no supervisor")
+        typer.echo(operator.stop())
 
 
 def reset(namespace: NamespaceOption = "") -> None:
     """Let commands through again after a stop, if nothing is wrong any more; the controller then holds the arm."""
     from impact_control_ros.bridge import topics
-    from impact_control_ros.session.client import ImpactClient
+    from impact_control_ros.session.operator import Operator
 
-    with ImpactClient(namespace) as client:
-        _require(client, topics.RESUME, "no supervisor")
-        typer.echo(client.reset())
+    with Operator(namespace) as operator:
+        _require(operator, topics.RESUME, "no supervisor")
+        typer.echo(operator.reset())
 
 
 def recover(namespace: NamespaceOption = "") -> None:
@@ -366,15 +366,15 @@ def _move(joint_position: list[float], scenario: str, speed: float, namespace: s
         raise typer.Exit(1)
 
 
-def _require(client: "ImpactClient", service: str, missing: str) -> None:
+def _require(operator: "Operator", service: str, missing: str) -> None:
     """Say soon that a service is not found, and end when it is not found for longer than a busy machine may take."""
     from impact_control_ros.session.occupants import LAUNCH_DISCOVERY_TIME
     from impact_control_ros.session.processes import GraphError
 
-    if absence := client.absence(service, LOOK_PATIENCE):
+    if absence := operator.absence(service, LOOK_PATIENCE):
         text = f"{missing}: {absence}"
         typer.echo(f"impact-control: {text}; looking for {LAUNCH_DISCOVERY_TIME:g} s more", err=True)
-        if client.absence(service, LAUNCH_DISCOVERY_TIME):
+        if operator.absence(service, LAUNCH_DISCOVERY_TIME):
             raise GraphError(text)
 
 

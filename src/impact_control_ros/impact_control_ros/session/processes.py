@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from impact_control.util.errors import ImpactControlError
+from impact_control.util.share import shared_directory
 from impact_control_ros.bridge.real_time import VARIABLE
-from impact_control_ros.robot_side.files import ros_directory
 from impact_control_ros.robot_side.supervision import Cause
 from impact_control_ros.session.graph import NODE_ENVIRONMENT, NodeSpec
 
@@ -174,7 +174,8 @@ def dds_environment() -> dict[str, str]:
     For the discovery range that is set, `LOCALHOST` if none is. What the user has set stays.
     """
     if os.environ.get(DISCOVERY_RANGE, LOCALHOST) == LOCALHOST:
-        name, value = "FASTRTPS_DEFAULT_PROFILES_FILE", str(ros_directory("config/dds") / "localhost.xml")
+        profiles = shared_directory("impact_control_ros", "config/dds") / "localhost.xml"
+        name, value = "FASTRTPS_DEFAULT_PROFILES_FILE", str(profiles)
     else:
         name, value = "FASTDDS_BUILTIN_TRANSPORTS", "UDPv4"
     return {name: os.environ.get(name, value)}

@@ -27,7 +27,7 @@ from impact_control_ros.bridge.calls import CALL_PATIENCE, START_PATIENCE, Calle
 from impact_control_ros.bridge.messages import answered, to_stamp
 from impact_control_ros.bridge.rclpy_internals import EventsExecutor
 from impact_control_ros.bridge.real_time import LEAVE_MACHINE
-from impact_control_ros.bridge.task_messages import MoveResult, Progress, TaskResult, progress_of, task_result
+from impact_control_ros.bridge.task_messages import MoveResult, Progress, TaskResult, move, progress_of, task_result
 from impact_control_ros.robot_side.supervision import Cause, Supervision
 from impact_control_ros.session.graph import LARGEST_FACTOR, OPERATOR, Duty, NodeSpec, full_name
 from impact_control_ros.session.occupants import join, require_free
@@ -315,7 +315,7 @@ class Session:
         """
         if self._lockstep:
             self.pause(False)
-        return self._caller.move_to(MoveTo.Goal(scenario=scenario), topics.MOVE_TO, START_PATIENCE, timeout)
+        return move(self._caller, MoveTo.Goal(scenario=scenario), START_PATIENCE, timeout)
 
     def _on_supervision(self, status: SupervisorStatus) -> None:
         self._supervision = status
