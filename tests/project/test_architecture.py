@@ -32,12 +32,12 @@ ALLOWED = {
         "references": "robots impacts scenario",
         "control": "robots references scenario",
         "reaction": "classification control scenario",
-        "pipeline": "classification control detection observation reaction references robots scenario",
+        "pipeline": "classification control detection impacts observation reaction references robots scenario",
         "recording": "observation",
         "planning": "control impacts pipeline recording references robots scenario",
         "replay": "classification control detection observation pipeline recording references robots scenario",
         "simulation": "classification control impacts pipeline planning recording references robots scenario",
-        "calibration": "classification detection impacts observation pipeline planning recording references replay "
+        "calibration": "classification detection observation pipeline planning recording references replay "
         "robots scenario",
         "view": "classification control recording references replay robots scenario",
         "cli": "calibration planning recording replay scenario simulation view",

@@ -14,13 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from documentation import PAGES, blocks
 from impact_control.scenario import config_directory
 from machine import ATTEMPTS, stood_still
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path.append(str(ROOT / "tests" / "unit"))
-
-from documentation import PAGES, blocks  # noqa: E402
 
 pytestmark = [pytest.mark.wall_clock, pytest.mark.timeout(600)]
 

@@ -27,6 +27,24 @@ FORCE_WINDOW = 0.2
 
 
 @dataclass(frozen=True)
+class Envelope:
+    """Envelope of the joint velocity error, Proper 2021 (4.26).
+
+    time (m,) [s]; lower, upper (m, n) [rad/s] bounds; margin (m, n) [rad/s] e_eta, which widens them in (4.27).
+    """
+
+    time: Vector
+    lower: Matrix
+    upper: Matrix
+    margin: Matrix
+
+    def __post_init__(self) -> None:
+        for name, bound in (("lower", self.lower), ("upper", self.upper), ("margin", self.margin)):
+            if bound.ndim != 2 or len(bound) != len(self.time) or bound.shape != self.lower.shape:
+                raise InvalidInputError(name, bound.shape, f"shape ({len(self.time)}, joints)")
+
+
+@dataclass(frozen=True)
 class MeasuredJoints:
     """Measured motion of the joints in the order of the controller.
 

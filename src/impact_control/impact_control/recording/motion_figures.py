@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from impact_control.recording.analysis import RunAnalysis
 from impact_control.recording.gaps import with_gaps
-from impact_control.recording.measures import contact_forces, measured_joints
+from impact_control.recording.measures import Envelope, contact_forces, measured_joints
 from impact_control.recording.series import Recording, Series, Topics
 from impact_control.recording.style import (
     ANTE,
@@ -35,7 +35,6 @@ from impact_control.recording.style import (
     time_axes,
 )
 from impact_control.recording.summary import PostImpactComparison, short_joint_names
-from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Matrix, Vector
 
 _REFERENCES = (("ante", ANTE, ("IDLE", "ANTE")), ("post", POST, ("POST", "STOPPED")))
@@ -45,24 +44,6 @@ _HALF = 0.36
 """Half the width of a joint, whose neighbours are 1 apart."""
 
 _MARKERS = "osD^v"
-
-
-@dataclass(frozen=True)
-class Envelope:
-    """Envelope of the joint velocity error, Proper 2021 (4.26).
-
-    time (m,) [s]; lower, upper (m, n) [rad/s] bounds; margin (m, n) [rad/s] e_eta, which widens them in (4.27).
-    """
-
-    time: Vector
-    lower: Matrix
-    upper: Matrix
-    margin: Matrix
-
-    def __post_init__(self) -> None:
-        for name, bound in (("lower", self.lower), ("upper", self.upper), ("margin", self.margin)):
-            if bound.ndim != 2 or len(bound) != len(self.time) or bound.shape != self.lower.shape:
-                raise InvalidInputError(name, bound.shape, f"shape ({len(self.time)}, joints)")
 
 
 @dataclass(frozen=True)

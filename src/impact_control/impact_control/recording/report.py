@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 
 from impact_control.recording import motion_figures, torque_figures
 from impact_control.recording.analysis import RunAnalysis
-from impact_control.recording.motion_figures import Envelope, RunData
+from impact_control.recording.measures import Envelope
+from impact_control.recording.motion_figures import RunData
 from impact_control.recording.page import figure_section, png, write_page
 from impact_control.recording.series import METADATA_NAME, Recording
 from impact_control.recording.style import styled

@@ -14,8 +14,7 @@ from impact_control.observation.post_impact_velocity import gross_velocity_devia
 from impact_control.pipeline import Outcome, worst_of
 from impact_control.pipeline.judge import NOISE_QUANTILE, envelope_margin
 from impact_control.recording.analysis import RunAnalysis, analyse
-from impact_control.recording.measures import CommandLimits, MeasuredJoints, measured_joints
-from impact_control.recording.motion_figures import Envelope
+from impact_control.recording.measures import CommandLimits, Envelope, MeasuredJoints, measured_joints
 from impact_control.recording.series import METADATA_NAME, Recording, Topics, read_bag
 from impact_control.recording.summary import PostImpactComparison
 from impact_control.references import PredictedImpact, rigid_impact_map

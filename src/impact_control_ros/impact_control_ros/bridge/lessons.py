@@ -10,9 +10,9 @@ from impact_msgs.msg import ImpactClassification
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from impact_control.calibration.impact_learning import ImpactLearner, Lesson
 from impact_control.classification import Verdict
 from impact_control.observation.post_impact_velocity import AFTER_IMPACT, BEFORE_IMPACT
+from impact_control.pipeline.impact_learning import ImpactLearner, Lesson
 from impact_control.util.types import Vector
 from impact_control_ros.bridge import qos, topics
 from impact_control_ros.bridge.joint_states import JointStateReader

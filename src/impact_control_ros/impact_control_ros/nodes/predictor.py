@@ -10,8 +10,8 @@ import pinocchio as pin
 from impact_msgs.msg import ImpactBelief
 from impact_msgs.srv import PredictPostImpact
 
-from impact_control.calibration.impact_learning import ImpactLearner, Lesson
 from impact_control.impacts import predict_post_impact_velocity
+from impact_control.pipeline.impact_learning import ImpactLearner, Lesson
 from impact_control.robots import CONTACT_FRAME, Dynamics, InertiaModel, contact_point_jacobian
 from impact_control.scenario import load_scenario, robot_of
 from impact_control.util.errors import ImpactControlError, InvalidInputError

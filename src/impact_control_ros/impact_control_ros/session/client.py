@@ -352,6 +352,7 @@ class ImpactClient(Operator):
         )
         self._unread.append(self._verdict)
 
+
 def _arm_state(sample: JointState, status: ControllerStatus | None, verdict: ImpactVerdict | None) -> ArmState:
     return ArmState(
         time=nanoseconds(sample.header.stamp) * 1e-9,

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from impact_control.calibration.impact_learning import ImpactLearner
 from impact_control.classification import Verdict
 from impact_control.impacts import ImpactBelief
+from impact_control.pipeline.impact_learning import ImpactLearner
 from impact_control.planning import plan_scenario
 from impact_control.references import UnreachableReferenceError, build_reference, impact_geometry, rigid_impact_map
 from impact_control.scenario import Scenario, load_scenario, robot_of

@@ -1,4 +1,4 @@
-"""Learning of the impact map from the samples of a task; the next one is planned with it."""
+"""Learning of the impact map from the samples of a task, after it; the next one is planned with it."""
 
 from __future__ import annotations
 
