@@ -43,6 +43,14 @@ class Simulation:
 
     seed: Annotated[int, Entry(Count(), "seed of the sensor noise")]
     noise: Annotated[float, Entry(Number("", NOT_NEGATIVE), "factor on the sensor noise of Proper 2021 (3.5), 0: none")]
+    repeats: Annotated[
+        float,
+        Entry(
+            Number("", Range(0.0, 0.5)),
+            "share of the joint states that repeat the one before under a new stamp; 0.05 to 0.1 on real arms",
+            0.0,
+        ),
+    ]
     measurement_delay: Annotated[
         float,
         Entry(

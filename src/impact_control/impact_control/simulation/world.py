@@ -95,7 +95,7 @@ def build_world(
         arms=dict(zip(robots, plant.arms, strict=True)),
         objects=dict(zip(scenario.actual_objects, plant.boxes, strict=True)),
         sensors={
-            name: Sensors(robot.noise, settings.noise, settings.seed + _STREAMS * k, delay)
+            name: Sensors(robot.noise, settings.noise, settings.seed + _STREAMS * k, delay, settings.repeats)
             for k, (name, robot) in enumerate(robots.items())
         },
         gates={
