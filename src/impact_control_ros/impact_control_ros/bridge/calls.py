@@ -119,6 +119,7 @@ class Caller:
         name: str,
         goal: Any,
         *,
+        end: str,
         find: float,
         timeout: float,
         refused: Exception,
@@ -126,14 +127,14 @@ class Caller:
     ) -> Any:
         """Have an action run a goal and return its answer; one that takes longer than `timeout` [s] is cancelled.
 
-        find: seconds the server may take to be found and to answer. Raises `refused` for a goal that is not accepted,
-        and NoAnswerError.
+        end: what is waited for, in words. find: seconds the server may take to be found and to answer. Raises `refused`
+        for a goal that is not accepted, and NoAnswerError.
         """
         handle = self.send_goal(kind, name, goal, find, on_feedback)
         if not handle.accepted:
             raise refused
         try:
-            return self.result_of(handle.get_result_async(), timeout, f"the end of {name}")
+            return self.result_of(handle.get_result_async(), timeout, end)
         except BaseException:
             self.result_of(handle.cancel_goal_async(), find, "the cancellation")
             raise

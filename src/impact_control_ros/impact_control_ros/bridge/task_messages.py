@@ -92,4 +92,7 @@ def move_result(answer: Any) -> MoveResult:
 def move(caller: Caller, goal: Any, find: float, timeout: float) -> MoveResult:
     """Have a controller run a goal of MoveTo, see `Caller.run`; raise ImpactControlError when it is not accepted."""
     refused = ImpactControlError(f"the controller does not move now: {NOT_READY}")
-    return move_result(caller.run(MoveTo, topics.MOVE_TO, goal, find=find, timeout=timeout, refused=refused))
+    answer = caller.run(
+        MoveTo, topics.MOVE_TO, goal, end="the end of the motion", find=find, timeout=timeout, refused=refused
+    )
+    return move_result(answer)
