@@ -1,4 +1,4 @@
-"""What a process loads before it can do anything."""
+"""Modules that the operator's commands and the nodes import at their start."""
 
 from __future__ import annotations
 

@@ -35,10 +35,7 @@ CASES = {
         {"detection.residual_rate": "none", "detection.torque_error": {"threshold": "1.8 Nm", "joints": [5, 6]}},
         Outcome.SUCCEEDED,
     ),
-    # The arms swing against each other through the box. In lockstep, too, each learns of the other's impacts from a
-    # topic, a sample earlier or later, and by that the last swing, at the threshold, is an impact or not: of 12 counts
-    # in 6 runs without noise 11 were 4, and one 3.
-    "two_arms": ("grab_juice_1", {"simulation.noise": 0.0}, Outcome.SUCCEEDED),
+    "two_arms": ("grab_juice_1", {}, Outcome.SUCCEEDED),
 }
 
 NOT_OF_THE_TASK = ("/transition_event", "/parameter_events", "/rosout")
@@ -79,8 +76,10 @@ def test_both_shapes_publish_and_find_the_same(case, tmp_path):
         other = three[1][arm]
         assert result.outcome is outcome, result.summary
         assert other.outcome is outcome, other.summary
+        # The arms swing against each other through the box. In lockstep, too, each learns of the other's impacts from a
+        # topic, a sample earlier or later: by that the last swing, at the threshold, is an impact or not.
         if case == "two_arms":
-            assert abs(result.impacts - other.impacts) <= 1
+            assert min(result.impacts, other.impacts) > 1 and abs(result.impacts - other.impacts) <= 1
         elif case != "completion":  # how often a plate rattles depends on the least difference
             assert result.impacts == other.impacts
         here, there = (evaluations[arm].analysis for evaluations in (one[2], three[2]))

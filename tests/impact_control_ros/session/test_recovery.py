@@ -7,13 +7,14 @@ from importlib import import_module
 
 import pytest
 import rclpy
-from rclpy.action import ActionServer
+from rclpy.action import ActionClient, ActionServer
 from sensor_msgs.msg import JointState
 from typer.testing import CliRunner
 
 from impact_control.cli.main import app
 from impact_control.util.errors import MissingDependencyError
 from impact_control_ros.bridge import qos
+from impact_control_ros.bridge.calls import Caller
 from impact_control_ros.session.client import RECOVERY, ImpactClient
 from impact_control_ros.session.processes import GraphError
 from message_packages import messages_of
@@ -80,6 +81,27 @@ def test_an_arm_that_leaves_its_reflex_and_tells_its_state_can_go_on(arm):
     assert arm.asked == 1
     told = CliRunner().invoke(app, ["recover"])
     assert told.exit_code == 0 and told.output.endswith("impact-control reset, impact-control home\n")
+
+
+def test_no_goal_is_sent_before_the_server_has_found_its_client(arm, monkeypatch):
+    """It has once it answers on a client that was made after that of the action."""
+    call, send, order = Caller.call_until_answered, ActionClient.send_goal_async, []
+
+    def called(self, kind, name, *arguments):
+        order.append("action made" if self._actions else "no action")
+        answer = call(self, kind, name, *arguments)
+        order.append(f"{name} answered")
+        return answer
+
+    def sent(self, *arguments, **options):
+        order.append("goal sent")
+        return send(self, *arguments, **options)
+
+    monkeypatch.setattr(Caller, "call_until_answered", called)
+    monkeypatch.setattr(ActionClient, "send_goal_async", sent)
+    with ImpactClient() as client:
+        client.recover()
+    assert order == ["action made", f"{RECOVERY}/_action/cancel_goal answered", "goal sent"]
 
 
 def test_an_arm_that_is_held_refuses_and_nothing_is_asked_twice(arm):

@@ -127,7 +127,7 @@ class Caller:
     ) -> Any:
         """Have an action run a goal and return its answer; one that takes longer than `timeout` [s] is cancelled.
 
-        end: what is waited for, in words. find: seconds the server may take to be found and to answer. Raises `refused`
+        end: what is waited for, in words. find: seconds the server may take to be found. Raises `refused`
         for a goal that is not accepted, and NoAnswerError.
         """
         handle = self.send_goal(kind, name, goal, find, on_feedback)
@@ -135,14 +135,14 @@ class Caller:
             raise refused
         try:
             return self.result_of(handle.get_result_async(), timeout, end)
-        except BaseException:
-            self.result_of(handle.cancel_goal_async(), find, "the cancellation")
+        except BaseException:  # Ctrl-C, too: the arm would move on
+            self.result_of(handle.cancel_goal_async(), CALL_PATIENCE, "the cancellation")
             raise
 
     def send_goal(
         self, kind: Any, name: str, goal: Any, patience: float, on_feedback: Callable[[Any], None] | None = None
     ) -> Any:
-        """Send a goal to an action and return its handle; `patience` [s] to find the server, and for each answer.
+        """Send a goal to an action and return its handle; `patience` [s] for the server to be found.
 
         Its answer to a client that it has not found yet gets lost, and the arm would move with nobody to cancel it.
         So it answers the cancellation of an unknown goal first: that client is made last, and so found last.
@@ -153,9 +153,8 @@ class Caller:
         self.wait(action.server_is_ready, patience, f"action {name}")
         unknown = CancelGoal.Request(goal_info=GoalInfo(goal_id=UUID(uuid=list(uuid.uuid4().bytes))))
         self.call_until_answered(CancelGoal, f"{name}/_action/cancel_goal", unknown, patience, GREETING_PATIENCE)
-        return self.result_of(
-            action.send_goal_async(goal, feedback_callback=on_feedback), patience, "the answer to the goal"
-        )
+        sent = action.send_goal_async(goal, feedback_callback=on_feedback)
+        return self.result_of(sent, min(patience, CALL_PATIENCE), "the answer to the goal")
 
     def await_node(self, node: str) -> None:
         """Wait until a lifecycle node answers, and so has found us too: answers to strangers get lost."""
