@@ -247,5 +247,10 @@ def _jump(seconds: float) -> Callable[[JointState], None]:
     return alter
 
 
+def main() -> int:
+    """Entry point of the process."""
+    return simulator.main(FaultySimulatorNode)
+
+
 if __name__ == "__main__":
-    sys.exit(simulator.main(FaultySimulatorNode))
+    sys.exit(main())

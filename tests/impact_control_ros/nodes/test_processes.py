@@ -7,14 +7,15 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from rclpy.context import Context
 from rclpy.node import Node
 
+from impact_control_ros.session import processes
 from impact_control_ros.session.graph import Duty, NodeSpec
 from impact_control_ros.session.processes import Processes
+from process_table import alive
 
 SESSION = """
 import sys, time
@@ -26,14 +27,6 @@ processes.start(NodeSpec("left_behind", "benchmark.bench_echo", Duty.LOOP))
 print(processes.pid("left_behind"), flush=True)
 time.sleep(60.0)
 """
-
-
-def alive(pid):
-    """Return True for a running process, False for a zombie."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def test_no_node_is_left_behind_by_a_session_that_is_killed(tmp_path):
@@ -53,12 +46,12 @@ def test_a_node_that_does_not_end_is_killed_once_its_work_is_complete_or_its_tim
     deaf = tmp_path / "deaf"
     deaf.write_text("#!/bin/sh\ntrap '' TERM\nwhile :; do sleep 0.05; done\n")
     deaf.chmod(0o755)
-    processes = Processes(tmp_path)
-    processes.start(NodeSpec("deaf", str(deaf), Duty.RECORDER))
-    pid, begun = processes.pid("deaf"), time.monotonic()
-    processes.stop(["deaf"], patience, complete=lambda: complete)
+    started = Processes(tmp_path)
+    started.start(NodeSpec("deaf", str(deaf), Duty.RECORDER))
+    pid, begun = started.pid("deaf"), time.monotonic()
+    started.stop(["deaf"], patience, complete=lambda: complete)
     assert time.monotonic() - begun < 10.0
-    assert not alive(pid) and not processes.pids()
+    assert not alive(pid) and not started.pids()
 
 
 @pytest.mark.parametrize(
@@ -66,7 +59,7 @@ def test_a_node_that_does_not_end_is_killed_once_its_work_is_complete_or_its_tim
 )
 def test_a_text_reaches_the_node_as_it_is(monkeypatch, tmp_path, text):
     commands = []
-    monkeypatch.setattr(subprocess, "Popen", lambda command, **_: commands.append(command))
+    monkeypatch.setattr(processes, "fork_node", lambda module, arguments, *_: commands.append(arguments))
     Processes(tmp_path).start(NodeSpec("predictor", "predictor", Duty.LOOP, parameters={"scenario": text}))
     ((*_, flag, parameter),) = commands
     context = Context()

@@ -8,8 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-from contextlib import suppress
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +17,7 @@ from impact_control.scenario import load_scenario, robot_of
 from impact_control.util.errors import InvalidInputError
 from impact_control_ros.bridge.calls import NoAnswerError
 from impact_control_ros.session.client import ImpactClient
+from process_table import children
 
 pytestmark = [pytest.mark.wall_clock, pytest.mark.timeout(400)]
 
@@ -30,23 +29,18 @@ def command(*words):
 
 
 def start(directory, *words):
-    """Start a graph that stays; return its process once it is there, and the processes of its nodes."""
+    """Start a graph that stays; return its process once it is there, those of its nodes, and what they come from."""
     up = subprocess.Popen([*IMPACT_CONTROL, "up", "-o", str(directory), *words], stdout=subprocess.PIPE, text=True)
     first = up.stdout.readline()
     assert first.startswith(f"Graph:  tabletop in ROS domain {os.environ['ROS_DOMAIN_ID']}, namespace /"), first
-    return up, {file.parent for file in Path("/proc").glob("[0-9]*/stat") if parent(file) == up.pid}
-
-
-def parent(stat):
-    """Return the parent of a process, None of one that is gone."""
-    with suppress(OSError):
-        return int(stat.read_text().rpartition(") ")[2].split()[1])
+    server = children(up.pid)
+    return up, set().union(*(children(process.name) for process in server)), server
 
 
 @pytest.fixture(scope="module")
 def graph(tmp_path_factory):
-    up, nodes = start(tmp_path_factory.mktemp("up"), "--real-time-factor", "0.2")
-    yield up, nodes
+    up, nodes, server = start(tmp_path_factory.mktemp("up"), "--real-time-factor", "0.2")
+    yield up, nodes, server
     up.terminate()
     up.wait(30.0)
 
@@ -87,19 +81,19 @@ def test_a_second_one_is_refused(graph, tmp_path):
 
 
 def test_down_ends_it_with_all_nodes(graph):
-    up, nodes = graph
+    up, nodes, server = graph
     assert len(nodes) == 4
     ran = command("down")
     assert (ran.returncode, ran.stdout) == (0, "the graph in / ends\n"), ran.stderr
     assert up.wait(10.0) == 0
-    assert not any(node.exists() for node in nodes)
+    assert not any(process.exists() for process in nodes | server)
 
 
 def test_ctrl_c_ends_it_with_all_nodes(tmp_path):
-    up, nodes = start(tmp_path, "--namespace", "left", "--real-time-factor", "0.2")
+    up, nodes, server = start(tmp_path, "--namespace", "left", "--real-time-factor", "0.2")
     up.send_signal(signal.SIGINT)
     assert up.wait(30.0) == 0
-    assert nodes and not any(node.exists() for node in nodes)
+    assert nodes and not any(process.exists() for process in nodes | server)
 
 
 @pytest.mark.parametrize("words", [["status"], ["down"], ["stop"], ["reset"]], ids=" ".join)

@@ -120,8 +120,8 @@ def test_an_error_of_a_measurement_in_its_own_process_comes_back():
 ANSWERING = ("benchmark.bench_echo", "impact_control_ros.nodes.loop")
 
 
-def policies(environment):
-    """Scheduling policies of the threads of those who answer, of this measurement, by the name of their module."""
+def policies(directory):
+    """Scheduling policies of the threads of those who answer from a directory, by the name of their module."""
     found = {}
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -129,7 +129,7 @@ def policies(environment):
             name = next(
                 (word for word in ("benchmark.bench_echo", "impact_control_ros.nodes.loop") if word in words), ""
             )
-            if not name or environment.encode() not in (process / "environ").read_bytes().split(b"\0"):
+            if not name or (process / "cwd").readlink() != directory:
                 continue
             for thread in (process / "task").iterdir():
                 found.setdefault(name, set()).add(os.sched_getscheduler(int(thread.name)))
@@ -151,11 +151,12 @@ def test_those_who_answer_have_real_time_priority_only_by_the_measures(
         pytest.skip("real-time scheduling is not permitted")
     monkeypatch.setenv(real_time.VARIABLE, in_environment)
     monkeypatch.setenv("ROS_LOG_DIR", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
     seen = {name: set() for name in ANSWERING}
     measuring = threading.Thread(target=measure_latency, args=(0.5, measures))
     measuring.start()
     while measuring.is_alive():
-        for name, found in policies(f"ROS_LOG_DIR={tmp_path}").items():
+        for name, found in policies(tmp_path).items():
             seen[name] |= found
         time.sleep(0.02)
     for found in seen.values():

@@ -66,6 +66,13 @@ def add(app: typer.Typer) -> None:
     app.command()(security)
 
 
+def _begin_loading() -> None:
+    """Begin with what nodes load while this process imports what it needs itself."""
+    from impact_control_ros.session.fork_server import begin_loading
+
+    begin_loading()
+
+
 def demo(
     scenario: ScenarioArgument = "tabletop",
     shape: ShapeOption = Shape.COMPOSED,
@@ -82,6 +89,7 @@ def demo(
 
     Exit code 1 says that it did not go as the scenario is meant to.
     """
+    _begin_loading()
     from impact_control.pipeline import Outcome
     from impact_control.scenario import load_scenario
     from impact_control.util.stopping import stoppable
@@ -147,6 +155,7 @@ def up(
 
     It is in the ROS domain of the terminal, as its clients have to be.
     """
+    _begin_loading()
     from impact_control.scenario import load_scenario
     from impact_control_ros.session.runs import keep_up, new_run_directory
 
@@ -229,6 +238,7 @@ def view(
     host: HostOption = "127.0.0.1",
 ) -> None:
     """Show nodes that run in this ROS domain in the browser."""
+    _begin_loading()
     from impact_control.view.player import page
     from impact_control_ros.session.graph import View
     from impact_control_ros.session.runs import look_on
@@ -301,6 +311,8 @@ def run(
     output: OutputOption = Path("runs"),
 ) -> None:
     """Run a task again and again; the arm moves back in between, and one report tells of all trials."""
+    if not launched:
+        _begin_loading()
     from impact_control.recording.page import WIDTH, summary_text
     from impact_control.util.stopping import stoppable
     from impact_control_ros.session.runs import new_run_directory

@@ -33,8 +33,9 @@ class Duty(Enum):
 class NodeSpec:
     """One process: its executable, name of the node, parameters.
 
-    executable: of the package, which is a module of `impact_control_ros.nodes`; or the full name of a module elsewhere,
-    or the absolute path of a program. namespace: of the node below that of the graph; "" for the same.
+    executable: of the package, which is a module of `impact_control_ros.nodes`; or the full name of a module elsewhere
+    that has a function `main`, or the absolute path of a program. namespace: of the node below that of the graph; ""
+    for the same.
     """
 
     name: str

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from impact_control.util.errors import ImpactControlError
 from impact_control.util.share import shared_directory
 from impact_control_ros.bridge.real_time import VARIABLE
 from impact_control_ros.robot_side.supervision import Cause
+from impact_control_ros.session.fork_server import END_INTERVAL, Child, end_with, fork_node
 from impact_control_ros.session.graph import NODE_ENVIRONMENT, NodeSpec
-
-_PR_SET_PDEATHSIG = 1
-
-END_INTERVAL = 0.005
-"""[s] between two looks whether processes have ended."""
 
 DISCOVERY_RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 LOCALHOST = "LOCALHOST"
@@ -85,7 +80,7 @@ class Processes:
             **({} if measures is None else {VARIABLE: measures}),
         }
         self._namespace = namespace
-        self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self._children: dict[str, Child] = {}
 
     def start(self, spec: NodeSpec) -> None:
         """Start a node. It ends with this process, however this process ends."""
@@ -95,16 +90,20 @@ class Processes:
         for key, value in spec.parameters.items():
             arguments += ["-p", f"{key}:={_parameter_text(value)}"]
         self.log_directory.mkdir(parents=True, exist_ok=True)
+        environment = {**os.environ, **self._environment}
         with self.log_file(spec.path).open("ab") as log:
-            self._children[spec.path] = subprocess.Popen(
-                [*_program(spec.executable), *arguments],
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-                env={**os.environ, **self._environment},
-                preexec_fn=_die_with_parent,
-            )
+            if Path(spec.executable).is_absolute():
+                self._children[spec.path] = subprocess.Popen(
+                    [spec.executable, *arguments],
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    stdin=subprocess.DEVNULL,
+                    start_new_session=True,
+                    env=environment,
+                    preexec_fn=partial(end_with, os.getpid()),
+                )
+                return
+            self._children[spec.path] = fork_node(_module(spec.executable), arguments, log, environment)
 
     def pids(self) -> dict[str, int]:
         """Return the process ids of the nodes that are alive, by name."""
@@ -195,10 +194,8 @@ def isolate(log_directory: Path) -> None:
     os.environ.setdefault("RCUTILS_COLORIZED_OUTPUT", "0")
 
 
-def _program(executable: str) -> list[str]:
-    if Path(executable).is_absolute():
-        return [executable]
-    return [sys.executable, "-m", executable if "." in executable else f"impact_control_ros.nodes.{executable}"]
+def _module(executable: str) -> str:
+    return executable if "." in executable else f"impact_control_ros.nodes.{executable}"
 
 
 def _parameter_text(value: object) -> str:
@@ -210,12 +207,3 @@ def _parameter_text(value: object) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(_parameter_text(item) for item in value)}]"
     return repr(value)
-
-
-def _die_with_parent() -> None:
-    # Linux only; elsewhere the node outlives a killed parent until it is stopped by hand.
-    if sys.platform == "linux":
-        parent = os.getppid()
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != parent:
-            os._exit(1)

@@ -29,6 +29,7 @@ from impact_control_ros.bridge.rclpy_internals import EventsExecutor
 from impact_control_ros.bridge.real_time import LEAVE_MACHINE
 from impact_control_ros.bridge.task_messages import MoveResult, Progress, TaskResult, move, progress_of, task_result
 from impact_control_ros.robot_side.supervision import Cause, Supervision
+from impact_control_ros.session import fork_server
 from impact_control_ros.session.graph import LARGEST_FACTOR, OPERATOR, Duty, NodeSpec, full_name
 from impact_control_ros.session.occupants import join, require_free
 from impact_control_ros.session.processes import (
@@ -128,6 +129,7 @@ class Session:
         """
         robot_side = any(spec.duty is not Duty.RECORDER for spec in self._specs.values())
         require_free(self._node, self._spin, self._specs, robot_side=robot_side)
+        self._caller.wait(fork_server.ready, START_PATIENCE, "the process that nodes are forked from")
         for spec in self._specs.values():
             self.processes.start(spec)
         for spec in self._specs.values():
