@@ -27,16 +27,27 @@ Lost = Callable[[float], bool]
 def bag_without(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Recording]:
     """The made-up run as a recorder kept it that lost the stream at some times [s]; decisions are reliable.
 
-    without: topics that were not recorded. peak: time [s] of a torque, and its part of the limit.
+    without: topics that were not recorded. peak: time [s] of a torque, and its part of the limit. repeated: times [s]
+    at which a joint state repeats the one before.
     """
     prefix = install_messages(tmp_path_factory.mktemp("prefix"))
     encoders = {topic: encoder(kind, prefix) for topic, kind in TYPES.items()}
 
-    def write(lost: Lost, without: Sequence[str] = (), peak: tuple[float, float] = (0.0, 0.0)) -> Recording:
+    def write(
+        lost: Lost,
+        without: Sequence[str] = (),
+        peak: tuple[float, float] = (0.0, 0.0),
+        repeated: Lost = lambda time: False,
+    ) -> Recording:
+        measured: dict[str, object] = {}
         directory = tmp_path_factory.mktemp("gaps") / "run"
         with BagWriter(directory, search_paths=[prefix]) as bag:
             for topic, content, log_time in messages(RUN):
                 time = (log_time - EPOCH_NS) * 1e-9
+                if topic.endswith("/joint_states"):
+                    if repeated(time):
+                        content |= measured
+                    measured = {key: content[key] for key in ("position", "velocity", "effort")}
                 if topic.endswith("/status") and time > peak[0]:
                     content["peak_torque_share"] = max(content["peak_torque_share"], peak[1])
                 if topic not in without and (topic in DECISIONS or not lost(time)):
@@ -60,7 +71,15 @@ def test_a_whole_recording_says_nothing_of_gaps(analysis_without):
     assert analysis.gaps.missing == 0
     assert analysis.withheld == ()
     assert analysis.within_limits
-    assert not {"Recording", "Not known"} & set(rows(analysis))
+    assert analysis.repeats == 0
+    assert not {"Recording", "Not known", "Repeats"} & set(rows(analysis))
+
+
+def test_repeated_joint_states_are_counted(analysis_without):
+    analysis = analysis_without(lambda time: False, repeated=lambda time: 0.4 < time < 0.4095)
+    assert analysis.repeats == 5
+    shown = rows(analysis)["Repeats"]
+    assert shown == ("5 joint states repeat the one before and are no new samples", Mark.PLAIN)
 
 
 def test_only_gaps_break_a_line():

@@ -16,6 +16,7 @@ from impact_control.observation.post_impact_velocity import (
 )
 from impact_control.recording import measures
 from impact_control.recording.bag import was_cut_off
+from impact_control.recording.defects import repeated_rows
 from impact_control.recording.gaps import BRIDGED, Gaps
 from impact_control.recording.measures import SUCCEEDED, CommandLimits, ModeInterval, Timing, Verdict
 from impact_control.recording.series import Recording, Topics
@@ -48,7 +49,7 @@ class RunAnalysis:
         final_speed: [rad/s] largest joint speed at the end.
         ante_velocity, gross_post_velocity: (n,) [rad/s] around the impact, see `observation.post_impact_velocity`.
         timing: of the loop.
-        gaps: of the joint states.
+        gaps: of the joint states; repeats: number of those that repeat the one before under a new stamp.
         peak_torque_share: [-] largest part of a torque limit, as the controller counted it itself.
         withheld: figures that are None because samples are missing, in words.
         impact_impulse: [Ns] along the normal, of a contact too short for the samples of its force.
@@ -80,6 +81,7 @@ class RunAnalysis:
     gross_post_velocity: Vector | None
     timing: Timing
     gaps: Gaps
+    repeats: int
     peak_torque_share: float | None
     withheld: tuple[str, ...]
     impact_impulse: float | None = None
@@ -133,7 +135,7 @@ def analyse(recording: Recording, *, limits: CommandLimits | None = None) -> Run
     peak_torque, peak_torque_rate = measures.commanded_peaks(recording)
     truth, reference, status = (recording.get(name) for name in (Topics.truth, Topics.reference, Topics.status))
     period = measures.control_period(recording)
-    gaps = Gaps.between(joints.time, period)
+    gaps, motion = Gaps.between(joints.time, period), np.stack([joints.position, joints.velocity])
     final = desired = peak = error = ante = gross = None
     withheld = []
     if truth is not None:
@@ -176,6 +178,7 @@ def analyse(recording: Recording, *, limits: CommandLimits | None = None) -> Run
         gross_post_velocity=gross,
         timing=measures.loop_timing(recording),
         gaps=gaps,
+        repeats=int(np.count_nonzero(repeated_rows(motion, np.ones(joints.time.size, dtype=bool)))),
         peak_torque_share=None if status is None else float(np.max(status["peak_torque_share"])),
         withheld=tuple(withheld),
         cut_off=was_cut_off(recording.directory),

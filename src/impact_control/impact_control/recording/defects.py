@@ -168,7 +168,7 @@ def check_samples(
     note(DefectKind.DUPLICATED, again)
     note(DefectKind.REORDERED, older)
     usable = whole & ~again & ~older
-    stale = _stale(arranged, usable)
+    stale = repeated_rows(arranged, usable)
     note(DefectKind.REPEATED, stale)
     usable &= ~stale
     reach = _in_reach(stamps, arranged[0], arranged[1], usable)
@@ -211,8 +211,11 @@ def _seen_before(stamps: Vector, finite: NDArray[np.bool_]) -> NDArray[np.bool_]
     return seen
 
 
-def _stale(arranged: NDArray[np.float64], usable: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which usable rows of columns (3, m, n) of position, velocity, torque repeat the usable one before."""
+def repeated_rows(arranged: NDArray[np.float64], usable: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which usable rows of columns (k, m, n), of position, velocity and more, repeat the usable one before.
+
+    Those at rest count as new.
+    """
     rows = np.flatnonzero(usable)
     same = np.all(arranged[:, rows[1:]] == arranged[:, rows[:-1]], axis=(0, 2)) & arranged[1, rows[1:]].any(axis=1)
     stale = np.zeros(usable.size, dtype=bool)

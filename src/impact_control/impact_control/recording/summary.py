@@ -312,6 +312,9 @@ def _gap_rows(analysis: RunAnalysis) -> list[Row]:
     if analysis.cut_off:
         kept = f"cut off {analysis.duration:.3f} s after its start; the file as it was ends in .damaged"
         rows.append(Row("Recording", kept, Mark.BAD))
+    if analysis.repeats:
+        repeats = f"{counted(analysis.repeats, 'joint state')} repeat the one before and are no new samples"
+        rows.append(Row("Repeats", repeats))
     if not analysis.gaps.missing:
         return rows
     rows.append(Row("Recording", analysis.gaps.in_words(), Mark.BAD if analysis.gaps.longest > BRIDGED else Mark.PLAIN))
