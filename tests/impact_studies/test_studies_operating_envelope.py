@@ -140,6 +140,9 @@ def test_only_what_a_variant_names_is_different(number):
         assert actual.contact.stiffness == pytest.approx(stiffness)
         assert actual.contact.damping == pytest.approx(1e3 * stiffness)
         assert changed_scenario.expected_environment.surface.point == pytest.approx(point)
+        differs = changed_scenario.simulation.arm_deviation
+        assert differs.inertia == float(variant is Variant.OTHER_INERTIA)
+        assert differs.friction == float(variant is Variant.OTHER_JOINT_FRICTION)
 
 
 def test_the_other_friction_is_never_below_none():

@@ -8,6 +8,7 @@ from impact_control.robots.joints import JointFriction, JointLimits, SensorNoise
 from impact_control.robots.loading import SIDES, known_names, load_robot
 from impact_control.robots.mounting import mounted_at, rotation_from_roll_pitch_yaw, stand_alike
 from impact_control.robots.reflected_inertia import InertiaModel, reflected_motor_inertia
+from impact_control.robots.scaled_robot import scaled_robot
 
 __all__ = [
     "CONTACT_FRAME",
@@ -31,5 +32,6 @@ __all__ = [
     "mounted_at",
     "reflected_motor_inertia",
     "rotation_from_roll_pitch_yaw",
+    "scaled_robot",
     "stand_alike",
 ]

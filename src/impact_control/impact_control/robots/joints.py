@@ -135,17 +135,20 @@ class TorqueLoop:
 
 @dataclass(frozen=True)
 class ModelDeviation:
-    """Standard deviations of the inertias as parts of them: link_inertia of M, reduced_motor_inertia of B_theta.
+    """Standard deviations as parts of what deviates, all at least 0.
 
-    Both at least 0. Raises InvalidInputError.
+    link_inertia of M, reduced_motor_inertia of B_theta, joint_friction of the amplitude phi_1. Raises
+    InvalidInputError.
     """
 
     link_inertia: float
     reduced_motor_inertia: float
+    joint_friction: float
 
     def __post_init__(self) -> None:
         require_not_negative("link_inertia", self.link_inertia)
         require_not_negative("reduced_motor_inertia", self.reduced_motor_inertia)
+        require_not_negative("joint_friction", self.joint_friction)
 
 
 @dataclass(frozen=True, eq=False)

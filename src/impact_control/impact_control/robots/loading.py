@@ -88,6 +88,7 @@ def load_robot(
             ModelDeviation,
             link_inertia=deviation.number("link_inertia"),
             reduced_motor_inertia=deviation.number("reduced_motor_inertia"),
+            joint_friction=deviation.number("joint_friction"),
         ),
         end_effector=tool,
         pinocchio_model=model,

@@ -47,7 +47,7 @@ from impact_control.scenario.objects import (
 )
 from impact_control.scenario.reaction import Admittance, PullBack, Reaction, ReactionSettings, RetreatDirection
 from impact_control.scenario.robot import Robot, robot_of
-from impact_control.scenario.robot_side import JointBacklash, Simulation
+from impact_control.scenario.robot_side import ArmDeviation, JointBacklash, Simulation
 from impact_control.scenario.scene import Scene
 from impact_control.scenario.schema import Scenario
 from impact_control.scenario.shipped import (
@@ -65,6 +65,7 @@ __all__ = [
     "ActualObject",
     "Admittance",
     "Ante",
+    "ArmDeviation",
     "ArmImpact",
     "Base",
     "Classification",

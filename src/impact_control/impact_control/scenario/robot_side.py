@@ -38,6 +38,25 @@ class JointBacklash:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class ArmDeviation:
+    """How the simulated arm differs from the model that the controller has of it."""
+
+    inertia: Annotated[
+        float,
+        Entry(
+            Number("", Range(0.0, 3.0)),
+            "factor on the standard deviations of link masses and motor inertias in the robot's file",
+            0.0,
+        ),
+    ]
+    friction: Annotated[
+        float,
+        Entry(Number("", Range(0.0, 3.0)), "the same of the joint friction; 0.2 where it was calibrated on the arm", 0.0),
+    ]
+    seed: Annotated[int, Entry(Count(), "seed of these differences: the same arm in all runs", 0)]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Simulation:
     """The simulated robot side."""
 
@@ -58,6 +77,9 @@ class Simulation:
             "age of the joint states when they are sent, whole control periods; delays detection, Proper 2021 3.3.1",
             "0 s",
         ),
+    ]
+    arm_deviation: Annotated[
+        ArmDeviation, Entry(Section(ArmDeviation), "how the arm differs from the model of the controller", {})
     ]
     joint_friction: Annotated[bool, Entry(Flag(), "whether the joints have friction")]
     backlash: Annotated[JointBacklash, Entry(Section(JointBacklash), "free play of the joints", {})]

@@ -11,9 +11,10 @@ import numpy as np
 from impact_control.impacts import ExponentialHuntCrossley
 from impact_control.references import initial_configuration
 from impact_control.robots import RobotDescription
-from impact_control.scenario import ActualObject, Contact, Scene
+from impact_control.scenario import ActualObject, ArmDeviation, Contact, Scene
 from impact_control.scenario import Touch as TouchSection
-from impact_control.simulation.command_gate import CommandGate
+from impact_control.simulation.command_gate import CommandGate, CommandState
+from impact_control.simulation.deviating_arm import GravityError, deviating_robot
 from impact_control.simulation.objects import Arm, Box
 from impact_control.simulation.options import Backlash, PlantOptions
 from impact_control.simulation.scene import ScenePlant
@@ -37,13 +38,17 @@ STIFF_FRICTION = 4.0
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """Plant A of a scenario; arms, sensors and gates by name: "" for the arm of a scenario with one arm."""
+    """Plant A of a scenario; arms, sensors and gates by name: "" for the arm of a scenario with one arm.
+
+    gravity_errors: of arms that differ from their models, by name.
+    """
 
     plant: ScenePlant
     arms: Mapping[str, SimulatedArm]
     objects: Mapping[str, SimulatedBox]
     sensors: Mapping[str, Sensors]
     gates: Mapping[str, CommandGate]
+    gravity_errors: Mapping[str, GravityError]
 
     @property
     def time(self) -> float:
@@ -57,8 +62,21 @@ class World:
         return arm, self.sensors[name], self.gates[name]
 
     def step(self, torques: Sequence[Vector]) -> None:
-        """Advance one sample period under the torque (n,) [Nm] of each arm, in the order of `arms`."""
-        self.plant.step(torques)
+        """Advance one sample period under the torque (n,) [Nm] of each arm, in the order of `arms`.
+
+        An arm without commands holds itself exactly, as real ones do: by its position controller or its brakes.
+        """
+        if not self.gravity_errors:
+            self.plant.step(torques)
+            return
+        self.plant.step(
+            [
+                torque + self.gravity_errors[name].at(arm.link_position)
+                if self.gates[name].state in (CommandState.FRESH, CommandState.HELD)
+                else torque
+                for torque, (name, arm) in zip(torques, self.arms.items(), strict=True)
+            ]
+        )
 
 
 def build_world(
@@ -68,13 +86,15 @@ def build_world(
 ) -> World:
     """Return the actual environment of a scenario, every arm at rest where its task starts.
 
-    robots: of the arms at their places, by name, where they differ from those that the controllers believe in. starts:
-    initial configuration of each arm (n,) [rad]; None: they are computed. Raises InvalidInputError, also when an object
-    has no contact law and the end-effector no cover to take it from; ScenarioError, UnreachableReferenceError.
+    robots: of the arms at their places, by name, where they differ from those that the controllers believe in; from
+    them `simulation.arm_deviation` differs. starts: initial configuration of each arm (n,) [rad]; None: they are
+    computed. Raises InvalidInputError, also when an object has no contact law and the end-effector no cover to take it
+    from; ScenarioError, UnreachableReferenceError.
     """
-    robots = scenario.robots() if robots is None else robots
+    known = scenario.robots() if robots is None else robots
     if starts is None:
-        starts = {name: initial_configuration(scenario.arm(name), robot) for name, robot in robots.items()}
+        starts = {name: initial_configuration(scenario.arm(name), robot) for name, robot in known.items()}
+    robots = _real(known, scenario.simulation.arm_deviation)
     options = plant_options(scenario)
     if scenario.expected_objects:
         options = replace(options, step_safety=STEP_SAFETY, stiff_friction=STIFF_FRICTION)
@@ -102,7 +122,19 @@ def build_world(
             name: CommandGate(robot.limits, settings.command_timeout, settings.lost_command_damping)
             for name, robot in robots.items()
         },
+        gravity_errors={
+            name: GravityError(known[name], robot)
+            for name, robot in robots.items()
+            if options.gravity_compensation and robot is not known[name]
+        },
     )
+
+
+def _real(known: Mapping[str, RobotDescription], differs: ArmDeviation) -> Mapping[str, RobotDescription]:
+    """Return the arms that are there."""
+    if differs.inertia == 0.0 and differs.friction == 0.0:
+        return known
+    return {name: deviating_robot(robot, differs, number) for number, (name, robot) in enumerate(known.items())}
 
 
 def rehearse(scenario: Scene) -> None:

@@ -21,6 +21,14 @@ from impact_studies.envelope.tasks import RIGHT_OUTCOMES, Case, RandomTask, Vari
 
 Mask = NDArray[np.bool_]
 
+AS_EXPECTED = (
+    Variant.AS_EXPECTED,
+    Variant.OTHER_STIFFNESS,
+    Variant.OTHER_INERTIA,
+    Variant.OTHER_JOINT_FRICTION,
+)
+"""Variants that are to be called as expected: neither the stiffness nor the arm is known exactly."""
+
 DIFFERENT, ALIKE = 3.0, 1.0
 """Standard deviations of the planned velocity after an impact, by which another friction has to move that of some joint
 for the behaviour to be unexpected, and below which it is as expected; in between nothing is judged."""
@@ -105,7 +113,7 @@ class Runs:
 def _judge(columns: Mapping[str, NDArray[Any]]) -> tuple[Mask, Mask, Mask]:
     """Return which are as expected, which outcomes are right, and which can be judged."""
     variant, outcome, change = columns["variant"], columns["outcome"], columns["jump_change"]
-    as_expected = np.isin(variant, [Variant.AS_EXPECTED.value, Variant.OTHER_STIFFNESS.value])
+    as_expected = np.isin(variant, [one.value for one in AS_EXPECTED])
     right = np.zeros(variant.size, dtype=np.bool_)
     for one in Variant:
         right |= (variant == one.value) & np.isin(outcome, RIGHT_OUTCOMES[one])

@@ -24,7 +24,7 @@ from impact_control.util.types import Vector
 
 
 class Variant(Enum):
-    """Difference of the true surface from the expected one; values are words."""
+    """Difference of what is really there from what is expected; values are words."""
 
     AS_EXPECTED = "as expected"
     TILTED = "tilted"
@@ -33,6 +33,8 @@ class Variant(Enum):
     MISSING = "missing"
     OTHER_FRICTION = "other friction"
     OTHER_STIFFNESS = "other stiffness"
+    OTHER_INERTIA = "other inertia"
+    OTHER_JOINT_FRICTION = "other joint friction"
 
 
 _UNEXPECTED = (Outcome.IMPACT_UNEXPECTED, Outcome.POST_IMPACT_UNEXPECTED)
@@ -45,8 +47,14 @@ RIGHT_OUTCOMES = {
     Variant.MISSING: (Outcome.NO_IMPACT,),
     Variant.OTHER_FRICTION: _UNEXPECTED,
     Variant.OTHER_STIFFNESS: (Outcome.SUCCEEDED,),
+    Variant.OTHER_INERTIA: (Outcome.SUCCEEDED,),
+    Variant.OTHER_JOINT_FRICTION: (Outcome.SUCCEEDED,),
 }
 """The outcomes that call it so; with another friction, where it makes a difference."""
+
+
+_OTHER_ARM = {Variant.OTHER_INERTIA: "inertia", Variant.OTHER_JOINT_FRICTION: "friction"}
+"""What differs from the robot's file, by its standard deviation."""
 
 
 @dataclass(frozen=True)
@@ -178,6 +186,9 @@ def actual_friction(case: Case) -> float:
 
 def met(scenario: Scenario, case: Case, variant: Variant) -> Scenario:
     """Return a planned scenario with what is really there in a variant. Raises ScenarioError."""
+    if variant in _OTHER_ARM:
+        changes: dict[str, Any] = {_OTHER_ARM[variant]: 1.0, "seed": case.task.seed}
+        return scenario.with_overrides({f"simulation.arm_deviation.{key}": value for key, value in changes.items()})
     changes = _changes(scenario, case, variant)
     return scenario.with_overrides({f"actual_environment.{key}": value for key, value in changes.items()})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
+import pinocchio as pin
 from numpy.typing import NDArray
 
 from impact_control.calibration.backlash_identification import GapMeasurement
@@ -23,7 +24,6 @@ from impact_studies.flacco.experiments import (
     no_load,
     sinusoids,
 )
-from impact_studies.frame.model_errors import erring_links
 
 AFTER = 5.0 / DETECTION_GAIN
 """[s] in which a residual forgets all but 0.7 %: an alarm that late still belongs to what was before."""
@@ -296,7 +296,12 @@ def unexplained(
 def nominal_robot(random: np.random.Generator) -> RobotDescription:
     """Return the robot with links that differ from the simulated ones within the errors above."""
     robot = load_robot()
-    return replace(robot, pinocchio_model=erring_links(robot.pinocchio_model, random, MASS_ERROR, LEVER_ERROR))
+    model = robot.pinocchio_model.copy()
+    for joint in range(1, model.njoints):
+        link, factor = model.inertias[joint], 1.0 + float(random.uniform(-MASS_ERROR, MASS_ERROR))
+        lever = link.lever + random.uniform(-LEVER_ERROR, LEVER_ERROR, 3)
+        model.inertias[joint] = pin.Inertia(factor * link.mass, lever, factor * link.inertia)
+    return replace(robot, pinocchio_model=model)
 
 
 def _beginning(recording: Recording, count: int) -> Recording:

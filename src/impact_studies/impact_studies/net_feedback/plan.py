@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from impact_control.recording.net_feedback import AFTER
 from impact_control.references import plan_approach
-from impact_control.robots import RobotDescription
+from impact_control.robots import RobotDescription, scaled_robot
 from impact_control.scenario import ObjectScene, load_scenario
 from impact_control.simulation.scenario_run import run_scenario
 from impact_control.util.types import Matrix, Vector
-from impact_studies.frame.model_errors import erring_links
 from impact_studies.net_feedback.velocity_fit import REFERENCE_SCALES
 
 PUSH, GRAB = "push", "grab"
@@ -149,20 +148,9 @@ def real_robots(robots: Mapping[str, RobotDescription], trial: TrialCase) -> dic
 
 def erring_robot(robot: RobotDescription, random: np.random.Generator) -> RobotDescription:
     """Return an arm whose links, motors and joint friction differ from the known ones within the errors above."""
-    model = erring_links(robot.pinocchio_model, random, LINK_ERROR)
-    joints = len(robot.joint_names)
-    motors, friction = (1.0 + random.uniform(-width, width, joints) for width in (MOTOR_ERROR, FRICTION_ERROR))
-    drive = robot.transmission
-    return replace(
-        robot,
-        pinocchio_model=model,
-        transmission=replace(
-            drive,
-            motor_inertia=drive.motor_inertia * motors,
-            reduced_motor_inertia=drive.reduced_motor_inertia * motors,
-        ),
-        friction=replace(robot.friction, amplitude=robot.friction.amplitude * friction),
-    )
+    widths = (LINK_ERROR, MOTOR_ERROR, FRICTION_ERROR)
+    links, motors, friction = (1.0 + random.uniform(-width, width, len(robot.joint_names)) for width in widths)
+    return scaled_robot(robot, links, motors, friction)
 
 
 def _about(random: np.random.Generator, width: float) -> float:
