@@ -178,7 +178,7 @@ def made(outcomes, change=0.0, refusal="", **columns):
 def test_each_variant_has_its_right_outcomes():
     right = made([RIGHT_OUTCOMES[variant][-1] for variant in Variant], change=5.0)
     assert np.all(right.right) and np.all(right.judged)
-    assert right.as_expected.tolist() == [True, False, False, False, False, False, True]
+    assert right.as_expected.tolist() == [True, False, False, False, False, False, True, True, True]
     for outcome in (Outcome.FAULT, Outcome.UNDECIDED, Outcome.CANCELLED):
         assert not np.any(made([outcome] * len(Variant), change=5.0).right)
     early = list(Variant).index(Variant.EARLY)

@@ -127,8 +127,9 @@ def test_friction_comes_back_within_its_errors_and_a_still_joint_keeps_its_own(t
     text = called("calibrate", "friction", log, "-s", wrong, "--columns", tmp_path / "columns.yaml", "--output", output)
     assert "joint 4 keeps its friction: moved from" in text
     assert re.search(r"6 of 7 joints, \d+ to \d+ % of the variance explained", text)
-    found = robot_of(including(output)[0].robot).friction
-    true = robot_of(load_scenario("tabletop").robot).friction
+    identified = robot_of(including(output)[0].robot)
+    tabletop = robot_of(load_scenario("tabletop").robot)
+    found, true = identified.friction, tabletop.friction
     assert (found.amplitude[3], found.slope[3], found.offset[3]) == (0.1, 30.0, 0.0)
     moved = np.arange(7) != 3
     rows = re.findall(r"\+-((?: +[\d.e-]+)+)", text)
@@ -137,6 +138,9 @@ def test_friction_comes_back_within_its_errors_and_a_still_joint_keeps_its_own(t
         off = (getattr(found, name) - getattr(true, name))[moved] / error
         print(f"{name}: off by {off.round(1)} standard errors")
         assert (np.abs(off) < 4.0).all()
+    deviation = identified.deviation.joint_friction
+    assert deviation[3] == tabletop.deviation.joint_friction[3]
+    np.testing.assert_allclose(deviation[moved], errors[0] / found.amplitude[moved], rtol=0.1)
 
 
 def test_gaps_come_back_within_their_errors(tmp_path, monkeypatch):

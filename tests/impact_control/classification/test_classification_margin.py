@@ -22,10 +22,11 @@ from impact_control.classification.margin import STEP, remaining_error
 from impact_control.util.errors import InvalidInputError
 
 
-def margin_of(jump, *, tracking=0.0, noise=0.0, limit=3.0, gain=400.0, interim=0.05, duration=0.15):
+def margin_of(jump, *, friction=0.0, tracking=0.0, noise=0.0, limit=3.0, gain=400.0, interim=0.05, duration=0.15):
     jump = np.atleast_1d(np.asarray(jump, dtype=float))
     left = remaining_error(gain, interim, 50.0, duration)
-    return propagated_margin(jump, tracking, np.full(jump.size, noise), limit, left)
+    friction, noise = (np.broadcast_to(value, jump.size) for value in (friction, noise))
+    return propagated_margin(jump, friction, tracking, noise, limit, left)
 
 
 @settings(deadline=None, max_examples=15)
@@ -53,6 +54,11 @@ def test_independent_deviations_add_by_their_squares_and_the_limit_counts_them()
     np.testing.assert_allclose(margin.table[0], [2.0 * math.hypot(0.03, 0.005), 0.01])
     np.testing.assert_allclose(margin.table[:, 1], 0.01)
     assert margin.table[-1, 0] < 0.3 * margin.table[0, 0]
+
+
+def test_that_of_the_friction_of_a_joint_stays():
+    margin = margin_of([0.03, 0.03], friction=[0.012, 0.0], tracking=0.004, noise=0.003, limit=2.0)
+    np.testing.assert_allclose(margin.table[:, 0] ** 2 - margin.table[:, 1] ** 2, 0.024**2)
 
 
 def test_a_fixed_margin_is_the_same_at_all_times():

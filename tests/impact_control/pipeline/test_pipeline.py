@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -43,12 +43,16 @@ def plan(name):
     return scenario, robot, build_reference(scenario, robot)
 
 
-def run(name, *, seed=1, delay=1, lost=0.0, copied=0.0, overrides=()):
+def run(name, *, seed=1, delay=1, lost=0.0, copied=0.0, friction=None, overrides=()):
     """Run a scenario; commands act `delay` periods late, the share `lost` of the samples never arrives.
 
-    In place of the share `copied` comes the one before again, under the stamp of its own.
+    In place of the share `copied` comes the one before again, under the stamp of its own. friction: standard deviation
+    to which that of the joints is known, in place of that in the robot's file.
     """
     scenario, robot, reference = plan(name)
+    if friction is not None:
+        robot = replace(robot, deviation=replace(robot.deviation, joint_friction=np.full(7, friction)))
+        reference = build_reference(scenario, robot)
     scenario = scenario.with_overrides({"simulation.seed": seed, **dict(overrides)})
     world = build_world(scenario)
     plant, sensors, gate = world.single
@@ -181,8 +185,9 @@ def test_absent_table_is_no_impact(seed):
 
 @pytest.mark.parametrize(("friction", "seed"), [(0.0, 1), (0.0, 2), (0.5, 1)])
 def test_a_table_with_another_friction_is_told_by_what_follows_the_impact(friction, seed):
-    """Slippery, and rough: 0.1 is expected, the force on the table is 30 N."""
-    record = run("tabletop", seed=seed, overrides=(("actual_environment.surface.friction", friction),))
+    """Slippery, and rough: 0.1 is expected, the force on the table is 30 N. Joint friction is known to 10 %."""
+    other = (("actual_environment.surface.friction", friction),)
+    record = run("tabletop", seed=seed, friction=0.1, overrides=other)
     assert record.pipeline.outcome is Outcome.POST_IMPACT_UNEXPECTED
     assert record.pipeline.judge.impact is Verdict.EXPECTED
     assert record.modes[-1] is Mode.STOPPED

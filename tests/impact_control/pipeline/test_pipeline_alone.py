@@ -42,7 +42,10 @@ class Apart:
         self.reports = DetectorElsewhere(scenario, 7)
         self.controller = Pipeline(scenario, robot, detector=self.reports, judge=judge)
         self._planned = ExpectedImpact(
-            reference.nominal_impact_time, reference.impact_configuration, reference.jump_deviation
+            reference.nominal_impact_time,
+            reference.impact_configuration,
+            reference.jump_deviation,
+            reference.friction_deviation,
         )
         self.detector.reset()
         self.controller.reset()
@@ -98,7 +101,7 @@ def test_parts_that_run_apart_give_the_same_course(case):
             break
     if not apart.controller.finished:  # a verdict that comes after the sample stops the arm with the next one
         sample = sensors.measure(plant)
-        apart.tick(measured[0] + PERIOD, sample.position, sample.velocity, sample.torque)
+        apart.tick((k + 1) * PERIOD, sample.position, sample.velocity, sample.torque)
     assert apart.controller.finished
     assert apart.controller.outcome is whole.outcome is outcome
     assert apart.judge.judge.reason == whole.judge.reason

@@ -171,7 +171,9 @@ def test_a_task_is_judged_by_the_tuning_of_its_own_scenario(key):
     robot, made_for = load_robot(), load_scenario("tabletop")
     task = made_for.with_overrides({f"classification.{key}": TUNED[key]})
     dynamics, observer = Dynamics(robot), make_observer(made_for, robot)
-    planned = SimpleNamespace(nominal_impact_time=0.0, impact_configuration=STILL, jump_deviation=STILL)
+    planned = SimpleNamespace(
+        nominal_impact_time=0.0, impact_configuration=STILL, jump_deviation=STILL, friction_deviation=STILL
+    )
 
     def judged(made_for, task):
         """What is found of a velocity error that comes with the impact and stays."""

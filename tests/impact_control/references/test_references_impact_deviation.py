@@ -1,14 +1,20 @@
-"""The deviation of the predicted velocity against random errors of the same size, and its limits."""
+"""Deviations of the velocity after an impact against random errors of the same size, and their limits."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from impact_control.impacts import FrictionLaw, predict_post_impact_velocity
+from impact_control.planning import plan_scenario
 from impact_control.references import build_reference
+from impact_control.references.impact_deviation import friction_deviation
 from impact_control.robots import Dynamics, InertiaModel, contact_jacobians
 from impact_control.scenario import load_scenario, robot_of
+from impact_control.simulation.scenario_run import run_scenario
 
 EXACT = {
     f"classification.uncertainty.{name}": value
@@ -70,3 +76,78 @@ def test_impacts_at_several_contacts_have_one_too(name):
     scenario = load_scenario(name)
     deviation = build_reference(scenario, robot_of(scenario.robot)).jump_deviation
     assert np.isfinite(deviation).all() and deviation.max() > 1e-3
+
+
+def known_to(robot, parts):
+    """Return the robot with joint friction that is known to these parts (n,) of it."""
+    return replace(robot, deviation=replace(robot.deviation, joint_friction=parts))
+
+
+def of_friction(scenario, robot, reference):
+    return friction_deviation(
+        robot, scenario, reference.post, reference.impact_configuration, reference.ante_impact_velocity
+    )
+
+
+@pytest.mark.parametrize("joint", range(7))
+def test_the_friction_of_a_joint_moves_the_arm_as_by_a_second_method(joint):
+    """The error of the position, behind the same feedback, by an adaptive method, at rest before the impact."""
+    scenario, robot, reference = planned()
+    alone = known_to(robot, 0.3 * (np.arange(7) == joint))
+    friction, gain = robot.friction.reduced(robot.transmission), scenario.control.gains.position
+    dynamics, post, start = Dynamics(robot), reference.post, reference.nominal_impact_time
+    dynamics.compute(reference.impact_configuration, reference.ante_impact_velocity)
+    column = np.linalg.inv(dynamics.inertia(InertiaModel.REDUCED_MOTORS))[:, joint]
+
+    def missing(velocity):
+        return 0.3 * friction.torque(velocity.copy(), np.empty(7))[joint]
+
+    def slope(t, state):
+        velocity = np.array([np.interp(start + t, post.times, row) for row in post.columns.joint_velocity.T])
+        return [state[1], missing(velocity) - gain * state[0] - 2.0 * np.sqrt(gain) * state[1]]
+
+    begin = [missing(reference.ante_impact_velocity) / gain, 0.0]
+    times = np.linspace(0.0, scenario.classification.post_impact_time, 151)
+    speed = np.abs(solve_ivp(slope, times[[0, -1]], begin, t_eval=times, max_step=1e-3, rtol=1e-8).y[1]).max()
+    found = of_friction(scenario, alone, reference)
+    np.testing.assert_allclose(found, speed * np.abs(column), rtol=0.01)
+
+
+def test_independent_joints_add_by_their_squares_and_known_friction_adds_nothing():
+    scenario, robot, reference = planned()
+    every = of_friction(scenario, known_to(robot, np.full(7, 0.3)), reference)
+    apart = [of_friction(scenario, known_to(robot, 0.3 * row), reference) for row in np.eye(7)]
+    largest = np.max(apart, axis=0)
+    # Their largest values are not at the same time.
+    assert np.all((every >= largest * (1.0 - 1e-12)) & (every <= np.linalg.norm(apart, axis=0) * (1.0 + 1e-12)))
+    np.testing.assert_array_equal(of_friction(scenario, known_to(robot, np.zeros(7)), reference), 0.0)
+
+
+def test_friction_that_is_not_fed_forward_counts_as_not_known():
+    scenario, robot, reference = planned()
+    half = scenario.with_overrides({"control.friction_compensation": 0.7})
+    found = of_friction(half, known_to(robot, np.zeros(7)), reference)
+    np.testing.assert_allclose(found, of_friction(scenario, known_to(robot, np.full(7, 0.3)), reference))
+
+
+@pytest.mark.scenario
+@pytest.mark.parametrize("model", ["panda", "fr3"])
+def test_it_is_the_spread_of_simulated_arms_of_other_friction(model):
+    """Joints 5 to 7, whose inertia is small; at the others other things are larger, and the tracking covers them."""
+    scenario = load_scenario("tabletop").with_overrides({"robot.model": model, "simulation.noise": 0.0})
+    plan = plan_scenario(scenario)
+
+    def velocity(**deviation):
+        changes = {f"simulation.arm_deviation.{key}": value for key, value in deviation.items()}
+        course = run_scenario(scenario.with_overrides(changes), plan=plan)
+        contact = course.at(course.single.first_contact_time)
+        return course.single.signals.joint_velocity[contact + 30 : contact + 150]
+
+    known = velocity()
+    off = np.array([velocity(friction=0.5, seed=seed) - known for seed in range(20)])
+    spread = 2.0 * np.sqrt(np.mean(off**2, axis=0)).max(axis=0)
+    deviation = plan.arms[""].reference.friction_deviation
+    print("spread", spread.round(4), "deviation", deviation.round(4))
+    ratio = spread[4:] / deviation[4:]
+    assert np.all((ratio > 0.6) & (ratio < 1.6))
+    assert np.all(spread < 1.6 * np.hypot(deviation, scenario.classification.uncertainty.tracking))

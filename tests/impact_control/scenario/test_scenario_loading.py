@@ -46,7 +46,12 @@ TABLETOP = load_scenario("tabletop")
 ROBOT = TABLETOP.document.plain()["robot"]
 EVERYTHING = TABLETOP.with_overrides(
     {
-        "robot.joint_friction": {"amplitude": "0.5 Nm", "slope": "9 s/rad", "offset": "0.01 rad/s"},
+        "robot.joint_friction": {
+            "amplitude": "0.5 Nm",
+            "slope": "9 s/rad",
+            "offset": "0.01 rad/s",
+            "deviation": [0.1] * 7,
+        },
         "detection.residual": {"threshold": "5 Nm"},
         "detection.velocity_jump": {"threshold": "0.1 rad/s", "window": 8},
         "detection.torque_error": {"threshold": "1.8 Nm", "joints": [5, 6]},
@@ -417,6 +422,16 @@ def test_joint_friction_of_ones_own_is_that_of_controller_and_simulator() -> Non
         TABLETOP.with_overrides({"robot.joint_friction": refused})
     with pytest.raises(ScenarioError, match=r"robot\.joint_friction\.slope.*above 0"):
         TABLETOP.with_overrides({"robot.joint_friction": own | {"slope": "0 s/rad"}})
+
+
+def test_how_well_that_friction_is_known_is_ones_own_too() -> None:
+    own = {"amplitude": "0.1 Nm", "slope": "9 s/rad", "offset": "0.01 rad/s"}
+    here = robot_of(TABLETOP.with_overrides({"robot.joint_friction": own}).robot).deviation
+    np.testing.assert_array_equal(here.joint_friction, robot_of(TABLETOP.robot).deviation.joint_friction)
+    given = TABLETOP.with_overrides({"robot.joint_friction": own | {"deviation": 0.07}})
+    np.testing.assert_array_equal(robot_of(given.robot).deviation.joint_friction, np.full(7, 0.07))
+    with pytest.raises(ScenarioError, match=r"robot\.joint_friction\.deviation.*at least 0"):
+        TABLETOP.with_overrides({"robot.joint_friction": own | {"deviation": -0.1}})
 
 
 @pytest.mark.parametrize(

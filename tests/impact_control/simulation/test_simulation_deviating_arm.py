@@ -65,7 +65,7 @@ def test_drawn_arms_have_the_standard_deviations_of_the_file(panda):
     for drawn, of, expected in (
         (masses, known, 2.0 * panda.deviation.link_inertia),
         (motors, panda.transmission.reduced_motor_inertia, 2.0 * panda.deviation.reduced_motor_inertia),
-        (friction, panda.friction.amplitude, 0.5 * panda.deviation.joint_friction),
+        (friction, panda.friction.amplitude, 0.5 * panda.deviation.joint_friction[0]),
     ):
         logarithm = np.log(drawn / of)
         # 2800 numbers: the standard error of their deviation is 1.3 %, of their mean 1.9 % of it.

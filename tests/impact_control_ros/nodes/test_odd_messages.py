@@ -51,6 +51,7 @@ def reference(**changes):
         "ante_joint_velocity": [0.0] * 7,
         "post_joint_velocity": [0.0] * 7,
         "jump_deviation": [0.01] * 7,
+        "friction_deviation": [0.01] * 7,
     }
     message = ControllerReference(**(fields | changes))
     to_stamp(EPOCH, message.header.stamp)
@@ -73,6 +74,9 @@ def reference(**changes):
         {"jump_deviation": []},
         {"jump_deviation": [0.01] * 6 + [-0.01]},
         {"jump_deviation": [math.inf] * 7},
+        {"friction_deviation": [0.01] * 6},
+        {"friction_deviation": [0.01] * 6 + [-0.01]},
+        {"friction_deviation": [math.nan] * 7},
         {"force": Vector3(z=math.nan)},
     ],
     ids=str,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from impact_control.calibration.motion import FreeMotion, Result, joined_time, quantity
+from impact_control.calibration.motion import FreeMotion, Result, joined_time, numbers, quantity
 from impact_control.recording.summary import Grid, Mark, Row, RunSummary, number_grid, short_joint_names
 from impact_control.scenario import Scenario, robot_of
 from impact_control.util.checks import checked_vector, finite_array, increasing_stamps
@@ -242,7 +242,11 @@ def calibrate_friction(scenario: Scenario, motions: Sequence[FreeMotion]) -> Res
         raise RecordingError(names, f"no joint is identified: {reasons}", "motion of the joints in both directions")
     known = np.array([getattr(robot.friction, name) for name in UNITS])
     found = np.where(fit.identified, np.array([getattr(fit, name) for name in UNITS]), known)
-    section = {name: quantity(values, unit) for (name, unit), values in zip(UNITS.items(), found, strict=True)}
+    section: dict[str, object] = {
+        name: quantity(values, unit) for (name, unit), values in zip(UNITS.items(), found, strict=True)
+    }
+    scatter = fit.standard_error[PARAMETERS.index("amplitude")] / found[0]
+    section["deviation"] = numbers(np.where(fit.identified, scatter, robot.deviation.joint_friction))
     kept = tuple(f"joint {j + 1} keeps its friction: {words}" for j, words in enumerate(fit.objection) if words)
     objections = tuple(words for motion in motions for words in motion.doubts)
     rows = [row for motion in motions for row in motion.rows]

@@ -60,17 +60,20 @@ def fixed_margin(margins: Vector | float | None, n: int) -> EnvelopeMargin:
 
 
 def propagated_margin(
-    jump_deviation: Vector, tracking: float, noise: Vector, limit: float, left: Vector
+    jump_deviation: Vector, friction_deviation: Vector, tracking: float, noise: Vector, limit: float, left: Vector
 ) -> EnvelopeMargin:
     """Return `limit` standard deviations of the velocity error after an impact that is as expected.
 
-        e_eta(t)^2 = limit^2 (tracking^2 + noise^2 + (g(t) jump_deviation)^2)
+        e_eta(t)^2 = limit^2 (tracking^2 + noise^2 + friction_deviation^2 + (g(t) jump_deviation)^2)
 
-    jump_deviation (n,) [rad/s]: of the velocity after the impact; tracking [rad/s] and noise (n,) [rad/s]: what is
-    left when its error is gone; limit [-]; left (N,) [-]: g(t), see `remaining_error`. Raises InvalidInputError.
+    jump_deviation, friction_deviation (n,) [rad/s]: of the velocity after the impact; tracking [rad/s] and noise (n,)
+    [rad/s]: what is left when its error is gone; limit [-]; left (N,) [-]: g(t), see `remaining_error`. Raises
+    InvalidInputError.
     """
     deviation = checked_vector("jump_deviation", jump_deviation)
-    floor = require_not_negative("tracking", tracking) ** 2 + checked_vector("noise", noise, deviation.size) ** 2
+    floor = np.full(deviation.size, require_not_negative("tracking", tracking) ** 2)
+    floor += checked_vector("noise", noise, deviation.size) ** 2
+    floor += checked_vector("friction_deviation", friction_deviation, deviation.size) ** 2
     limit = require_positive("limit", limit)
     return EnvelopeMargin(limit * np.sqrt(floor + (left[:, None] * deviation) ** 2))
 

@@ -30,15 +30,19 @@ NOISE_QUANTILE = 3.0
 """Standard deviations in the half-width of sensor noise, Proper 2021 (3.5) as in the Errata."""
 
 
-def envelope_margin(scenario: Scenario, robot: RobotDescription, jump_deviation: Vector) -> EnvelopeMargin:
-    """Return the margin of a task: the scenario's, or one from the deviation of its predicted velocity (n,) [rad/s]."""
+def envelope_margin(
+    scenario: Scenario, robot: RobotDescription, jump_deviation: Vector, friction_deviation: Vector
+) -> EnvelopeMargin:
+    """Return the margin of a task: the scenario's, or one from these deviations (n,) [rad/s], see `ImpactReference`."""
     c, control = scenario.classification, scenario.control
     if c.envelope_margin is not None:
         return fixed_margin(c.envelope_margin, jump_deviation.size)
     noise = robot.noise.velocity / NOISE_QUANTILE
     gain, interim, cutoff = control.gains.position, control.interim_duration, control.cutoff_frequency
     left = remaining_error(gain, interim, cutoff, c.post_impact_time)
-    return propagated_margin(jump_deviation, c.uncertainty.tracking, noise, c.uncertainty.limit, left)
+    return propagated_margin(
+        jump_deviation, friction_deviation, c.uncertainty.tracking, noise, c.uncertainty.limit, left
+    )
 
 
 def make_classifier(scenario: Scenario, size: int) -> Classifier:
@@ -70,7 +74,11 @@ class PlannedImpact(Protocol):
 
     @property
     def jump_deviation(self) -> Vector:
-        """Standard deviation of the joint velocity after it (n,) [rad/s]."""
+        """Standard deviation of the joint velocity just after it (n,) [rad/s]."""
+
+    @property
+    def friction_deviation(self) -> Vector:
+        """Standard deviation of that velocity by joint friction (n,) [rad/s]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +88,7 @@ class ExpectedImpact:
     nominal_impact_time: float
     impact_configuration: Vector
     jump_deviation: Vector
+    friction_deviation: Vector
 
 
 class TaskJudge(Protocol):
@@ -197,7 +206,7 @@ class Judge:
 
     def _expect(self, reference: PlannedImpact) -> None:
         self.forget()
-        margin = envelope_margin(self._scenario, self._robot, reference.jump_deviation)
+        margin = envelope_margin(self._scenario, self._robot, reference.jump_deviation, reference.friction_deviation)
         self.classifier.await_impact(reference.nominal_impact_time, reference.impact_configuration, margin)
         self.contact.reset()
         if self.held_force is not None:

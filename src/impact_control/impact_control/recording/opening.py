@@ -154,17 +154,17 @@ def _reference(recording: Recording, notes: list[str]) -> RecordedReference | No
     if series is None:
         return None
     joints = {tuple(names) for names in series["joint_names"]}
-    names = ("impact_configuration", "jump_deviation", "ante_joint_velocity", "post_joint_velocity", "force")
-    columns = [series[name] for name in names]
+    names = ("impact_configuration", "jump_deviation", "friction_deviation")
+    columns = [series[name] for name in (*names, "ante_joint_velocity", "post_joint_velocity", "force")]
     if len(joints) != 1 or not all(isinstance(column, np.ndarray) and column.ndim == 2 for column in columns):
         notes.append(f"{Topics.reference} changes its layout and is left out")
         return None
-    configuration, deviation, ante, post, force = columns
     stamp, mode, task_time, impact_time = (
         series[name] for name in ("stamp", "mode", "task_time", "nominal_impact_time")
     )
+    configuration, jump, friction, ante, post, force = columns
     return RecordedReference(
-        stamp, mode, task_time, impact_time, configuration, deviation, ante, post, force, joints.pop()
+        stamp, mode, task_time, impact_time, configuration, jump, friction, ante, post, force, joints.pop()
     )
 
 

@@ -14,14 +14,16 @@ from impact_control.recording.measures import Verdict
 from impact_control.util.errors import RecordingError
 from impact_control.util.types import Matrix, Vector
 
+_OF_JOINTS = ("impact_configuration", "jump_deviation", "friction_deviation", "ante_velocity", "post_velocity")
+
 
 @dataclass(frozen=True, eq=False)
 class RecordedReference:
     """Reference of the controller, a row a sample, as in impact_msgs/ControllerReference.
 
     time (k,) [s] stamps, mode (k,), task_time (k,) [s], nominal_impact_time (k,) [s] of the task,
-    impact_configuration (k, n) [rad], jump_deviation, ante_velocity and post_velocity (k, n) [rad/s], force (k, 3) [N]
-    on the environment, frame A. names (n,) of the joints, () for the order of the robot.
+    impact_configuration (k, n) [rad], jump_deviation, friction_deviation, ante_velocity and post_velocity (k, n)
+    [rad/s], force (k, 3) [N] on the environment, frame A. names (n,) of the joints, () for the order of the robot.
     """
 
     time: Vector
@@ -30,6 +32,7 @@ class RecordedReference:
     nominal_impact_time: Vector
     impact_configuration: Matrix
     jump_deviation: Matrix
+    friction_deviation: Matrix
     ante_velocity: Matrix
     post_velocity: Matrix
     force: Matrix
@@ -38,8 +41,7 @@ class RecordedReference:
     def of_joints(self, joints: Sequence[str]) -> RecordedReference | None:
         """Return it with the joints in this order; None for other joints, or without a column for each."""
         names = self.names or tuple(joints)
-        of_joints = ("impact_configuration", "jump_deviation", "ante_velocity", "post_velocity")
-        columns = {name: getattr(self, name) for name in of_joints}
+        columns = {name: getattr(self, name) for name in _OF_JOINTS}
         if sorted(names) != sorted(joints) or any(column.shape[1] != len(names) for column in columns.values()):
             return None
         order = [names.index(joint) for joint in joints]

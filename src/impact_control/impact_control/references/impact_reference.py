@@ -13,12 +13,13 @@ import numpy as np
 
 from impact_control.impacts import SlipOutcome
 from impact_control.references.approach import Approach
+from impact_control.references.impact_deviation import friction_deviation
 from impact_control.references.impact_geometry import ImpactGeometry
 from impact_control.references.joint_space import TaskMotion, joint_motion
 from impact_control.references.planning import knots, reference_table, through_impact
 from impact_control.references.table import ReferenceTable
 from impact_control.robots import Dynamics, RobotDescription
-from impact_control.scenario import Task
+from impact_control.scenario import Scenario, Task
 from impact_control.util.types import Vector
 
 
@@ -35,6 +36,7 @@ class ImpactReference:
         ante_impact_velocity: dq^- (n,) [rad/s], Proper 2021 (3.18) extended by joint 1.
         post_impact_velocity: dq^+ (n,) [rad/s], (3.17).
         jump_deviation: standard deviation of dq^+ (n,) [rad/s].
+        friction_deviation: of the velocity after it, by joint friction that is not known (n,) [rad/s].
         normal_impulse: predicted impulse along the normal [Ns].
         slip: what the prediction makes of the slip along the surface.
     """
@@ -48,6 +50,7 @@ class ImpactReference:
     ante_impact_velocity: Vector
     post_impact_velocity: Vector
     jump_deviation: Vector
+    friction_deviation: Vector
     normal_impulse: float
     slip: SlipOutcome
 
@@ -62,7 +65,12 @@ class PredictedJump(NamedTuple):
 
 
 def reference_through_impact(
-    robot: RobotDescription, approach: Approach, task: Task, motion_after: Vector, end: Vector, jump: PredictedJump
+    robot: RobotDescription,
+    approach: Approach,
+    scenario: Scenario,
+    motion_after: Vector,
+    end: Vector,
+    jump: PredictedJump,
 ) -> ImpactReference:
     """Put the reference after the impact beside that of the approach, with the configuration of the impact in both.
 
@@ -70,7 +78,8 @@ def reference_through_impact(
     reference leaves the impact; end (3,) [m]: position at which it comes to rest. Raises UnreachableReferenceError
     naming joint and time.
     """
-    nominal, post, geometry = task.impact.time, task.post, approach.geometry
+    task, geometry = scenario.task, approach.geometry
+    nominal, post = task.impact.time, task.post
     motion = _post_motion(task, geometry.impact_position, motion_after, end)
     after = sorted({nominal + duration for duration in (post.duration, post.settle_duration)})
     places = knots([nominal - post.lead, nominal, *after], approach.sampling)
@@ -78,14 +87,18 @@ def reference_through_impact(
     joints = joint_motion(
         Dynamics(robot), places, motion, geometry.orientation, approach.impact_configuration, at_impact
     )
+    table = reference_table(robot, approach.times, motion, places, joints)
     return ImpactReference(
         ante=approach.table,
-        post=reference_table(robot, approach.times, motion, places, joints),
+        post=table,
         geometry=geometry,
         nominal_impact_time=nominal,
         initial_configuration=approach.initial_configuration,
         impact_configuration=approach.impact_configuration,
         ante_impact_velocity=approach.ante_impact_velocity,
+        friction_deviation=friction_deviation(
+            robot, scenario, table, approach.impact_configuration, approach.ante_impact_velocity
+        ),
         **jump._asdict(),
     )
 

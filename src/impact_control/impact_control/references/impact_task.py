@@ -91,7 +91,7 @@ def _with_object(
     deviation = scene.classification.uncertainty.model * np.abs(after - before)
     jump = PredictedJump(after, deviation, float(approach.geometry.normal @ predicted.impulse), predicted.slip)
     end = approach.geometry.impact_position + post.displacement
-    return reference_through_impact(robot, approach, scenario.task, motion_after, end, jump)
+    return reference_through_impact(robot, approach, scenario, motion_after, end, jump)
 
 
 def build_reference(
@@ -130,7 +130,7 @@ def build_reference(
     )
     jump = PredictedJump(after, deviation, float(predicted.normal_impulse), predicted.slip)
     end = geometry.impact_position + scenario.task.post.slide * geometry.heading
-    return reference_through_impact(robot, approach, scenario.task, twist, end, jump)
+    return reference_through_impact(robot, approach, scenario, twist, end, jump)
 
 
 def _require_contacts_at_rest(geometry: ImpactGeometry, dynamics: Dynamics, velocity: Vector) -> None:

@@ -196,7 +196,8 @@ def envelope_of(recording: Recording, scenario: Scenario) -> Envelope | None:
         return None
     times, velocity = joints.time[rows], joints.velocity[rows]
     lower, upper = envelope_history(times, velocity, followed[picks], scenario.classification)
-    margin = envelope_margin(scenario, robot_of(scenario.robot), reference["jump_deviation"][picks[0]])
+    deviations = (reference[name][picks[0]] for name in ("jump_deviation", "friction_deviation"))
+    margin = envelope_margin(scenario, robot_of(scenario.robot), *deviations)
     after = reference["mode"][picks] != Mode.ANTE
     impact = times[after][0] if after.any() else np.inf
     held = [margin.row(since) for since in (times - impact).tolist()]

@@ -214,7 +214,12 @@ class TaskFollower:
 
     def _sample(self, row: int) -> FollowedSample:
         r = self._reference
-        planned = ExpectedImpact(float(r.nominal_impact_time[row]), r.impact_configuration[row], r.jump_deviation[row])
+        planned = ExpectedImpact(
+            float(r.nominal_impact_time[row]),
+            r.impact_configuration[row],
+            r.jump_deviation[row],
+            r.friction_deviation[row],
+        )
         return FollowedSample(
             mode=Mode(int(r.mode[row])),
             task_time=float(r.task_time[row]),
@@ -248,6 +253,7 @@ def planned_reference(reference: ImpactReference, start: float, time: Vector) ->
         nominal_impact_time=np.full(count, reference.nominal_impact_time),
         impact_configuration=np.tile(reference.impact_configuration, (count, 1)),
         jump_deviation=np.tile(reference.jump_deviation, (count, 1)),
+        friction_deviation=np.tile(reference.friction_deviation, (count, 1)),
         ante_velocity=tables["ante"],
         post_velocity=tables["post"],
         force=np.zeros((count, 3)),

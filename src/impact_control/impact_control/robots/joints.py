@@ -133,22 +133,23 @@ class TorqueLoop:
         require_positive("filter_cutoff", self.filter_cutoff)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ModelDeviation:
     """Standard deviations as parts of what deviates, all at least 0.
 
-    link_inertia of M, reduced_motor_inertia of B_theta, joint_friction of the amplitude phi_1. Raises
+    link_inertia of M, reduced_motor_inertia of B_theta, joint_friction (n,) of the amplitudes phi_1. Raises
     InvalidInputError.
     """
 
     link_inertia: float
     reduced_motor_inertia: float
-    joint_friction: float
+    joint_friction: Vector
 
     def __post_init__(self) -> None:
         require_not_negative("link_inertia", self.link_inertia)
         require_not_negative("reduced_motor_inertia", self.reduced_motor_inertia)
-        require_not_negative("joint_friction", self.joint_friction)
+        _freeze_vectors(self, "joint_friction")
+        not_negative_fields(self, "joint_friction", each="joint")
 
 
 @dataclass(frozen=True, eq=False)

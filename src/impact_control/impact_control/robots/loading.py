@@ -88,7 +88,7 @@ def load_robot(
             ModelDeviation,
             link_inertia=deviation.number("link_inertia"),
             reduced_motor_inertia=deviation.number("reduced_motor_inertia"),
-            joint_friction=deviation.number("joint_friction"),
+            joint_friction=deviation.vector("joint_friction", size),
         ),
         end_effector=tool,
         pinocchio_model=model,

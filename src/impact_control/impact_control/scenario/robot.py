@@ -48,6 +48,14 @@ class Friction:
             default=SIDES[0],
         ),
     ]
+    deviation: Annotated[
+        Vector | None,
+        Entry(
+            Numbers(JOINTS, "", NOT_NEGATIVE, repeats=True),
+            "standard deviation of phi_1 as a part of it; when left out, that in the data of the robot",
+            default=None,
+        ),
+    ]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -102,9 +110,11 @@ def robot_of(robot: Robot) -> RobotDescription:
     own = robot.joint_friction
     if own is None:
         return description
-    return dataclasses.replace(
-        description, friction=JointFriction(own.amplitude, own.slope, own.offset, own.side == SIDES[1])
-    )
+    known = description.deviation
+    if own.deviation is not None:
+        known = dataclasses.replace(known, joint_friction=own.deviation)
+    friction = JointFriction(own.amplitude, own.slope, own.offset, own.side == SIDES[1])
+    return dataclasses.replace(description, friction=friction, deviation=known)
 
 
 @lru_cache(maxsize=16)

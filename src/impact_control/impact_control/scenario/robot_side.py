@@ -51,7 +51,7 @@ class ArmDeviation:
     ]
     friction: Annotated[
         float,
-        Entry(Number("", Range(0.0, 3.0)), "the same of the joint friction; 0.2 where it was calibrated on the arm", 0.0),
+        Entry(Number("", Range(0.0, 3.0)), "the same of the joint friction there or in `robot.joint_friction`", 0.0),
     ]
     seed: Annotated[int, Entry(Count(), "seed of these differences: the same arm in all runs", 0)]
 

@@ -18,15 +18,13 @@ def deviating_robot(known: RobotDescription, differs: ArmDeviation, number: int 
     of the arm in its scene.
     """
     random, deviation = np.random.default_rng((differs.seed, number)), known.deviation
-    sizes = np.array(
-        [
-            differs.inertia * deviation.link_inertia,
-            differs.inertia * deviation.reduced_motor_inertia,
-            differs.friction * deviation.joint_friction,
-        ]
+    links, motors, friction = random.standard_normal((3, len(known.joint_names)))
+    return scaled_robot(
+        known,
+        np.exp(differs.inertia * deviation.link_inertia * links),
+        np.exp(differs.inertia * deviation.reduced_motor_inertia * motors),
+        np.exp(differs.friction * deviation.joint_friction * friction),
     )
-    links, motors, friction = np.exp(sizes[:, None] * random.standard_normal((3, len(known.joint_names))))
-    return scaled_robot(known, links, motors, friction)
 
 
 class GravityError:

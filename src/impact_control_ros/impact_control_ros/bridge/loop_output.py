@@ -149,6 +149,7 @@ class ReferenceWriter:
         self._ante_velocity = float_field(self._message, "ante_joint_velocity", n)
         self._post_velocity = float_field(self._message, "post_joint_velocity", n)
         self._jump_deviation = float_field(self._message, "jump_deviation", n)
+        self._friction_deviation = float_field(self._message, "friction_deviation", n)
 
     def start(self, scenario: Scenario, reference: ImpactReference) -> None:
         """Write the constants of a task."""
@@ -156,6 +157,7 @@ class ReferenceWriter:
         self._message.nominal_impact_time = reference.nominal_impact_time
         self._impact_configuration[:] = reference.impact_configuration
         self._jump_deviation[:] = reference.jump_deviation
+        self._friction_deviation[:] = reference.friction_deviation
 
     def write(self, stamp: Time, controller: ReferenceSpreadingController) -> ControllerReference:
         """Return the message of the last sample."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
+from itertools import chain
 
 import numpy as np
 from impact_msgs.msg import ControllerReference, ImpactClassification, ImpactEvent
@@ -140,6 +141,7 @@ class Classification(Configuration):
                 message.nominal_impact_time,
                 np.asarray(message.impact_configuration),
                 np.asarray(message.jump_deviation),
+                np.asarray(message.friction_deviation),
             ),
             ante_velocity=np.asarray(message.ante_joint_velocity),
             post_velocity=np.asarray(message.post_joint_velocity),
@@ -153,11 +155,12 @@ class Classification(Configuration):
 
     def _is_whole(self, message: ControllerReference) -> bool:
         """Return True for a reference of an arm and a controller like ours; others are ignored."""
+        deviations = message.jump_deviation, message.friction_deviation
         arrays = (
             message.impact_configuration,
             message.ante_joint_velocity,
             message.post_joint_velocity,
-            message.jump_deviation,
+            *deviations,
         )
         times = (message.task_time, message.nominal_impact_time)
         return (
@@ -165,7 +168,7 @@ class Classification(Configuration):
             and all(len(array) == self._joints for array in arrays)
             and all(abs(time) < LONGEST for time in times)
             and all(map(math.isfinite, (*message.impact_configuration, *xyz(message.force))))
-            and all(0.0 <= deviation < LARGEST_DEVIATION for deviation in message.jump_deviation)
+            and all(0.0 <= deviation < LARGEST_DEVIATION for deviation in chain(*deviations))
         )
 
     def _on_event(self, event: ImpactEvent) -> None:

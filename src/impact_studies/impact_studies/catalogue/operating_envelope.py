@@ -85,11 +85,11 @@ STUDY = Study(
     source="targets of our own",
     shows=(
         "Random tasks for a Panda and an FR3: place, tilt, heading, speed, angle, friction, force, slide, stiffness; "
-        "each with everything as expected, and with a surface that is tilted, early, late, missing, of another "
-        "friction or stiffness. Right verdicts, delays, limits, refusals, and what the probability of a verdict is "
-        "worth."
+        "each with everything as expected, with a surface that is tilted, early, late, missing, of another friction "
+        "or stiffness, and with an arm of other inertia or joint friction. Right verdicts, delays, limits, refusals, "
+        "and what the probability of a verdict is worth."
     ),
     run=_run,
-    minutes=8.0,
+    minutes=10.0,
     from_file=_with_file,
 )

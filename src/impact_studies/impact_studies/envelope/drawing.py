@@ -203,13 +203,13 @@ def _reliability(axes: Axes, bins: Sequence[Bin]) -> None:
             colour = NEUTRAL if one.close is None or one.expected.of < _FEW else POST
             axes.plot([100.0 * one.mean] * 2, [low, high], color=colour, linewidth=1.2)
             axes.plot([100.0 * one.mean], [value], "o", color=colour, markersize=4.0)
-            side = -1.0 if one.mean > 0.5 else 1.0
+            left = one.mean <= 0.5
             axes.annotate(
                 str(one.expected.of),
-                (100.0 * one.mean, value),
-                (4.0 * side, -3.0),
+                (100.0 * one.mean, low),
+                (4.0 if left else 0.0, -3.0),
                 textcoords="offset points",
-                ha="left" if side > 0.0 else "right",
+                ha="left" if left else "center",
                 va="top",
                 fontsize=7,
             )
