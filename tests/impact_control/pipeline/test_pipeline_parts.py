@@ -192,6 +192,24 @@ def test_a_task_is_judged_by_the_tuning_of_its_own_scenario(key):
     assert judged(task, task) != judged(made_for, made_for)
 
 
+def test_the_margin_of_a_task_holds_both_deviations_of_its_plan():
+    robot, scenario = load_robot(), load_scenario("tabletop")
+    dynamics, observer = Dynamics(robot), make_observer(scenario, robot)
+    dynamics.compute(STILL, STILL)
+    limit = scenario.classification.uncertainty.limit
+
+    def widening(jump, friction):
+        deviations = {"jump_deviation": np.full(7, jump), "friction_deviation": np.full(7, friction)}
+        judge = Judge(scenario, robot)
+        judge.begin_task(scenario, SimpleNamespace(nominal_impact_time=0.0, impact_configuration=STILL, **deviations))
+        judge.judge(0.0, dynamics, observer, STILL, None)
+        return judge.classifier.widening / limit
+
+    none = widening(0.0, 0.0)
+    assert widening(0.03, 0.0) == pytest.approx(np.hypot(none, 0.03))
+    assert widening(0.03, 0.02) == pytest.approx(np.linalg.norm([none, 0.03, 0.02]))
+
+
 @pytest.mark.parametrize(("jump", "fault"), [(0.059, Fault.NONE), (0.061, Fault.STATE_CONTRADICTORY)])
 def test_a_position_that_contradicts_the_velocity_is_a_fault_in_a_task(check, jump, fault):
     velocity = np.full(7, 0.5)

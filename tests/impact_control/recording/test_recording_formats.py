@@ -84,6 +84,8 @@ def test_bags_tell_what_else_was_recorded(files, form):
     assert (run.verdict.impact, run.verdict.post_impact) == ("expected", "expected")
     assert run.contact_time == pytest.approx(RUN.impact_time, abs=1e-6)
     np.testing.assert_allclose(run.reference.ante_velocity, RUN.ante_velocity(RUN.time))
+    np.testing.assert_array_equal(run.reference.jump_deviation, 0.01)
+    np.testing.assert_array_equal(run.reference.friction_deviation, 0.002)
     assert run.residual[1].shape == (RUN.time.size, 7)
     assert open_recording(files[form]).scenario_name == "push_on_plate"
 

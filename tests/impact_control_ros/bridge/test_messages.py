@@ -8,19 +8,22 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from builtin_interfaces.msg import Time
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from impact_msgs.msg import ControllerReference
 from rclpy.serialization import deserialize_message, serialize_message
 from std_msgs.msg import Float64MultiArray
 
 from impact_control.classification import Verdict
 from impact_control.control import Fault, Limit, Mode, QPStatus
 from impact_control.impacts import SlipOutcome
-from impact_control.pipeline import MoveOutcome, Outcome
+from impact_control.pipeline import MoveOutcome, Outcome, Pipeline
+from impact_control.planning.assignment import assigned
 from impact_control.robots import InertiaModel
 from impact_control.simulation import CommandState
-from impact_control_ros.bridge.loop_output import CommandReader, CommandWriter, ImpactEventWriter
+from impact_control_ros.bridge.loop_output import CommandReader, CommandWriter, ImpactEventWriter, ReferenceWriter
 from impact_control_ros.bridge.messages import FirstOfEvent, nanoseconds
 
 MESSAGES = Path(__file__).resolve().parents[3] / "src" / "impact_msgs"
@@ -50,6 +53,21 @@ def test_constants_are_those_of_the_core(file, prefix, enumeration):
         for name, value in enumeration.__members__.items()
         if name != "NONE" or enumeration is not Limit
     }
+
+
+def test_a_reference_says_what_its_plan_expects_of_the_impact():
+    task = assigned("tabletop")
+    reference, pipeline = task.plan().reference, Pipeline(task.scenario, task.robot)
+    pipeline.reset()
+    pipeline.start(reference, task.scenario)
+    writer = ReferenceWriter(task.robot.joint_names)
+    writer.start(task.scenario, reference)
+    message = deserialize_message(serialize_message(writer.write(Time(), pipeline.controller)), ControllerReference)
+    assert message.nominal_impact_time == reference.nominal_impact_time
+    for name in ("impact_configuration", "jump_deviation", "friction_deviation"):
+        expected = getattr(reference, name)
+        assert np.any(expected != 0.0)
+        np.testing.assert_array_equal(getattr(message, name), expected)
 
 
 @pytest.mark.parametrize(("half", "enumeration"), [(0, InertiaModel), (1, SlipOutcome)])

@@ -54,7 +54,7 @@ RIGHT_OUTCOMES = {
 
 
 _OTHER_ARM = {Variant.OTHER_INERTIA: "inertia", Variant.OTHER_JOINT_FRICTION: "friction"}
-"""What differs from the robot's file, by its standard deviation."""
+"""Keys of `simulation.arm_deviation` that these variants set to one standard deviation."""
 
 
 @dataclass(frozen=True)
