@@ -120,4 +120,6 @@ def rest_at(robot: RobotDescription, q: Vector) -> ImpactReference:
         orientation=dynamics.rotation.copy(),
     )
     still = np.zeros_like(q)
-    return ImpactReference(table, table, geometry, 1e6, q, q, still, still, still, still, 0.0, SlipOutcome.STICKS)
+    return ImpactReference(
+        table, table, geometry, 1e6, q, q, still, still, still, still, still, 0.0, SlipOutcome.STICKS
+    )

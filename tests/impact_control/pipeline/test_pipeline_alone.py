@@ -46,6 +46,7 @@ class Apart:
             reference.impact_configuration,
             reference.jump_deviation,
             reference.friction_deviation,
+            reference.configuration_deviation,
         )
         self.detector.reset()
         self.controller.reset()

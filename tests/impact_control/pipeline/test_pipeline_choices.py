@@ -75,11 +75,11 @@ def test_joints_that_are_none_are_refused(joints):
 
 
 def test_the_classifier_is_the_chosen_one():
-    single = make_classifier(TABLETOP, 7)
+    single = make_classifier(TABLETOP.classification, 7)
     assert isinstance(single, SingleImpactClassifier)
     assert ContactWatch(TABLETOP, load_robot()).completion is None
     edge = load_scenario("tabletop_edge")
-    many = make_classifier(edge, 7)
+    many = make_classifier(edge.classification, 7)
     assert isinstance(many, SimultaneousImpactClassifier)
     assert many.await_completion
     assert many.parameters.impact_interval == pytest.approx(0.06)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
+from impact_control.classification import Verdict
 from impact_control.control import Fault
-from impact_control.pipeline.judge import Judge
+from impact_control.pipeline.judge import ExpectedImpact, Judge
 from impact_control.pipeline.rest import LONGEST_SETTLE_TIME, REST_SPEED, REST_TIME, SETTLE_TIME, Rest
 from impact_control.pipeline.samples import LIMIT_TOLERANCE, VELOCITY_TOLERANCE, Gaps, SampleCheck
 from impact_control.pipeline.sensing import make_observer
@@ -171,9 +170,7 @@ def test_a_task_is_judged_by_the_tuning_of_its_own_scenario(key):
     robot, made_for = load_robot(), load_scenario("tabletop")
     task = made_for.with_overrides({f"classification.{key}": TUNED[key]})
     dynamics, observer = Dynamics(robot), make_observer(made_for, robot)
-    planned = SimpleNamespace(
-        nominal_impact_time=0.0, impact_configuration=STILL, jump_deviation=STILL, friction_deviation=STILL
-    )
+    planned = ExpectedImpact(0.0, STILL, STILL, STILL, STILL)
 
     def judged(made_for, task):
         """What is found of a velocity error that comes with the impact and stays."""
@@ -199,15 +196,32 @@ def test_the_margin_of_a_task_holds_both_deviations_of_its_plan():
     limit = scenario.classification.uncertainty.limit
 
     def widening(jump, friction):
-        deviations = {"jump_deviation": np.full(7, jump), "friction_deviation": np.full(7, friction)}
         judge = Judge(scenario, robot)
-        judge.begin_task(scenario, SimpleNamespace(nominal_impact_time=0.0, impact_configuration=STILL, **deviations))
+        judge.begin_task(scenario, ExpectedImpact(0.0, STILL, np.full(7, jump), np.full(7, friction), STILL))
         judge.judge(0.0, dynamics, observer, STILL, None)
         return judge.classifier.widening / limit
 
     none = widening(0.0, 0.0)
     assert widening(0.03, 0.0) == pytest.approx(np.hypot(none, 0.03))
     assert widening(0.03, 0.02) == pytest.approx(np.linalg.norm([none, 0.03, 0.02]))
+
+
+@pytest.mark.parametrize(("margin", "widened"), [({}, True), ({"classification.envelope_margin": "0.05 rad/s"}, False)])
+def test_epsilon_of_a_task_holds_the_deviation_of_its_configuration_unless_the_margins_are_fixed(margin, widened):
+    robot, scenario = load_robot(), load_scenario("tabletop").with_overrides(margin)
+    settings, deviation = scenario.classification, np.array([0.0, 0.0, 0.0, 0.0, 0.003, 0.0, 0.004])
+    epsilon = settings.configuration_error
+    if widened:
+        epsilon = np.hypot(epsilon, 0.005 * settings.uncertainty.limit)
+
+    def verdict(error):
+        judge = Judge(scenario, robot)
+        judge.begin_task(scenario, ExpectedImpact(0.0, STILL, STILL, STILL, deviation))
+        judge.impact_detected(0.0, STILL + error * np.eye(7)[2])
+        assert judge.classifier.parameters.configuration_error == pytest.approx(epsilon)
+        return judge.impact
+
+    assert [verdict(part * epsilon) for part in (0.999, 1.001)] == [Verdict.EXPECTED, Verdict.UNEXPECTED]
 
 
 @pytest.mark.parametrize(("jump", "fault"), [(0.059, Fault.NONE), (0.061, Fault.STATE_CONTRADICTORY)])

@@ -102,7 +102,8 @@ def test_the_reference_is_put_in_the_order_of_the_robot(files):
     turned = reference.of_joints(JOINTS[::-1])
     np.testing.assert_array_equal(turned.post_velocity[:, ::-1], reference.post_velocity)
     assert reference.of_joints(("a", *JOINTS[1:])) is None
-    for name in ("impact_configuration", "jump_deviation", "friction_deviation", "ante_velocity", "post_velocity"):
+    deviations = ("jump_deviation", "friction_deviation", "configuration_deviation")
+    for name in ("impact_configuration", *deviations, "ante_velocity", "post_velocity"):
         assert replace(reference, **{name: getattr(reference, name)[:, :0]}).of_joints(JOINTS) is None
 
 

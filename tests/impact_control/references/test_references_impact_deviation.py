@@ -110,17 +110,24 @@ def test_the_friction_of_a_joint_moves_the_arm_as_by_a_second_method(joint):
     times = np.linspace(0.0, scenario.classification.post_impact_time, 151)
     speed = np.abs(solve_ivp(slope, times[[0, -1]], begin, t_eval=times, max_step=1e-3, rtol=1e-8).y[1]).max()
     found = of_friction(scenario, alone, reference)
-    np.testing.assert_allclose(found, speed * np.abs(column), rtol=0.01)
+    np.testing.assert_allclose(found.velocity, speed * np.abs(column), rtol=0.01)
+    # The offset is where the feedback of (15) stands still.
+    np.testing.assert_allclose(found.configuration, np.abs(begin[0] * column))
 
 
 def test_independent_joints_add_by_their_squares_and_known_friction_adds_nothing():
     scenario, robot, reference = planned()
     every = of_friction(scenario, known_to(robot, np.full(7, 0.3)), reference)
     apart = [of_friction(scenario, known_to(robot, 0.3 * row), reference) for row in np.eye(7)]
-    largest = np.max(apart, axis=0)
+    velocities = [each.velocity for each in apart]
+    largest = np.max(velocities, axis=0)
     # Their largest values are not at the same time.
-    assert np.all((every >= largest * (1.0 - 1e-12)) & (every <= np.linalg.norm(apart, axis=0) * (1.0 + 1e-12)))
-    np.testing.assert_array_equal(of_friction(scenario, known_to(robot, np.zeros(7)), reference), 0.0)
+    total = np.linalg.norm(velocities, axis=0)
+    assert np.all((every.velocity >= largest * (1.0 - 1e-12)) & (every.velocity <= total * (1.0 + 1e-12)))
+    offsets = np.linalg.norm([each.configuration for each in apart], axis=0)
+    np.testing.assert_allclose(every.configuration, offsets)
+    for of_known in of_friction(scenario, known_to(robot, np.zeros(7)), reference):
+        np.testing.assert_array_equal(of_known, 0.0)
 
 
 def test_friction_that_is_not_fed_forward_counts_as_not_known():
@@ -132,21 +139,26 @@ def test_friction_that_is_not_fed_forward_counts_as_not_known():
 
 @pytest.mark.scenario
 @pytest.mark.parametrize("model", ["panda", "fr3"])
-def test_it_is_the_spread_of_simulated_arms_of_other_friction(model):
+def test_they_are_the_spread_of_simulated_arms_of_other_friction(model):
     """Joints 5 to 7, whose inertia is small; at the others other things are larger, and the tracking covers them."""
     scenario = load_scenario("tabletop").with_overrides({"robot.model": model, "simulation.noise": 0.0})
     plan = plan_scenario(scenario)
 
-    def velocity(**deviation):
+    def motion(**deviation):
         changes = {f"simulation.arm_deviation.{key}": value for key, value in deviation.items()}
         course = run_scenario(scenario.with_overrides(changes), plan=plan)
-        contact = course.at(course.single.first_contact_time)
-        return course.single.signals.joint_velocity[contact + 30 : contact + 150]
+        contact, signals = course.at(course.single.first_contact_time), course.single.signals
+        return signals.joint_position[contact], signals.joint_velocity[contact + 30 : contact + 150]
 
-    known = velocity()
-    off = np.array([velocity(friction=0.5, seed=seed) - known for seed in range(20)])
+    place, velocity = motion()
+    arms = [motion(friction=0.5, seed=seed) for seed in range(20)]
+    off = np.array([each[1] - velocity for each in arms])
+    reference = plan.arms[""].reference
+    moved = 2.0 * np.sqrt(np.mean([(each[0] - place) ** 2 for each in arms], axis=0))
+    print("moved", moved.round(5), "deviation", reference.configuration_deviation.round(5))
+    assert 0.6 < np.linalg.norm(moved) / np.linalg.norm(reference.configuration_deviation) < 1.6
     spread = 2.0 * np.sqrt(np.mean(off**2, axis=0)).max(axis=0)
-    deviation = plan.arms[""].reference.friction_deviation
+    deviation = reference.friction_deviation
     print("spread", spread.round(4), "deviation", deviation.round(4))
     ratio = spread[4:] / deviation[4:]
     assert np.all((ratio > 0.6) & (ratio < 1.6))

@@ -79,7 +79,7 @@ class Loop:
         self.force = ExternalForce(scenario.detection.observer_gain)
         self.completion = ContactWatch(scenario, robot).completion
         self.classifiers = (
-            make_classifier(scenario, n),
+            make_classifier(scenario.classification, n),
             SingleImpactClassifier(scenario.classification, n),
         )
         self.classifier = self.classifiers[0]

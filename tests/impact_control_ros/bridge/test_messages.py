@@ -64,7 +64,7 @@ def test_a_reference_says_what_its_plan_expects_of_the_impact():
     writer.start(task.scenario, reference)
     message = deserialize_message(serialize_message(writer.write(Time(), pipeline.controller)), ControllerReference)
     assert message.nominal_impact_time == reference.nominal_impact_time
-    for name in ("impact_configuration", "jump_deviation", "friction_deviation"):
+    for name in ("impact_configuration", "jump_deviation", "friction_deviation", "configuration_deviation"):
         expected = getattr(reference, name)
         assert np.any(expected != 0.0)
         np.testing.assert_array_equal(getattr(message, name), expected)

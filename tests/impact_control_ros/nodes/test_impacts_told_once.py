@@ -94,8 +94,8 @@ def test_the_classifier_tells_its_verdict_on_an_impact_that_another_has_detected
     monkeypatch.setattr(node.built, "_publisher", SimpleNamespace(publish=lambda message: told.append(message.impact)))
     start = PLAN.reference.initial_configuration
     node.built._on_state(serialize_message(joint_state(EPOCH, start)))
-    names = ("ante_joint_velocity", "post_joint_velocity", "jump_deviation", "friction_deviation")
-    fields = dict.fromkeys(names, [0.0] * 7)
+    deviations = ("jump_deviation", "friction_deviation", "configuration_deviation")
+    fields = dict.fromkeys(("ante_joint_velocity", "post_joint_velocity", *deviations), [0.0] * 7)
     reference = ControllerReference(
         scenario="tabletop", mode=int(Mode.ANTE), nominal_impact_time=1.8, impact_configuration=start.tolist(), **fields
     )

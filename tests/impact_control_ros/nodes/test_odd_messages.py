@@ -52,6 +52,7 @@ def reference(**changes):
         "post_joint_velocity": [0.0] * 7,
         "jump_deviation": [0.01] * 7,
         "friction_deviation": [0.01] * 7,
+        "configuration_deviation": [0.01] * 7,
     }
     message = ControllerReference(**(fields | changes))
     to_stamp(EPOCH, message.header.stamp)
@@ -77,6 +78,8 @@ def reference(**changes):
         {"friction_deviation": [0.01] * 6},
         {"friction_deviation": [0.01] * 6 + [-0.01]},
         {"friction_deviation": [math.nan] * 7},
+        {"configuration_deviation": [0.01] * 8},
+        {"configuration_deviation": [0.01] * 6 + [-0.01]},
         {"force": Vector3(z=math.nan)},
     ],
     ids=str,

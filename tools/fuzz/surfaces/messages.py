@@ -191,6 +191,8 @@ class Messages:
             ante_joint_velocity=[0.0] * 7,
             post_joint_velocity=[number(source)] * 7,
             jump_deviation=[0.01] * 7,
+            friction_deviation=[0.01] * 7,
+            configuration_deviation=[0.01] * 7,
         )
         to_stamp(self._stamp, reference.header.stamp)
         filled: ControllerReference = fill(reference, source)

@@ -168,7 +168,7 @@ def tune_classifier(
 
     candidates = Candidates(impacts, algorithm, searched, second_half, cut_off=True)
     parameters, reserve = _tuned(candidates)
-    present = make_classifier(chosen, len(robot.joint_names))
+    present = make_classifier(chosen.classification, len(robot.joint_names))
     before = [judge(trial.impact, present, trial.margin).unexpected for trial in trials]
     after = _cross_validated(trials, candidates, algorithm)
     short = [trial.name for trial in trials if _cut_off(trial.impact, parameters.post_impact_time)]

@@ -46,7 +46,7 @@ class Classifier(Protocol):
     when there is such an event, in any order. These three return whether a verdict changed.
 
     Attributes:
-        parameters: the tuning.
+        parameters: the tuning, with epsilon of the task.
         impact: verdict on time and place; UNKNOWN until an impact is detected.
         post_impact: verdict on the behaviour after it; NOT_STARTED until an impact is detected.
         settled: whether no verdict can change any more before the next `await_impact`.

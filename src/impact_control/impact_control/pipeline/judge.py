@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from impact_control.classification import (
@@ -23,7 +23,7 @@ from impact_control.classification import (
 )
 from impact_control.observation import MomentumObserver
 from impact_control.robots import Dynamics, RobotDescription
-from impact_control.scenario import SIMULTANEOUS, Scenario
+from impact_control.scenario import SIMULTANEOUS, Classification, Scenario
 from impact_control.util.types import Vector
 
 NOISE_QUANTILE = 3.0
@@ -45,9 +45,22 @@ def envelope_margin(
     )
 
 
-def make_classifier(scenario: Scenario, size: int) -> Classifier:
-    """Return the scenario's classifier for an arm of `size` joints."""
-    c = scenario.classification
+def configuration_limit(classification: Classification, configuration_deviation: Vector) -> float:
+    """Return epsilon of a task [rad]: the scenario's, and what joint friction does to the configuration.
+
+        sqrt(epsilon^2 + limit^2 sum_i configuration_deviation_i^2)
+
+    configuration_deviation (n,) [rad]: see `ImpactReference`. A fixed margin of the envelope leaves epsilon as it is.
+    """
+    if classification.envelope_margin is not None:
+        return classification.configuration_error
+    limit = classification.uncertainty.limit
+    return math.hypot(classification.configuration_error, *(limit * configuration_deviation).tolist())
+
+
+def make_classifier(classification: Classification, size: int) -> Classifier:
+    """Return the classifier of this tuning for an arm of `size` joints."""
+    c = classification
     if c.method == SIMULTANEOUS:
         return SimultaneousImpactClassifier(c, size, await_completion=c.completion is not None)
     return SingleImpactClassifier(c, size)
@@ -80,6 +93,10 @@ class PlannedImpact(Protocol):
     def friction_deviation(self) -> Vector:
         """Standard deviation of that velocity by joint friction (n,) [rad/s]."""
 
+    @property
+    def configuration_deviation(self) -> Vector:
+        """Standard deviation of the configuration there by joint friction (n,) [rad]."""
+
 
 @dataclass(frozen=True, eq=False)
 class ExpectedImpact:
@@ -89,6 +106,7 @@ class ExpectedImpact:
     impact_configuration: Vector
     jump_deviation: Vector
     friction_deviation: Vector
+    configuration_deviation: Vector
 
 
 class TaskJudge(Protocol):
@@ -175,7 +193,7 @@ class Judge:
     def __init__(self, scenario: Scenario, robot: RobotDescription) -> None:
         self._joints = len(robot.joint_names)
         self._robot, self._scenario = robot, scenario
-        self.classifier = make_classifier(scenario, self._joints)
+        self.classifier = make_classifier(scenario.classification, self._joints)
         self.contact = ContactWatch(scenario, robot)
         held = scenario.classification.held_force
         self.held_force = None if held is None else HeldForce(held)
@@ -195,7 +213,7 @@ class Judge:
     def begin_task(self, scenario: Scenario, reference: PlannedImpact) -> None:
         """Judge a new task, with a classifier of its scenario's tuning. Not for the loop."""
         self._scenario = scenario
-        self.classifier = make_classifier(scenario, self._joints)
+        self.classifier = make_classifier(scenario.classification, self._joints)
         self.contact_path = _contact_path(scenario)
         self._expect(reference)
 
@@ -206,6 +224,9 @@ class Judge:
 
     def _expect(self, reference: PlannedImpact) -> None:
         self.forget()
+        c = self._scenario.classification
+        limit = configuration_limit(c, reference.configuration_deviation)
+        self.classifier.parameters = replace(c, configuration_error=limit)
         margin = envelope_margin(self._scenario, self._robot, reference.jump_deviation, reference.friction_deviation)
         self.classifier.await_impact(reference.nominal_impact_time, reference.impact_configuration, margin)
         self.contact.reset()

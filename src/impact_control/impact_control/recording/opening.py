@@ -154,18 +154,14 @@ def _reference(recording: Recording, notes: list[str]) -> RecordedReference | No
     if series is None:
         return None
     joints = {tuple(names) for names in series["joint_names"]}
-    names = ("impact_configuration", "jump_deviation", "friction_deviation")
-    columns = [series[name] for name in (*names, "ante_joint_velocity", "post_joint_velocity", "force")]
-    if len(joints) != 1 or not all(isinstance(column, np.ndarray) and column.ndim == 2 for column in columns):
+    deviations = ("jump_deviation", "friction_deviation", "configuration_deviation")
+    columns = {name: series[name] for name in ("impact_configuration", *deviations, "force")}
+    columns |= {"ante_velocity": series["ante_joint_velocity"], "post_velocity": series["post_joint_velocity"]}
+    if len(joints) != 1 or not all(isinstance(column, np.ndarray) and column.ndim == 2 for column in columns.values()):
         notes.append(f"{Topics.reference} changes its layout and is left out")
         return None
-    stamp, mode, task_time, impact_time = (
-        series[name] for name in ("stamp", "mode", "task_time", "nominal_impact_time")
-    )
-    configuration, jump, friction, ante, post, force = columns
-    return RecordedReference(
-        stamp, mode, task_time, impact_time, configuration, jump, friction, ante, post, force, joints.pop()
-    )
+    scalars = {name: series[name] for name in ("mode", "task_time", "nominal_impact_time")}
+    return RecordedReference(time=series["stamp"], names=joints.pop(), **scalars, **columns)
 
 
 def _events(recording: Recording) -> tuple[RecordedEvent, ...] | None:

@@ -14,7 +14,14 @@ from impact_control.recording.measures import Verdict
 from impact_control.util.errors import RecordingError
 from impact_control.util.types import Matrix, Vector
 
-_OF_JOINTS = ("impact_configuration", "jump_deviation", "friction_deviation", "ante_velocity", "post_velocity")
+_OF_JOINTS = (
+    "impact_configuration",
+    "jump_deviation",
+    "friction_deviation",
+    "configuration_deviation",
+    "ante_velocity",
+    "post_velocity",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,8 +29,9 @@ class RecordedReference:
     """Reference of the controller, a row a sample, as in impact_msgs/ControllerReference.
 
     time (k,) [s] stamps, mode (k,), task_time (k,) [s], nominal_impact_time (k,) [s] of the task,
-    impact_configuration (k, n) [rad], jump_deviation, friction_deviation, ante_velocity and post_velocity (k, n)
-    [rad/s], force (k, 3) [N] on the environment, frame A. names (n,) of the joints, () for the order of the robot.
+    impact_configuration and configuration_deviation (k, n) [rad], jump_deviation, friction_deviation, ante_velocity and
+    post_velocity (k, n) [rad/s], force (k, 3) [N] on the environment, frame A. names (n,) of the joints, () for
+    the order of the robot.
     """
 
     time: Vector
@@ -33,6 +41,7 @@ class RecordedReference:
     impact_configuration: Matrix
     jump_deviation: Matrix
     friction_deviation: Matrix
+    configuration_deviation: Matrix
     ante_velocity: Matrix
     post_velocity: Matrix
     force: Matrix

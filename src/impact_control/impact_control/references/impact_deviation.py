@@ -1,9 +1,10 @@
-"""Standard deviations of the joint velocity after an impact, by what is not known exactly."""
+"""Standard deviations of an impact and of the velocity after it, by what is not known exactly."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -67,21 +68,30 @@ def jump_deviation(
     return deviation
 
 
+class FrictionDeviation(NamedTuple):
+    """Standard deviations by joint friction: of q at the impact (n,) [rad], of dq after it (n,) [rad/s]."""
+
+    configuration: Vector
+    velocity: Vector
+
+
 def friction_deviation(
     robot: RobotDescription, scenario: Scenario, post: ReferenceTable, q: Vector, before: Vector
-) -> Vector:
-    """Return the standard deviation (n,) [rad/s] of dq by joint friction that is not fed forward.
+) -> FrictionDeviation:
+    """Return the standard deviations by joint friction that is not fed forward.
 
     Before the impact an offset of the position balances that friction. With the velocity friction changes, and the
     offset has to follow. Of joint j the part s_j of phi_1 is not fed forward (one standard deviation, robot data), and
     f_j is its known friction; then, to first order and with the position gain k, full feedback, van Steen 2024 (15),
 
+        offset_i^2 = sum_j ((M + B_theta)^-1_ij s_j f_j(dq^-) / k)^2,
         e_i(t)^2 = sum_j ((M + B_theta)^-1_ij s_j v_j(t))^2,
         v'' + 2 sqrt(k) v' + k v = d/dt (f_j(dq^post(t)) - f_j(dq^-)).
 
-    The largest e_i is returned of the time in which the behaviour is judged. q (n,) [rad] and before, dq^- (n,)
+    Of e_i the largest is returned of the time in which the behaviour is judged. q (n,) [rad] and before, dq^- (n,)
     [rad/s]: at the impact; post: the reference after it.
     """
+    gain = scenario.control.gains.position
     first = round(scenario.task.impact.time / post.period)
     count = max(1, round(scenario.classification.post_impact_time / post.period))
     velocity = np.vstack([before, post.columns.joint_velocity[first : first + count]])
@@ -89,12 +99,13 @@ def friction_deviation(
     torque = np.array([friction.torque(row, np.empty_like(row)) for row in velocity])
     change = torque[1:] - torque[0]
     # An impulse of the bracket is answered by (1 - sqrt(k) t) exp(-sqrt(k) t), taken in the middle of each period.
-    late = math.sqrt(scenario.control.gains.position) * post.period * (np.arange(change.shape[0]) + 0.5)
+    late = math.sqrt(gain) * post.period * (np.arange(change.shape[0]) + 0.5)
     answer = post.period * (1.0 - late) * np.exp(-late)
     drift = np.array([np.convolve(joint, answer)[: late.size] for joint in change.T])
     unknown = np.hypot(robot.deviation.joint_friction, 1.0 - scenario.control.friction_compensation)
     dynamics = Dynamics(robot)
     dynamics.compute(q, before)
     mobility = np.linalg.inv(dynamics.inertia(InertiaModel.REDUCED_MOTORS)) * unknown
+    offset: Vector = np.linalg.norm(mobility * torque[0] / gain, axis=1)
     largest: Vector = np.sqrt((mobility**2 @ drift**2).max(axis=1))
-    return largest
+    return FrictionDeviation(offset, largest)

@@ -37,6 +37,7 @@ class ImpactReference:
         post_impact_velocity: dq^+ (n,) [rad/s], (3.17).
         jump_deviation: standard deviation of dq^+ (n,) [rad/s].
         friction_deviation: of the velocity after it, by joint friction that is not known (n,) [rad/s].
+        configuration_deviation: of q(T_nom), by the same (n,) [rad].
         normal_impulse: predicted impulse along the normal [Ns].
         slip: what the prediction makes of the slip along the surface.
     """
@@ -51,6 +52,7 @@ class ImpactReference:
     post_impact_velocity: Vector
     jump_deviation: Vector
     friction_deviation: Vector
+    configuration_deviation: Vector
     normal_impulse: float
     slip: SlipOutcome
 
@@ -88,6 +90,9 @@ def reference_through_impact(
         Dynamics(robot), places, motion, geometry.orientation, approach.impact_configuration, at_impact
     )
     table = reference_table(robot, approach.times, motion, places, joints)
+    by_friction = friction_deviation(
+        robot, scenario, table, approach.impact_configuration, approach.ante_impact_velocity
+    )
     return ImpactReference(
         ante=approach.table,
         post=table,
@@ -96,9 +101,8 @@ def reference_through_impact(
         initial_configuration=approach.initial_configuration,
         impact_configuration=approach.impact_configuration,
         ante_impact_velocity=approach.ante_impact_velocity,
-        friction_deviation=friction_deviation(
-            robot, scenario, table, approach.impact_configuration, approach.ante_impact_velocity
-        ),
+        friction_deviation=by_friction.velocity,
+        configuration_deviation=by_friction.configuration,
         **jump._asdict(),
     )
 

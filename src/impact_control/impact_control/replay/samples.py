@@ -219,6 +219,7 @@ class TaskFollower:
             r.impact_configuration[row],
             r.jump_deviation[row],
             r.friction_deviation[row],
+            r.configuration_deviation[row],
         )
         return FollowedSample(
             mode=Mode(int(r.mode[row])),
@@ -254,6 +255,7 @@ def planned_reference(reference: ImpactReference, start: float, time: Vector) ->
         impact_configuration=np.tile(reference.impact_configuration, (count, 1)),
         jump_deviation=np.tile(reference.jump_deviation, (count, 1)),
         friction_deviation=np.tile(reference.friction_deviation, (count, 1)),
+        configuration_deviation=np.tile(reference.configuration_deviation, (count, 1)),
         ante_velocity=tables["ante"],
         post_velocity=tables["post"],
         force=np.zeros((count, 3)),

@@ -150,6 +150,7 @@ class ReferenceWriter:
         self._post_velocity = float_field(self._message, "post_joint_velocity", n)
         self._jump_deviation = float_field(self._message, "jump_deviation", n)
         self._friction_deviation = float_field(self._message, "friction_deviation", n)
+        self._configuration_deviation = float_field(self._message, "configuration_deviation", n)
 
     def start(self, scenario: Scenario, reference: ImpactReference) -> None:
         """Write the constants of a task."""
@@ -158,6 +159,7 @@ class ReferenceWriter:
         self._impact_configuration[:] = reference.impact_configuration
         self._jump_deviation[:] = reference.jump_deviation
         self._friction_deviation[:] = reference.friction_deviation
+        self._configuration_deviation[:] = reference.configuration_deviation
 
     def write(self, stamp: Time, controller: ReferenceSpreadingController) -> ControllerReference:
         """Return the message of the last sample."""
@@ -215,13 +217,11 @@ class ClassificationWriter:
     """Fills ImpactClassification from a judge; made for one scenario, whose tuning it publishes."""
 
     def __init__(self, scenario: Scenario, n: int) -> None:
-        c = scenario.classification
         robot = robot_of(scenario.robot)
         self._message = ImpactClassification(
             scenario=scenario.name,
             joint_names=list(robot.joint_names[:n]),
-            time_error_limit=c.time_error,
-            configuration_error_limit=c.configuration_error,
+            time_error_limit=scenario.classification.time_error,
         )
 
     def start(self, scenario: str) -> None:
@@ -240,6 +240,7 @@ class ClassificationWriter:
         message.impact_time = float(classifier.impact_time)
         message.time_error = float(classifier.time_error)
         message.configuration_error = float(classifier.configuration_error)
+        message.configuration_error_limit = classifier.parameters.configuration_error
         message.envelope_lower = classifier.lower.tolist()
         message.envelope_upper = classifier.upper.tolist()
         message.margin = classifier.margin.tolist()

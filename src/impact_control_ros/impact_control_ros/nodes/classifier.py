@@ -142,6 +142,7 @@ class Classification(Configuration):
                 np.asarray(message.impact_configuration),
                 np.asarray(message.jump_deviation),
                 np.asarray(message.friction_deviation),
+                np.asarray(message.configuration_deviation),
             ),
             ante_velocity=np.asarray(message.ante_joint_velocity),
             post_velocity=np.asarray(message.post_joint_velocity),
@@ -155,7 +156,7 @@ class Classification(Configuration):
 
     def _is_whole(self, message: ControllerReference) -> bool:
         """Return True for a reference of an arm and a controller like ours; others are ignored."""
-        deviations = message.jump_deviation, message.friction_deviation
+        deviations = message.jump_deviation, message.friction_deviation, message.configuration_deviation
         arrays = (
             message.impact_configuration,
             message.ante_joint_velocity,
