@@ -218,7 +218,7 @@ def test_epsilon_of_a_task_holds_the_deviation_of_its_configuration_unless_the_m
         judge = Judge(scenario, robot)
         judge.begin_task(scenario, ExpectedImpact(0.0, STILL, STILL, STILL, deviation))
         judge.impact_detected(0.0, STILL + error * np.eye(7)[2])
-        assert judge.classifier.parameters.configuration_error == pytest.approx(epsilon)
+        assert judge.classifier.configuration_limit == pytest.approx(epsilon)
         return judge.impact
 
     assert [verdict(part * epsilon) for part in (0.999, 1.001)] == [Verdict.EXPECTED, Verdict.UNEXPECTED]

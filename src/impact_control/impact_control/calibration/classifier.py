@@ -71,10 +71,14 @@ class _Listener(SingleImpactClassifier):
     """Keeps what a classifier is given, and has no verdict."""
 
     def await_impact(
-        self, nominal_impact_time: float, nominal_configuration: Vector, margin: EnvelopeMargin | None = None
+        self,
+        nominal_impact_time: float,
+        nominal_configuration: Vector,
+        margin: EnvelopeMargin | None = None,
+        configuration_limit: float | None = None,
     ) -> None:
         """Begin anew."""
-        super().await_impact(nominal_impact_time, nominal_configuration, margin)
+        super().await_impact(nominal_impact_time, nominal_configuration, margin, configuration_limit)
         self.given = margin or fixed_margin(self.parameters.envelope_margin, np.size(nominal_configuration))
         self._nominal_time, self._configuration = nominal_impact_time, np.array(nominal_configuration)
         self._samples: list[tuple[float, Vector, Vector]] = []

@@ -91,7 +91,7 @@ class Judgement:
 def judge(recording: RecordedImpact, classifier: Classifier, margin: EnvelopeMargin | None = None) -> Judgement:
     """Return what a classifier says of a recording: all its samples and events in the order in which they came.
 
-    margin: see `Classifier.start`.
+    margin: see `Classifier.await_impact`.
     """
     classifier.await_impact(recording.nominal_time, recording.nominal_configuration, margin)
     events: dict[int, list[int]] = {}

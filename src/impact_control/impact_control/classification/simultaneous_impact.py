@@ -4,24 +4,12 @@ from __future__ import annotations
 
 import math
 
-from impact_control.classification.classifier import Verdict
-from impact_control.classification.margin import EnvelopeMargin
-from impact_control.classification.nominal_impact import (
-    NominalImpact,
-    impact_reason,
-    is_expected,
-    is_missing,
-    overdue,
-    relative_error,
-    waiting_reason,
-)
-from impact_control.classification.velocity_error import VelocityErrorEnvelope
+from impact_control.classification.classifier import Classifier, Verdict
 from impact_control.scenario import Classification
-from impact_control.util.checks import checked_count
 from impact_control.util.types import Vector
 
 
-class SimultaneousImpactClassifier:
+class SimultaneousImpactClassifier(Classifier):
     """Verdicts on impacts t_1, t_2, ... of one task and on what follows them: Proper 2021, Algorithm 2 (section 4.4).
 
     Every impact has to be in time and place, (4.2), (4.8), and no later than t_int after the one before, (4.3), else
@@ -57,49 +45,18 @@ class SimultaneousImpactClassifier:
 
     def __init__(self, parameters: Classification, n: int, *, await_completion: bool = False) -> None:
         """Set the tuning for n joints. Raises InvalidInputError when they do not fit together."""
-        self._n = checked_count("n", n, 1)
-        self.parameters = parameters
+        super().__init__(parameters, n)
         self.await_completion = await_completion
-        self._error = VelocityErrorEnvelope(parameters, n)
-        self.lower: Vector = self._error.lower
-        self.upper: Vector = self._error.upper
-        self.margin: Vector = self._error.margin
-        self._clear(None, None)
 
-    def await_impact(
-        self, nominal_impact_time: float, nominal_configuration: Vector, margin: EnvelopeMargin | None = None
-    ) -> None:
-        """Begin with a new task: forget verdicts, envelope and clock. Not for the loop.
-
-        nominal_impact_time: t_1d [s] on the clock of `classify`; nominal_configuration: q_ref(t_1d) (n,) [rad]; margin:
-        e_eta of this task, None: as before.
-        Raises InvalidInputError when they are not finite or of another size.
-        """
-        self._clear(NominalImpact(nominal_impact_time, nominal_configuration).of_size(self._n), margin)
-
-    def _clear(self, nominal: NominalImpact | None, margin: EnvelopeMargin | None) -> None:
-        self._nominal = nominal
-        self._error.begin(margin)
-        self.deviation = 0.0
-        self.impact = Verdict.UNKNOWN
-        self.post_impact = Verdict.NOT_STARTED
+    def _forget(self) -> None:
+        super()._forget()
         self._settled = False
-        self.impact_missing = False
         self.impacts = 0
-        self.impact_time = math.nan
         self.last_impact_time = math.nan
         self.impact_interval = math.nan
         self.completion_time = math.nan
         self._closes_from = math.nan
-        self.time_error = math.nan
-        self.configuration_error = math.nan
-        self.decision_time = math.nan
         self._complete_in_time = True
-
-    @property
-    def widening(self) -> float:
-        """e_eta at the last sample, the largest of all joints [rad/s]."""
-        return self._error.largest_widening
 
     @property
     def settled(self) -> bool:
@@ -120,12 +77,9 @@ class SimultaneousImpactClassifier:
         else:
             self.impact_interval = time - self.last_impact_time
         if self.impacts == 1 or not self.await_completion:
-            self.time_error, self.configuration_error = self._nominal.errors(time, configuration)
-        self.deviation = max(
-            self.deviation if self.impacts > 1 else 0.0,
-            relative_error(self.time_error, self.configuration_error, self.parameters),
-        )
-        in_time_and_place = is_expected(self.time_error, self.configuration_error, self.parameters)
+            self._measure(time, configuration)
+        self.deviation = max(self.deviation if self.impacts > 1 else 0.0, self._relative_error)
+        in_time_and_place = self._in_time_and_place
         soon_enough = self.impacts == 1 or self.impact_interval <= self.parameters.longest_interval
         self.last_impact_time = self._closes_from = time
         self._error.reset()
@@ -145,18 +99,11 @@ class SimultaneousImpactClassifier:
         return False
 
     def classify(self, time: float, velocity: Vector, reference_velocity: Vector) -> bool:
-        """Filter one velocity error and judge the behaviour after the impacts, (4.27).
-
-        time: [s]; samples with a repeated or older stamp are ignored.
-        velocity: dq (n,) [rad/s], measured.
-        reference_velocity: dq_ref (n,) [rad/s], ante-impact until the first impact was detected, then post-impact.
-        Returns whether a verdict changed.
-        """
+        """Filter one velocity error and judge the behaviour after the impacts, see `Classifier`."""
         if not self._error.compare(time, velocity, reference_velocity, self._closes_from):
             return False
         if self.impact == Verdict.UNKNOWN:
-            self.impact_missing = is_missing(self._nominal, time, self.parameters)
-            self.deviation = overdue(self._nominal, time, self.parameters)
+            self._wait(time)
             return False
         if self._settled:
             return False
@@ -190,10 +137,9 @@ class SimultaneousImpactClassifier:
         """The condition that decided last, in words with its numbers. Builds a string: not for every tick."""
         limits = self.parameters
         if self.impact == Verdict.UNKNOWN:
-            return waiting_reason(self._nominal, self.impact_missing, limits)
+            return self._impact_reason
         if self.impact == Verdict.UNEXPECTED or self.post_impact == Verdict.UNKNOWN:
-            words = impact_reason(self.impact.name.lower(), self.time_error, self.configuration_error, limits)
-            return f"{words}; impact {self.impacts} of the task"
+            return f"{self._impact_reason}; impact {self.impacts} of the task"
         if self.impact_interval > limits.longest_interval:
             return (
                 f"impacts {self.impacts - 1} and {self.impacts} are {self.impact_interval:.4g} s apart "

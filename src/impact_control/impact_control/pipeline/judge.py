@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from impact_control.classification import (
@@ -224,11 +224,9 @@ class Judge:
 
     def _expect(self, reference: PlannedImpact) -> None:
         self.forget()
-        c = self._scenario.classification
-        limit = configuration_limit(c, reference.configuration_deviation)
-        self.classifier.parameters = replace(c, configuration_error=limit)
         margin = envelope_margin(self._scenario, self._robot, reference.jump_deviation, reference.friction_deviation)
-        self.classifier.await_impact(reference.nominal_impact_time, reference.impact_configuration, margin)
+        limit = configuration_limit(self._scenario.classification, reference.configuration_deviation)
+        self.classifier.await_impact(reference.nominal_impact_time, reference.impact_configuration, margin, limit)
         self.contact.reset()
         if self.held_force is not None:
             self.held_force.reset()

@@ -240,7 +240,7 @@ class ClassificationWriter:
         message.impact_time = float(classifier.impact_time)
         message.time_error = float(classifier.time_error)
         message.configuration_error = float(classifier.configuration_error)
-        message.configuration_error_limit = classifier.parameters.configuration_error
+        message.configuration_error_limit = classifier.configuration_limit
         message.envelope_lower = classifier.lower.tolist()
         message.envelope_upper = classifier.upper.tolist()
         message.margin = classifier.margin.tolist()
