@@ -1,13 +1,13 @@
 """Start the graph on an arm: ros2 launch impact_control_ros franka.launch.py robot_ip:=... robot_type:=fr3
 
-One arm; for a second one, launch again with another arm_prefix. Once the joint states come, the thresholds are raised
-from which the arm stops by itself (config/controllers/collision_behavior.yaml), while it stands. Then our nodes are
-configured, then the effort controller is activated, then our nodes, which hold the pose. docs/launch.md says how to
-begin. Not tried on hardware.
+Each arm of a scene has a controller manager of its own: scenario:=grab_juice_1 robot_ip:=172.16.0.2,172.16.1.2
+
+Once the joint states come, the thresholds are raised from which an arm stops by itself
+(config/controllers/collision_behavior.yaml), while it stands. Then our nodes are configured, then the effort
+controllers are activated, then our nodes, which hold the pose. docs/launch.md says how to begin. Not tried on hardware.
 """
 
-from impact_control.scenario import robot_of
-from impact_control_ros.robot_side.files import ROBOT_STATE_BROADCASTER, ros_directory
+from impact_control_ros.robot_side.files import ROBOT_STATE_BROADCASTER, addresses, ros_directory
 from impact_control_ros.session.launching import (
     RobotSide,
     broadcaster,
@@ -18,7 +18,7 @@ from impact_control_ros.session.launching import (
     process,
     spawner,
     state_publisher,
-    viewer,
+    viewers,
 )
 from launch import LaunchDescription
 
@@ -32,19 +32,22 @@ def generate_launch_description() -> LaunchDescription:
 
 
 def start(side: RobotSide) -> list:
-    """Return the controller manager of the arm and what comes after it."""
-    controllers = ros_directory("config/controllers")
-    # For the robot state broadcaster, which finds the arm by them.
-    arm = parameters({"robot_type": robot_of(side.scenario.robot).name, "arm_prefix": side.prefix})
+    """Return the controller manager of each arm and what comes after it."""
+    controllers, guard = ros_directory("config/controllers"), side.value["guard"]
     given = [side.value["collision_behavior"] or str(controllers / "collision_behavior.yaml")]
-    thresholds = process("impact_control_ros", "collision_behavior", namespace=side.namespace, parameters=given)
-    steps = [broadcaster(side.namespace), spawner(ROBOT_STATE_BROADCASTER, side.namespace), thresholds]
-    return [
-        state_publisher(side, "franka", robot_ip=side.value["robot_ip"]),
-        controller_manager(side.namespace, side.controllers, str(controllers / "franka.yaml"), arm),
-        *viewer(side),
-        *one_after_another(steps, side.graph(simulate="false", ros2_control="true"), reachable(side.value["robot_ip"])),
-    ]
+    address = addresses(side.value["robot_ip"], side.scene.arm_names)
+    actions, steps = viewers(side), []
+    for arm in side.arms:
+        # For the robot state broadcaster, which finds the arm by them.
+        found_by = parameters({"robot_type": arm.task.robot.name, "arm_prefix": arm.prefix})
+        actions += [
+            state_publisher(arm, "franka", robot_ip=address[arm.name]),
+            controller_manager(arm.namespace, arm.controllers(guard), str(controllers / "franka.yaml"), found_by),
+        ]
+        thresholds = process("impact_control_ros", "collision_behavior", namespace=arm.namespace, parameters=given)
+        steps += [broadcaster(arm.namespace), spawner(ROBOT_STATE_BROADCASTER, arm.namespace), thresholds]
+    graph = side.graph(simulate="false", ros2_control="true")
+    return [*actions, *one_after_another(steps, graph, reachable(side.value["robot_ip"]))]
 
 
 def reachable(robot_ip: str) -> str:

@@ -1,8 +1,8 @@
 """Start the graph on Gazebo: ros2 launch impact_control_ros gazebo.launch.py
 
-The world is that of the scenario, see `robot_side.gazebo_world`. The controller manager runs inside Gazebo and comes up
-with the arm; the joint state broadcaster comes first, then our nodes are configured, then the effort controller is
-activated, then our nodes.
+The world is that of the scenario, see `robot_side.gazebo_world`; scenes are refused. The controller manager runs inside
+Gazebo and comes up with the arm; the joint state broadcaster comes first, then our nodes are configured, then the
+effort controller is activated, then our nodes.
 """
 
 import tempfile
@@ -12,7 +12,6 @@ from ament_index_python.packages import get_package_share_directory
 from launch.actions import IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 
-from impact_control.scenario import robot_of
 from impact_control_ros.robot_side.gazebo_world import gazebo_world
 from impact_control_ros.session.launching import (
     RobotSide,
@@ -21,7 +20,7 @@ from impact_control_ros.session.launching import (
     one_after_another,
     process,
     state_publisher,
-    viewer,
+    viewers,
 )
 from launch import LaunchDescription
 
@@ -40,16 +39,18 @@ def generate_launch_description() -> LaunchDescription:
 
 def start(side: RobotSide) -> list:
     """Return Gazebo with the arm in it, and what comes after it."""
-    arguments = ["-topic", "robot_description", "-name", robot_of(side.scenario.robot).name]
-    arm = process("ros_gz_sim", "create", namespace=side.namespace, arguments=arguments)
+    world = gazebo_world(side.scene.single)
+    (arm,) = side.arms
+    arguments = ["-topic", "robot_description", "-name", arm.task.robot.name]
+    create = process("ros_gz_sim", "create", namespace=arm.namespace, arguments=arguments)
     clock = process("ros_gz_bridge", "parameter_bridge", arguments=[CLOCK])
     return [
-        simulation(gazebo_world(side.scenario), side.value["gui"] == "true"),
+        simulation(world, side.value["gui"] == "true"),
         clock,
-        state_publisher(side, "gazebo", controllers=side.controllers),
-        *viewer(side),
+        state_publisher(arm, "gazebo", controllers=arm.controllers(side.value["guard"])),
+        *viewers(side),
         *one_after_another(
-            [arm, broadcaster(side.namespace, GAZEBO_PATIENCE)], side.graph(simulate="false", ros2_control="true")
+            [create, broadcaster(arm.namespace, GAZEBO_PATIENCE)], side.graph(simulate="false", ros2_control="true")
         ),
     ]
 

@@ -2,14 +2,14 @@
 
 The nodes, their parameters and their order are those of `impact_control_ros.session.graph.describe_graph`, which the
 command line uses too. All are configured in that order, each when the one before is, and then activated in that
-order, each when the one before is active. In between, behind ros2_control, the effort controller is loaded, the robot
-side is checked, and the controller is activated: late, so that an arm is without a commander as
-shortly as can be, and before the loop, so that no task can begin without it. A simulator behind ros2_control becomes
+order, each when the one before is active. In between, behind ros2_control, the effort controller of every arm is
+loaded, the robot side is checked, and the controllers are activated: late, so that an arm is without a commander as
+shortly as can be, and before the loops, so that no task can begin without it. A simulator behind ros2_control becomes
 active before the check: until then the interfaces hold the initial values of the description. When one process ends
 that should not, or a step fails, everything is shut down, and the launch ends with a code other than 0.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from launch.actions import EmitEvent, OpaqueFunction, RegisterEventHandler
 from launch.event_handlers import OnProcessExit, OnProcessStart
@@ -40,9 +40,6 @@ ARGUMENTS = (
     "shared_memory",
     "check_gravity",
 )
-
-BEHIND_ROS2_CONTROL = [(topics.JOINT_STATES, "robot/joint_states"), (topics.COMMANDS, "robot/joint_commands")]
-"""Topics of a simulator that topic_based_ros2_control reaches, as `urdf/ros2_control.xacro` names them."""
 
 FAILURES = (
     ("configuring", "unconfigured", "could not be configured"),
@@ -78,30 +75,47 @@ def graph_actions(context: LaunchContext) -> list:
         Duty.SUPERVISOR: {"robot_side": (SwitchKind.ROS2_CONTROL if behind else SwitchKind.SIMULATOR).value},
     }
     on_topics = behind and not value["shared_memory"]
-    nodes = [lifecycle_node(spec, value["namespace"], more.get(spec.duty, {}), on_topics) for spec in specs]
+    arms = scenario.arm_names
+    remapped = [pair for arm in arms for pair in behind_ros2_control(arm)] if on_topics else []
+    nodes = [lifecycle_node(spec, value["namespace"], more.get(spec.duty, {}), remapped) for spec in specs]
     robots = [node for spec, node in zip(specs, nodes, strict=True) if spec.duty is Duty.ROBOT]
-    sequence = [*robots, *taking_over(value), *(node for node in nodes if node not in robots)] if behind else nodes
+    ours = [node for node in nodes if node not in robots]
+    sequence = [*robots, *taking_over(value, arms), *ours] if behind else nodes
     # Handlers first: they must be there before the first process is.
     return [*bring_up(nodes, sequence), *shut_down(specs, nodes), *nodes]
 
 
-def taking_over(value: Mapping[str, str]) -> list:
-    """Return the steps with which an arm behind ros2_control is taken over, given the arguments of the launch."""
-    namespace = value["namespace"]
-    given = parameters({"scenario": value["scenario"], "check_gravity": value["check_gravity"] == "true"})
-    check = process("impact_control_ros", "robot_check", name="robot_check", namespace=namespace, parameters=[given])
-    return [spawner(EFFORT_CONTROLLER, namespace, "--inactive"), check, spawner(EFFORT_CONTROLLER, namespace)]
+def taking_over(value: Mapping[str, str], arms: Sequence[str]) -> list:
+    """Return the steps with which arms behind ros2_control are taken over, given the arguments of the launch.
+
+    All are checked before one is activated.
+    """
+    check_gravity = value["check_gravity"] == "true"
+    checks, activations = [], []
+    for arm in arms:
+        namespace = "/".join(part for part in (value["namespace"], arm) if part)
+        given = [parameters({"scenario": value["scenario"], "arm": arm, "check_gravity": check_gravity})]
+        check = process("impact_control_ros", "robot_check", name="robot_check", namespace=namespace, parameters=given)
+        checks += [spawner(EFFORT_CONTROLLER, namespace, "--inactive"), check]
+        activations.append(spawner(EFFORT_CONTROLLER, namespace))
+    return [*checks, *activations]
 
 
-def lifecycle_node(spec: NodeSpec, namespace: str, more_parameters: dict, on_topics: bool) -> LifecycleNode:
-    """Return the process of a node of the graph; on_topics: the simulator is on those of topic_based_ros2_control."""
+def behind_ros2_control(arm: str) -> list:
+    """Return the remappings of a simulator to the topics of the hardware of an arm, as `urdf/ros2_control.xacro`."""
+    pairs = (topics.JOINT_STATES, "robot/joint_states"), (topics.COMMANDS, "robot/joint_commands")
+    return [tuple(topics.of_arm(arm, topic) for topic in pair) for pair in pairs]
+
+
+def lifecycle_node(spec: NodeSpec, namespace: str, more_parameters: dict, remapped: list) -> LifecycleNode:
+    """Return the process of a node of the graph; remapped: topics of a simulator behind ros2_control."""
     return LifecycleNode(
         package="impact_control_ros",
         executable=spec.executable,
         name=spec.name,
         namespace="/".join(part for part in (namespace, spec.namespace) if part),
         parameters=[parameters({**spec.parameters, **more_parameters})],
-        remappings=BEHIND_ROS2_CONTROL if on_topics and spec.duty is Duty.ROBOT else [],
+        remappings=remapped if spec.duty is Duty.ROBOT else [],
         ros_arguments=["--enclave", spec.enclave(namespace)],
         additional_env=NODE_ENVIRONMENT,
         output="both",

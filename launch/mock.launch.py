@@ -3,12 +3,12 @@
 Behind the controller manager stands the embedded simulator, in step with it through shared memory (impact_sim_hardware)
 or reached through topic_based_ros2_control, or, for wiring checks, mock hardware that does not move. The joint state
 broadcaster comes first, then our nodes are configured, then the simulator is activated, then the effort controller,
-then our other nodes.
+then our other nodes. Each arm of a scene has a controller manager of its own, in its namespace.
 """
 
 import os
 
-from impact_control_ros.robot_side.shared_exchange import segment_name
+from impact_control_ros.robot_side.shared_exchange import segment_name, segment_of
 from impact_control_ros.session.launching import (
     RobotSide,
     broadcaster,
@@ -16,7 +16,7 @@ from impact_control_ros.session.launching import (
     describe_launch,
     one_after_another,
     state_publisher,
-    viewer,
+    viewers,
 )
 from launch import LaunchDescription
 
@@ -41,9 +41,11 @@ def start(side: RobotSide) -> list:
         # The clock of a controller manager is that of the wall.
         real_time_factor="1.0",
     )
-    return [
-        state_publisher(side, kind, shared_memory=shared),
-        controller_manager(side.namespace, side.controllers),
-        *viewer(side),
-        *one_after_another([broadcaster(side.namespace)], graph, "see above; its hardware has to be installed"),
-    ]
+    actions, guard = viewers(side), side.value["guard"]
+    for arm in side.arms:
+        actions += [
+            state_publisher(arm, kind, shared_memory=segment_of(shared, arm.name)),
+            controller_manager(arm.namespace, arm.controllers(guard)),
+        ]
+    steps = [broadcaster(arm.namespace) for arm in side.arms]
+    return [*actions, *one_after_another(steps, graph, "see above; its hardware has to be installed")]

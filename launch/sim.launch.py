@@ -1,9 +1,9 @@
 """Start the graph on the embedded simulator: ros2 launch impact_control_ros sim.launch.py
 
-Scenarios of one arm, and scenes of several; a scene has its own arms and cannot be shown in RViz.
+Scenarios of one arm, and scenes of several, each of which has an RViz of its own.
 """
 
-from impact_control_ros.session.launching import RobotSide, describe_launch, state_publisher, viewer
+from impact_control_ros.session.launching import RobotSide, describe_launch, state_publisher, viewers
 from launch import LaunchDescription
 
 PASSED_ON = ("shape", "seed", "real_time_factor", "record")
@@ -15,6 +15,6 @@ def generate_launch_description() -> LaunchDescription:
 
 
 def start(side: RobotSide) -> list:
-    """Return the graph, and what shows the arm."""
-    shown = [state_publisher(side, "mock"), *viewer(side)] if side.value["use_rviz"] == "true" else []
-    return [*shown, side.graph()]
+    """Return the graph, and what shows the arms."""
+    shown = [state_publisher(arm, "mock") for arm in side.arms] if side.value["use_rviz"] == "true" else []
+    return [*shown, *viewers(side), side.graph()]

@@ -28,7 +28,7 @@ def expanded(side="mock", robot="panda", tool="sphere", **more):
     """The description as text, and the scenario it was made for."""
     overrides = {"robot.model": robot, "robot.end_effector": tool}
     scenario = load_scenario("tabletop").with_overrides(overrides)
-    mappings = xacro_arguments(scenario, side, **more)
+    mappings = xacro_arguments(scenario, robot_of(scenario.robot), side, **more)
     return xacro.process_file(str(ros_directory("urdf") / "arm.urdf.xacro"), mappings=mappings).toxml(), scenario
 
 

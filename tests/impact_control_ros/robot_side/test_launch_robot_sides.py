@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 from impact_control.control import fault_damping
 from impact_control.robots import load_robot
 from impact_control.scenario import load_scenario, robot_of
-from impact_control.util.errors import ImpactControlError, InvalidInputError
+from impact_control.util.errors import ImpactControlError, InvalidInputError, ScenarioError
 from impact_control_ros.bridge import topics
 from impact_control_ros.nodes import collision_behavior, robot_check
 from impact_control_ros.robot_side.files import (
@@ -26,6 +26,7 @@ from impact_control_ros.robot_side.files import (
     scenario_file,
     scenario_of,
 )
+from impact_control_ros.robot_side.shared_exchange import segment_of
 from impact_control_ros.robot_side.supervision import SupervisionLimits
 from launch_files import (
     DIRECTORY,
@@ -365,10 +366,95 @@ def test_other_thresholds_may_be_given(monkeypatch):
         assert thresholds.parameters == [given or str(CONTROLLERS / "collision_behavior.yaml")]
 
 
-@manager
-def test_a_scene_is_refused(monkeypatch, name):
-    with pytest.raises(InvalidInputError, match="scenes run on the embedded simulator only"):
-        started(load(monkeypatch, name), scenario="push_catfood_1")
+def test_gazebo_refuses_a_scene(monkeypatch):
+    with pytest.raises(ScenarioError, match="a scenario with one arm that hits a surface"):
+        started(load(monkeypatch, "gazebo"), scenario="push_catfood_1")
+
+
+@pytest.mark.parametrize("name", ["mock", "franka"])
+def test_each_arm_of_a_scene_has_its_controller_manager_and_is_taken_over(monkeypatch, name):
+    values = {"robot_ip": "10.0.0.1, 10.0.0.2"} if name == "franka" else {}
+    given = {"scenario": "grab_juice_1", "namespace": "lab", "robot_type": "fr3", **values}
+    own, graph, arguments = all_started(monkeypatch, name, **given)
+    assert load_scenario(arguments["scenario"]).arm_names == ("left", "right") and arguments["namespace"] == "lab"
+    for executable in ("ros2_control_node", "robot_state_publisher"):
+        processes = [process for process in named(own, "Node") if process.executable == executable]
+        assert [process.namespace for process in processes] == ["lab/left", "lab/right"]
+    # The state broadcasters of all arms, then, with our nodes configured, the checks of all, and only then a commander.
+    before = [step.namespace for step in course(started(load(monkeypatch, name), **given))[:-1]]
+    assert before == ["lab/left"] * (len(before) // 2) + ["lab/right"] * (len(before) // 2)
+    steps = [(step.executable, step.namespace.removeprefix("lab/")) for step in course_of_graph(graph)]
+    assert steps == [
+        ("spawner", "left"),
+        ("robot_check", "left"),
+        ("spawner", "right"),
+        ("robot_check", "right"),
+        ("spawner", "left"),
+        ("spawner", "right"),
+    ]
+    checked = [step.parameters[0]["arm"] for step in course_of_graph(graph) if step.executable == "robot_check"]
+    assert checked == ["left", "right"]
+    loops = [node for node in named(graph, "LifecycleNode") if node.name == "impact_loop"]
+    assert [loop.namespace for loop in loops] == ["lab/left", "lab/right"]
+    (supervisor,) = (node for node in named(graph, "LifecycleNode") if node.name == "supervisor")
+    assert supervisor.parameters[0]["arms"] == "left,right"
+    assert supervisor.parameters[0]["robot_side"] == "ros2_control"
+
+
+def test_the_arms_of_a_scene_have_their_own_description_and_address(monkeypatch):
+    launch_file = load(monkeypatch, "franka")
+    started(launch_file, scenario="grab_juice_1", robot_ip="10.0.0.1,10.0.0.2")
+    (_, left), (_, right) = launch_file.xacro_asked
+    assert [(each["arm_prefix"], each["robot_ip"]) for each in (left, right)] == [
+        ("left", "10.0.0.1"),
+        ("right", "10.0.0.2"),
+    ]
+    assert left["start"] != right["start"]
+
+
+@pytest.mark.parametrize("robot_ip", ["172.16.0.2", "10.0.0.1,", "10.0.0.1,10.0.0.1", "a,b,c", ""])
+def test_a_scene_needs_an_address_for_each_arm(monkeypatch, robot_ip):
+    with pytest.raises(InvalidInputError, match="2 addresses with commas: of left, right"):
+        started(load(monkeypatch, "franka"), scenario="grab_juice_1", robot_ip=robot_ip)
+
+
+def test_one_arm_has_one_address(monkeypatch):
+    with pytest.raises(InvalidInputError, match="one address"):
+        started(load(monkeypatch, "franka"), robot_ip="10.0.0.1,10.0.0.2")
+
+
+@pytest.mark.parametrize("name", ["mock", "franka"])
+def test_the_arms_of_a_scene_have_no_other_prefix(monkeypatch, name):
+    values = {"robot_ip": "a,b"} if name == "franka" else {}
+    with pytest.raises(InvalidInputError, match="none for the arms of a scene: left, right"):
+        started(load(monkeypatch, name), scenario="grab_juice_1", arm_prefix="left", **values)
+
+
+@pytest.mark.parametrize("hardware", ["topics", "shared"])
+def test_the_simulator_of_a_scene_meets_the_hardware_of_each_arm(monkeypatch, hardware):
+    monkeypatch.setenv("ROS_DOMAIN_ID", "7")
+    given = {"scenario": "grab_juice_1", "namespace": "lab", "hardware": hardware}
+    _, graph, _ = all_started(monkeypatch, "mock", **given)
+    (simulator,) = (node for node in named(graph, "LifecycleNode") if node.name == "simulator")
+    launch_file = load(monkeypatch, "mock")
+    started(launch_file, **given)
+    segments = [mappings["shared_memory"] for _, mappings in launch_file.xacro_asked]
+    base = simulator.parameters[0]["shared_memory"]
+    assert segments == [segment_of(base, arm) for arm in ("left", "right")]
+    if hardware == "shared":
+        assert base == "/impact_sim_7_lab" and len(set(segments)) == 2 and not simulator.remappings
+        return
+    assert base == "" and dict(simulator.remappings) == {
+        f"{arm}/{ours}": f"{arm}/robot/{theirs}"
+        for arm in ("left", "right")
+        for ours, theirs in ((topics.JOINT_STATES, "joint_states"), (topics.COMMANDS, "joint_commands"))
+    }
+
+
+def test_every_arm_of_a_scene_is_shown(monkeypatch):
+    own, _, _ = all_started(monkeypatch, "sim", scenario="grab_juice_1", use_rviz="true")
+    shown = [process for process in named(own, "Node") if process.package == "rviz2"]
+    assert [process.keywords["arguments"][-1] for process in shown] == ["left_panda_link0", "right_panda_link0"]
 
 
 def test_a_scene_runs_on_the_embedded_simulator(monkeypatch):
@@ -380,7 +466,7 @@ def test_a_robot_without_controllers_is_refused():
     with pytest.raises(ImpactControlError):
         scenario_of("tabletop", "ur5")
     fits = load_scenario("tabletop")
-    assert controllers_file(fits) == CONTROLLERS / "panda.yaml"
+    assert controllers_file(fits, robot_of(fits.robot)) == CONTROLLERS / "panda.yaml"
 
 
 @manager
@@ -405,9 +491,10 @@ def test_a_scenario_that_requires_the_guard_is_not_launched_without_it(monkeypat
 
 @pytest.mark.parametrize("robot", ["panda", "fr3"])
 def test_the_guard_damps_twice_as_strongly_as_a_fault_of_the_loop(robot):
-    scenario = scenario_of("tabletop", robot)
-    damping = 2.0 * fault_damping(scenario.control, robot_of(scenario.robot), scenario.task.home_configuration)
-    file = yaml(controllers_file(scenario))["/**/effort_controller"]["ros__parameters"]
+    scenario = scenario_of("tabletop", robot).single
+    arm = robot_of(scenario.robot)
+    damping = 2.0 * fault_damping(scenario.control, arm, scenario.task.home_configuration)
+    file = yaml(controllers_file(scenario, arm))["/**/effort_controller"]["ros__parameters"]
     assert file["damping"] == [float(f"{value:.3g}") for value in damping]
 
 

@@ -15,7 +15,7 @@ from impact_control.replay.evaluation import evaluate
 from impact_control.scenario import load_scenario, parts_of
 from impact_control.util.errors import InvalidInputError
 from impact_control_ros.robot_side.supervision import LONGEST_LIMIT
-from impact_control_ros.session.graph import SEVERAL_ARMS, describe_graph, sustainable_real_time_factor
+from impact_control_ros.session.graph import describe_graph, sustainable_real_time_factor
 from impact_control_ros.session.runs import new_run_directory, with_outcome
 from recorded_courses import write_bag
 
@@ -35,16 +35,14 @@ def test_a_place_that_cannot_be_written_to_is_named(tmp_path):
 
 @pytest.mark.parametrize(
     ("cores", "loops", "factor"),
-    [(8, 1, 1.0), (2, 1, 1.0), (1, 1, 0.5), (8, 2, SEVERAL_ARMS), (2, 2, SEVERAL_ARMS), (1, 9, 0.1)],
+    [(8, 1, 1.0), (2, 1, 1.0), (1, 1, 0.5), (8, 2, 1.0), (2, 2, 2 / 3), (1, 9, 0.1)],
 )
 def test_simulated_time_runs_at_what_cores_and_plant_carry(monkeypatch, cores, loops, factor):
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(cores)))
     assert sustainable_real_time_factor(loops) == factor
 
 
-@pytest.mark.parametrize(
-    ("name", "factor"), [("tabletop", 1.0), ("push_catfood_1", 1.0), ("grab_juice_1", SEVERAL_ARMS)]
-)
+@pytest.mark.parametrize(("name", "factor"), [("tabletop", 1.0), ("push_catfood_1", 1.0), ("grab_juice_1", 2 / 3)])
 def test_the_simulator_of_a_graph_gets_that_rate(monkeypatch, name, factor):
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1})
     specs = describe_graph(name, **parts_of(load_scenario(name)))

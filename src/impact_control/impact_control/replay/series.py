@@ -16,11 +16,15 @@ from impact_control.replay.evaluation import Evaluation
 
 @dataclass(frozen=True)
 class SeriesTrial:
-    """A trial that was begun: its varied values, its outcome in words, and the evaluation of its recording."""
+    """A trial that was begun: its varied values, its outcome in words, and the evaluation of its recording.
+
+    arm: of a scene, each of which has such a trial; "" for the only one.
+    """
 
     changes: Mapping[str, Any]
     outcome: str
     evaluation: Evaluation
+    arm: str = ""
 
     @property
     def delay(self) -> float:
@@ -44,11 +48,13 @@ def summarise_series(name: str, times: int, trials: Sequence[SeriesTrial], ended
 
     times: trials that were asked for. ended: why the series ended before, "" if it did not.
     """
+    arms = max(1, len({trial.arm for trial in trials}))
+    begun = len(trials) // arms
     jumps = [trial.jump_errors() for trial in trials]
     models = list(dict.fromkeys(model for jump in jumps for model in jump))
     rows = [
         Row("Scenario", name),
-        Row("Trials", f"{len(trials)} of {times} begun", Mark.of(len(trials) == times)),
+        Row("Trials", f"{begun} of {times} begun", Mark.of(begun == times)),
         Row("Outcome", _counts(trial.outcome for trial in trials)),
         Row("Impact verdict", _counts(trial.verdicts()[0] for trial in trials)),
         Row("Post-impact verdict", _counts(trial.verdicts()[1] for trial in trials)),
@@ -59,7 +65,9 @@ def summarise_series(name: str, times: int, trials: Sequence[SeriesTrial], ended
         ),
     ]
     keys = list(dict.fromkeys(key for trial in trials for key in trial.changes))
+    named = any(trial.arm for trial in trials)
     columns: list[tuple[str, Callable[[int, SeriesTrial], str]]] = [
+        *([("arm", lambda k, trial: trial.arm)] if named else []),
         *((key, lambda k, trial, key=key: str(trial.changes[key])) for key in keys),
         ("outcome", lambda k, trial: trial.outcome),
         ("impact", lambda k, trial: trial.verdicts()[0]),
@@ -70,7 +78,7 @@ def summarise_series(name: str, times: int, trials: Sequence[SeriesTrial], ended
             for model in models
         ),
     ]
-    lines = tuple((str(k + 1), *(cell(k, trial) for _, cell in columns)) for k, trial in enumerate(trials))
+    lines = tuple((str(k // arms + 1), *(cell(k, trial) for _, cell in columns)) for k, trial in enumerate(trials))
     grid = Grid("Trials", ("", *(header for header, _ in columns)), lines)
     verdict = f"All {times} trials were begun." if not ended else f"NOT AS EXPECTED: {ended}."
     return RunSummary(f"{name}, {times} times", tuple(rows), (grid,) if lines else (), verdict, not ended)

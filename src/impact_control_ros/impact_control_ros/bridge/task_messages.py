@@ -89,10 +89,12 @@ def move_result(answer: Any) -> MoveResult:
     return MoveResult(outcome, result.summary, result.duration, result.final_error)
 
 
-def move(caller: Caller, goal: Any, find: float, timeout: float) -> MoveResult:
-    """Have a controller run a goal of MoveTo, see `Caller.run`; raise ImpactControlError when it is not accepted."""
+def move(caller: Caller, goal: Any, find: float, timeout: float, arm: str = "") -> MoveResult:
+    """Have the controller of an arm run a goal of MoveTo, see `Caller.run`; "": in the namespace of the caller.
+
+    Raises ImpactControlError when it is not accepted.
+    """
+    name, end = topics.of_arm(arm, topics.MOVE_TO), "the end of the motion"
     refused = ImpactControlError(f"the controller does not move now: {NOT_READY}")
-    answer = caller.run(
-        MoveTo, topics.MOVE_TO, goal, end="the end of the motion", find=find, timeout=timeout, refused=refused
-    )
+    answer = caller.run(MoveTo, name, goal, end=end, find=find, timeout=timeout, refused=refused)
     return move_result(answer)

@@ -19,8 +19,8 @@ from rclpy.node import Node
 from rclpy.parameter import parameter_value_to_python
 from sensor_msgs.msg import JointState
 
+from impact_control.planning.assignment import assigned
 from impact_control.robots import Dynamics
-from impact_control.scenario import robot_of
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Vector
 from impact_control_ros.bridge import qos, topics
@@ -41,7 +41,6 @@ from impact_control_ros.robot_side.files import (
     check_parameters,
     checked_effort_type,
     needed_parameters,
-    scenario_of,
 )
 
 WATCH_TIME = 0.5
@@ -52,14 +51,15 @@ FIRST_STATE_PATIENCE = 5.0
 
 PARAMETERS = {
     "scenario": ("", "name or file of the scenario whose robot and period are needed"),
+    "arm": ("", "name of the arm in a scene; empty for a scenario of one arm"),
     "check_gravity": (True, "check that the efforts of the resting arm are those that hold it"),
 }
 
 
 def check_robot_side(node: Node) -> None:
     """Check controllers, topics and joint states, in this order. Raises ImpactControlError for the first misfit."""
-    scenario = scenario_of(str(node.get_parameter("scenario").value))
-    robot = robot_of(scenario.robot)
+    task = assigned(*(str(node.get_parameter(name).value) for name in ("scenario", "arm")))
+    scenario, robot = task.scenario, task.robot
     caller = Caller(node, lambda seconds: rclpy.spin_once(node, timeout_sec=seconds))
     kind = checked_effort_type(read_parameters(caller, [EFFORT_TYPE])[EFFORT_TYPE], scenario.robot.require_guard)
     needed = needed_parameters(robot, scenario.control.period, kind)

@@ -22,7 +22,7 @@ from impact_control_ros.bridge.diagnostics import Diagnostics
 from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, declare
 from impact_control_ros.bridge.messages import answered
 from impact_control_ros.bridge.rclpy_internals import Inbox, NodeExecutor
-from impact_control_ros.robot_side.shared_exchange import SharedExchange
+from impact_control_ros.robot_side.shared_exchange import SharedExchange, segment_of
 from impact_control_ros.robot_side.simulated_arm import ArmSide, ArmTopics, ObjectPose, SharedArmSide, TopicArmSide
 from impact_control_ros.session.graph import LARGEST_FACTOR
 
@@ -156,8 +156,8 @@ class Simulation(Configuration):
         return int(self.node.get_clock().now().nanoseconds)
 
     def _exchange_of(self, arm: str, name: str) -> SharedExchange:
-        """Open the exchange with the hardware of an arm; name: of the segment, followed by that of one of several."""
-        exchange = SharedExchange(f"{name}.{arm}" if arm else name, self._world.arms[arm].robot.joint_names)
+        """Open the exchange with the hardware of an arm; name: see `segment_of`."""
+        exchange = SharedExchange(segment_of(name, arm), self._world.arms[arm].robot.joint_names)
         self.when_closed(exchange.close)
         return exchange
 

@@ -12,7 +12,7 @@ from ruamel.yaml.error import YAMLError
 from impact_control.references import initial_configuration
 from impact_control.robots import RobotDescription, known_names
 from impact_control.robots.data_file import DATA_DIRECTORY
-from impact_control.scenario import Scenario, available_scenarios, available_scenes, load_scenario, robot_of
+from impact_control.scenario import Scenario, Scene, available_scenarios, available_scenes, load_scenario
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.share import shared_directory
 from impact_control.util.yaml_text import parse_yaml
@@ -47,9 +47,13 @@ class Argument:
 ARGUMENTS: Mapping[str, Argument] = {
     "scenario": Argument("tabletop", "name of a scenario ({names}), or path of a file"),
     "robot_type": Argument("", "robot model instead of the scenario's; empty: the scenario's", ("", "panda", "fr3")),
-    "robot_ip": Argument("172.16.0.2", "host name or address of the arm"),
-    "arm_prefix": Argument("", "prefix of the frames and of Franka's own interfaces; joints keep their names"),
-    "namespace": Argument("", "namespace of all nodes of this arm; empty: arm_prefix"),
+    "robot_ip": Argument(
+        "172.16.0.2", "host name or address of the arm; of a scene those of its arms in their order, with commas"
+    ),
+    "arm_prefix": Argument(
+        "", "prefix of the frames and of Franka's own interfaces; joints keep their names; of a scene the arms' names"
+    ),
+    "namespace": Argument("", "namespace of all nodes of this graph; empty: arm_prefix"),
     "use_rviz": Argument("false", "show the arm in RViz", ("true", "false")),
     "shape": Argument(
         Shape.COMPOSED.value,
@@ -93,21 +97,25 @@ def description_of(name: str) -> str:
     return ARGUMENTS[name].description.format(names=names)
 
 
-def scenario_of(name_or_path: str, robot_type: str = "") -> Scenario:
-    """Return the scenario of one arm, with another robot model if one is named.
+def scenario_of(name_or_path: str, robot_type: str = "") -> Scene:
+    """Return a scenario, with another robot model if one is named.
 
-    Raises ScenarioError for an unknown scenario or one that is infeasible for the model, InvalidInputError for a scene.
+    Raises ScenarioError for an unknown scenario or one that is infeasible for the model.
     """
     scene = load_scenario(name_or_path)
-    if scene.with_objects:
-        raise InvalidInputError(
-            "scenario", name_or_path, "a scenario of one arm: scenes run on the embedded simulator only"
-        )
-    scenario = scene.single
-    return scenario.with_overrides({"robot.model": robot_type}) if robot_type else scenario
+    return scene.with_overrides({"robot.model": robot_type}) if robot_type else scene
 
 
-def scenario_file(scenario: Scenario, directory: Path) -> str:
+def addresses(robot_ip: str, arms: tuple[str, ...]) -> dict[str, str]:
+    """Return the address of each arm, from addresses in their order with commas. Raises InvalidInputError."""
+    given = [address.strip() for address in robot_ip.split(",")]
+    if len(given) != len(arms) or not all(given) or len(set(given)) != len(given):
+        wanted = f"{len(arms)} addresses with commas: of {', '.join(arms)}" if len(arms) > 1 else "one address"
+        raise InvalidInputError("robot_ip", robot_ip, wanted)
+    return dict(zip(arms, given, strict=True))
+
+
+def scenario_file(scenario: Scene, directory: Path) -> str:
     """Write a scenario, overrides resolved, into a directory; return the path, for nodes that take one."""
     path = directory / f"{scenario.name}.yaml"
     path.write_text(scenario.to_yaml())
@@ -119,15 +127,15 @@ def ros_directory(name: str) -> Path:
     return shared_directory("impact_control_ros", name)
 
 
-def xacro_arguments(scenario: Scenario, side: str, **more: str) -> dict[str, str]:
+def xacro_arguments(scenario: Scenario, robot: RobotDescription, side: str, **more: str) -> dict[str, str]:
     """Return the arguments of `arm.urdf.xacro` for the arm of a scenario with its end-effector.
 
-    side: one of SIDES. more: arguments that the side needs. Arms that are not real stand at the start of the task.
-    Raises InvalidInputError, UnreachableReferenceError where that start is out of reach.
+    robot: at its place; side: one of SIDES. more: arguments that the side needs. Arms that are not real stand at the
+    start of the task. Raises InvalidInputError, UnreachableReferenceError where that start is out of reach.
     """
     if side not in SIDES:
         raise InvalidInputError("side", side, f"one of {', '.join(SIDES)}")
-    tools, robot = DATA_DIRECTORY / "end_effectors", robot_of(scenario.robot)
+    tools = DATA_DIRECTORY / "end_effectors"
     return {
         "name": robot.name,
         "robot": _data_file(DATA_DIRECTORY, scenario.robot.model),
@@ -138,14 +146,13 @@ def xacro_arguments(scenario: Scenario, side: str, **more: str) -> dict[str, str
     }
 
 
-def controllers_file(scenario: Scenario, guard: bool = True) -> Path:
-    """Return the file with the parameters of the controllers for a scenario's robot, after checking it.
+def controllers_file(scenario: Scenario, robot: RobotDescription, guard: bool = True) -> Path:
+    """Return the file with the parameters of the controllers for the robot of a scenario, after checking it.
 
     guard: whether the effort controller is the guard. Raises InvalidInputError naming what was found and what is
     allowed: a model without such a file, joints in another order, another rate than the controller's, other interfaces,
     other limits than the robot's, no guard where the scenario requires it.
     """
-    robot = robot_of(scenario.robot)
     directory = ros_directory("config/controllers")
     path = directory / f"{robot.name}.yaml"
     with_controllers = [name for name in known_names() if (directory / f"{name}.yaml").is_file()]

@@ -66,6 +66,11 @@ def segment_name(namespace: str, domain: str) -> str:
     return f"/impact_sim_{domain or 0}_{namespace.strip('/').replace('/', '.')}"
 
 
+def segment_of(name: str, arm: str) -> str:
+    """Return the name of the segment for an arm of a scene, "" for the only one, by that of the scene; "" for none."""
+    return f"{name}.{arm}" if name and arm else name
+
+
 def _lock(file: int) -> None:
     """Lock byte 0 of a file as long as it is open. Raises OSError where another has it."""
     # struct flock with its padding. A lock of the open file, not of the process: two in one process exclude each other.

@@ -185,12 +185,7 @@ on a machine not set up for real time, a core may stall for longer than is allow
 LARGEST_FACTOR = 10.0
 """Of real time that may be asked of a simulator."""
 
-SEVERAL_ARMS = 0.125
-"""Of real time: found when an object held between two arms cost the simulator 2 to 5 ms for a sample of 1 ms; see
-docs/real_time.md."""
-
 
 def sustainable_real_time_factor(loops: int) -> float:
     """Return how fast the clock of a simulator may run that shares the cores here with `loops` at 1 kHz, at most 1."""
-    shared = min(1.0, len(os.sched_getaffinity(0)) / (loops + 1))
-    return shared if loops == 1 else min(shared, SEVERAL_ARMS)
+    return min(1.0, len(os.sched_getaffinity(0)) / (loops + 1))

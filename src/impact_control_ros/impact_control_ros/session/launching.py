@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -25,8 +26,9 @@ from launch.substitutions import EnvironmentVariable
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from impact_control.scenario import Scenario, robot_of
-from impact_control.util.errors import ImpactControlError
+from impact_control.planning.assignment import Assignment, assigned
+from impact_control.scenario import Scene
+from impact_control.util.errors import ImpactControlError, InvalidInputError
 from impact_control_ros.bridge import real_time
 from impact_control_ros.bridge.runtime import ROBOT_PRIORITY
 from impact_control_ros.robot_side.files import (
@@ -50,22 +52,39 @@ COMMON = ("scenario", "robot_type", "arm_prefix", "namespace", "use_rviz")
 """Arguments of every robot side."""
 
 
+@dataclass(frozen=True, eq=False)
+class LaunchedArm:
+    """An arm to be launched: its task, the prefix of its frames and of Franka's own interfaces, its namespace."""
+
+    task: Assignment
+    prefix: str
+    namespace: str
+
+    @property
+    def name(self) -> str:
+        """Name of the arm in its scene; "" for the only one."""
+        return self.task.arm
+
+    def controllers(self, guard: str) -> str:
+        """Return the file with the parameters of controller manager and controllers; guard: value of the argument."""
+        return str(controllers_file(self.task.scenario, self.task.robot, guard == "true"))
+
+
 class RobotSide:
     """Values of the arguments of a launch file, and what follows from them.
 
-    `namespace` is the prefix of the arm unless the arguments give another. `scenario` and `scenario_name` are those
-    that the arguments `scenario` and `robot_type` choose; the name is that for a node.
+    `namespace` is the prefix of the arm unless the arguments give another. `scene` and `scenario_name` are those that
+    the arguments `scenario` and `robot_type` choose; the name is that for a node.
     """
 
     def __init__(self, value: Mapping[str, str], passed_on: Sequence[str]) -> None:
         self.value = value
-        self.prefix = value["arm_prefix"]
-        self.namespace = value["namespace"] or self.prefix
+        self.namespace = value["namespace"] or value["arm_prefix"]
         self._passed_on = passed_on
 
     @cached_property
-    def scenario(self) -> Scenario:
-        """The scenario of one arm; a scene is refused."""
+    def scene(self) -> Scene:
+        """The scenario, of one arm or of several."""
         return scenario_of(self.value["scenario"], self.value["robot_type"])
 
     @cached_property
@@ -73,12 +92,20 @@ class RobotSide:
         """The name as given, or the file of a scenario whose robot is another than its own."""
         if not self.value["robot_type"]:
             return self.value["scenario"]
-        return scenario_file(self.scenario, Path(tempfile.mkdtemp(prefix="impact_control_")))
+        return scenario_file(self.scene, Path(tempfile.mkdtemp(prefix="impact_control_")))
 
     @cached_property
-    def controllers(self) -> str:
-        """File with the parameters of controller manager and controllers, the effort controller guarded or not."""
-        return str(controllers_file(self.scenario, self.value["guard"] == "true"))
+    def arms(self) -> tuple[LaunchedArm, ...]:
+        """The arms, each of a scene with its name as prefix and namespace. Raises InvalidInputError for another."""
+        prefix, names = self.value["arm_prefix"], self.scene.arm_names
+        if prefix and any(names):
+            raise InvalidInputError("arm_prefix", prefix, f"none for the arms of a scene: {', '.join(names)}")
+        return tuple(
+            LaunchedArm(
+                assigned(self.scenario_name, name), name or prefix, "/".join(filter(None, (self.namespace, name)))
+            )
+            for name in names
+        )
 
     def graph(self, **more: str) -> Any:
         """Return the include of our own nodes, with these arguments beside those that are passed on."""
@@ -138,18 +165,19 @@ def process(package: str, executable: str, **more: Any) -> Any:
     return Node(package=package, executable=executable, output="both", **more)
 
 
-def state_publisher(side: RobotSide, kind: str, **more: str) -> Any:
-    """Return the process that publishes the description of the arm, which a controller manager waits for, and frames.
+def state_publisher(arm: LaunchedArm, kind: str, **more: str) -> Any:
+    """Return the process that publishes the description of an arm, which a controller manager waits for, and frames.
 
     kind: which of `robot_side.SIDES`; more: arguments of the description that this kind needs.
     """
     import xacro
 
-    mappings = xacro_arguments(side.scenario, kind, namespace=side.namespace, arm_prefix=side.prefix, **more)
+    own = {"namespace": arm.namespace, "arm_prefix": arm.prefix, **more}
+    mappings = xacro_arguments(arm.task.scenario, arm.task.robot, kind, **own)
     description = xacro.process_file(str(ros_directory("urdf") / "arm.urdf.xacro"), mappings=mappings).toxml()
-    frames = {"frame_prefix": f"{side.prefix}_"} if side.prefix else {}
+    frames = {"frame_prefix": f"{arm.prefix}_"} if arm.prefix else {}
     given = [parameters({"robot_description": description, **frames})]
-    return process("robot_state_publisher", "robot_state_publisher", namespace=side.namespace, parameters=given)
+    return process("robot_state_publisher", "robot_state_publisher", namespace=arm.namespace, parameters=given)
 
 
 def controller_manager(namespace: str, *given: Any) -> Any:
@@ -180,14 +208,17 @@ def spawner(controller: str, namespace: str, *options: str, patience: float = MA
     return process("controller_manager", "spawner", namespace=namespace, arguments=[controller, *options, *limit])
 
 
-def viewer(side: RobotSide) -> list[Any]:
-    """Return RViz, showing frames and end-effector as seen from the base of the arm, if `use_rviz` asks for it."""
+def viewers(side: RobotSide) -> list[Any]:
+    """Return an RViz for each arm, which shows it as seen from its base, if `use_rviz` asks for it."""
     if side.value["use_rviz"] != "true":
         return []
-    base = f"{side.prefix}_" if side.prefix else ""
-    base += f"{robot_of(side.scenario.robot).name}_link0"
-    arguments = ["-d", str(ros_directory("config/rviz") / "arm.rviz"), "-f", base]
-    return [process("rviz2", "rviz2", namespace=side.namespace, arguments=arguments)]
+    arms = {arm.namespace: f"{arm.prefix}_" if arm.prefix else "" for arm in side.arms}
+    given = ["-d", str(ros_directory("config/rviz") / "arm.rviz"), "-f"]
+    base = f"{side.arms[0].task.robot.name}_link0"
+    return [
+        process("rviz2", "rviz2", namespace=namespace, arguments=[*given, f"{prefix}{base}"])
+        for namespace, prefix in arms.items()
+    ]
 
 
 def one_after_another(steps: Sequence[Any], then: Any, advice: str = "") -> list[Any]:

@@ -19,7 +19,7 @@ from impact_control.util.stopping import stoppable
 from impact_control.util.words import in_words
 from impact_control.view.interactive import report
 from impact_control_ros.bridge.task_messages import Progress, TaskResult
-from impact_control_ros.session.graph import SEVERAL_ARMS, View, describe_graph, viewer
+from impact_control_ros.session.graph import View, describe_graph, viewer
 from impact_control_ros.session.processes import NodeDiedError, isolate
 from impact_control_ros.session.session import Session
 from impact_control_ros.session.shape import Shape
@@ -98,7 +98,7 @@ def run(
         on_stage("starting the nodes")
         session.start(bag, scenario.to_yaml(), lambda: on_stage("waiting for a browser"))
         on_stage("planning")
-        patience = TASK_PATIENCE * max(1.0, SEVERAL_ARMS / (real_time_factor or 1.0))
+        patience = TASK_PATIENCE * max(1.0, 0.125 / (real_time_factor or 1.0))
         results = session.run_tasks(name, timeout=patience, on_progress=on_progress)
         on_results(results)
         on_stage("stopping the nodes")

@@ -11,11 +11,11 @@ from impact_control.pipeline import MoveOutcome, Outcome
 from impact_control.planning import plan_scenario
 from impact_control.recording.page import write_page
 from impact_control.recording.summary import RunSummary
-from impact_control.replay.evaluation import evaluate
+from impact_control.replay.evaluation import evaluate_arms
 from impact_control.replay.series import SeriesTrial, summarise_series
-from impact_control.scenario import load_scenario
+from impact_control.scenario import load_scenario, parts_of
 from impact_control.scenario.variation import Variation, variations
-from impact_control.util.errors import ImpactControlError
+from impact_control.util.errors import ImpactControlError, InvalidInputError
 from impact_control.util.words import in_words
 from impact_control_ros.bridge.impact_task import BUILT_IN
 from impact_control_ros.bridge.task_messages import Progress, TaskResult
@@ -31,28 +31,30 @@ MOTION_ATTEMPTS = 3
 
 @dataclass(frozen=True)
 class PlannedSeries:
-    """Trials of a scenario. source: name or path of the scenario that the graph is started with."""
+    """Trials of a scenario. source: name or path of the scenario that the graph is started with; arms: its arms."""
 
     source: str
     name: str
     trials: list[Variation]
+    arms: tuple[str, ...]
 
 
 def planned_series(source: str, times: int, vary: Path | None = None) -> PlannedSeries:
-    """Plan `times` trials of a scenario with one arm and a surface; nothing is started.
+    """Plan `times` trials of a scenario; nothing is started.
 
-    vary: file with the values that change, see `variations`. Raises ScenarioError, and ImpactControlError for a trial
-    that cannot be followed.
+    vary: file with the values that change, see `variations`. Raises InvalidInputError for several trials of a scene
+    with objects, ScenarioError, and ImpactControlError for a trial that cannot be followed.
     """
     scene = load_scenario(source)
-    name = scene.single.name  # objects that were pushed do not come back
+    if scene.with_objects and times > 1:
+        raise InvalidInputError("times", times, f"1 for {scene.name}: its objects do not come back by themselves")
     trials = variations(scene, vary, times, BUILT_IN)
     seen: list[dict[str, Any]] = []
     for number, trial in enumerate(trials, start=1):
         if trial.changes not in seen:
             seen.append(trial.changes)
             _require_feasible(number, trial)
-    return PlannedSeries(source, name, trials)
+    return PlannedSeries(source, scene.name, trials, scene.arm_names)
 
 
 def _require_feasible(number: int, trial: Variation) -> None:
@@ -81,18 +83,19 @@ def run_series(
     launched: on the one that runs in this ROS domain and `namespace`, of whatever robot side, with a recorder of our
     own; it is not stopped. Otherwise on a fresh one with the simulator, of this shape, in lockstep or not.
 
-    Before each the arm moves to its start, again where a gap between joint states has ended the motion; a trial that
+    Before each its arms move to their starts, again where a gap between joint states has ended the motion; a trial that
     does not come so far, or ends in a fault, ends the series. Each has a directory `trial_<number>` with its scenario
     and its bag.
     """
     if not launched:
         isolate(directory / "log")
-    specs = describe_graph(series.source, shape=shape, lockstep=lockstep, simulate=not launched)
+    parts = parts_of(series.trials[0].scene)
+    specs = describe_graph(series.source, **parts, shape=shape, lockstep=lockstep, simulate=not launched)
     if launched:
         specs = tuple(spec for spec in specs if spec.duty is Duty.RECORDER)
-    begun: list[tuple[Variation, Path, TaskResult]] = []
-    times, ended = len(series.trials), ""
-    with Session(specs, directory / "log", namespace=namespace, stop_requested=stop_requested) as session:
+    begun: list[tuple[Variation, Path, dict[str, TaskResult]]] = []
+    times, ended, log = len(series.trials), "", directory / "log"
+    with Session(specs, log, namespace=namespace, arms=series.arms, stop_requested=stop_requested) as session:
         on_stage("starting the nodes")
         session.start()
         for number, trial in enumerate(series.trials, start=1):
@@ -102,27 +105,37 @@ def run_series(
             file.write_text(text)
             on_stage(f"trial {number} of {times}: to the start")
             for _ in range(MOTION_ATTEMPTS):
-                moved = session.move_to(str(file))
+                arm, moved = list(session.move_to(str(file)).items())[-1]
                 if moved.outcome is not MoveOutcome.NOT_REACHED:
                     break
             if moved.outcome is not MoveOutcome.REACHED:
-                ended = f"trial {number} was not begun, motion {in_words(moved.outcome)}: {moved.summary}"
+                reason = f"motion {in_words(moved.outcome)}: {moved.summary}"
+                ended = f"trial {number} was not begun, {_of_arm(arm)}{reason}"
                 break
             session.record(place / "bag", text)
-            result = session.run_task(str(file), timeout=TASK_PATIENCE, on_progress=on_progress)
+            results = session.run_tasks(str(file), timeout=TASK_PATIENCE, on_progress=on_progress)
             session.record(None)
-            if result.outcome is Outcome.REFUSED:
-                ended = f"trial {number} was not begun: {result.summary}"
+            reasons = {result.outcome: f"{_of_arm(arm)}{result.summary}" for arm, result in results.items()}
+            if Outcome.REFUSED in reasons:
+                ended = f"trial {number} was not begun: {reasons[Outcome.REFUSED]}"
                 break
-            begun.append((trial, place / "bag", result))
-            if result.outcome is Outcome.FAULT:
-                ended = f"trial {number} ended in a fault: {result.summary}"
+            begun.append((trial, place / "bag", results))
+            if Outcome.FAULT in reasons:
+                ended = f"trial {number} ended in a fault: {reasons[Outcome.FAULT]}"
                 break
         if not launched:
             on_stage("stopping the nodes")
             session.pause(True)
     on_stage("writing the report")
-    trials = [SeriesTrial(trial.changes, in_words(result.outcome), evaluate(bag)) for trial, bag, result in begun]
+    trials = [
+        SeriesTrial(trial.changes, in_words(results[arm].outcome), evaluation, arm)
+        for trial, bag, results in begun
+        for arm, evaluation in evaluate_arms(bag).items()
+    ]
     summary = summarise_series(series.name, times, trials, ended)
     write_page(directory / "report.html", summary, [], str(directory))
     return summary
+
+
+def _of_arm(name: str) -> str:
+    return f"arm {name}, " if name else ""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import rclpy
 from impact_msgs.action import ExecuteImpactTask, MoveTo
-from impact_msgs.msg import SupervisorStatus
+from impact_msgs.msg import ControllerStatus, SupervisorStatus
 from lifecycle_msgs.msg import State, Transition
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
@@ -20,14 +20,23 @@ from rclpy.task import Future
 from std_srvs.srv import SetBool, Trigger
 
 from impact_control.control import Mode
+from impact_control.pipeline import MoveOutcome, Outcome
 from impact_control.recording.bag import METADATA_FILE, recover
-from impact_control.util.errors import InterruptedByUserError
+from impact_control.util.errors import ImpactControlError, InterruptedByUserError
 from impact_control_ros.bridge import qos, topics
 from impact_control_ros.bridge.calls import CALL_PATIENCE, START_PATIENCE, Caller
-from impact_control_ros.bridge.messages import answered, to_stamp
+from impact_control_ros.bridge.messages import answered, nanoseconds, to_stamp
 from impact_control_ros.bridge.rclpy_internals import EventsExecutor
 from impact_control_ros.bridge.real_time import LEAVE_MACHINE
-from impact_control_ros.bridge.task_messages import MoveResult, Progress, TaskResult, move, progress_of, task_result
+from impact_control_ros.bridge.task_messages import (
+    NOT_READY,
+    MoveResult,
+    Progress,
+    TaskResult,
+    move,
+    progress_of,
+    task_result,
+)
 from impact_control_ros.robot_side.supervision import Cause, Supervision
 from impact_control_ros.session import fork_server
 from impact_control_ros.session.graph import LARGEST_FACTOR, OPERATOR, Duty, NodeSpec, full_name
@@ -59,6 +68,9 @@ STANDSTILL_TIME = 0.35
 RELEASE_PATIENCE = 0.1
 """[s] a simulator may take to let its clock run."""
 
+ARMING_TIME = 5_000_000_000
+"""[ns] between the goals of several arms on a graph of others and the begin of their tasks: each is planned before."""
+
 CANCEL_PATIENCE = 1.0
 """[s] a controller may take to confirm a cancellation when the session ends anyway."""
 
@@ -76,8 +88,10 @@ class Session:
         log_directory: Path,
         *,
         namespace: str = "",
+        arms: Sequence[str] = (),
         stop_requested: Callable[[], bool] = lambda: False,
     ) -> None:
+        """arms: of the scene that a graph of others runs, whose loops are not among the specs."""
         self._specs = {spec.path: spec for spec in specs}
         self.processes = Processes(log_directory, namespace, measures=LEAVE_MACHINE if self._lockstep else None)
         self._stop_requested = stop_requested
@@ -97,13 +111,13 @@ class Session:
             if self._lockstep or self._specs[name].parameters.get("real_time_factor") != 1.0
         }
         # Of the arms of a scene by name; "": the arm of a scenario.
-        arms = [self._specs[name].namespace for name in self._names(Duty.LOOP)]
+        loops = [self._specs[name].namespace for name in self._names(Duty.LOOP)]
         self._supervision = SupervisorStatus()
         self._stopped_since = math.inf
         if self._names(Duty.SUPERVISOR):
-            topic = topics.of_arm(arms[0] if arms else "", topics.SUPERVISOR)
+            topic = topics.of_arm(loops[0] if loops else "", topics.SUPERVISOR)
             self._node.create_subscription(SupervisorStatus, topic, self._on_supervision, qos.LATCHED)
-        self._arms = list(dict.fromkeys(arms or [""]))
+        self._arms = list(dict.fromkeys(loops or arms or [""]))
 
     # ------------------------------------------------------------------ life
 
@@ -276,18 +290,25 @@ class Session:
         """Run the task of every arm to its end, all from the same sample on; results by name of the arm.
 
         begin: stamp of the joint states [ns] with which the tasks begin; 0: at once. In lockstep and with several
-        arms the simulator stands still until all tasks are armed. on_progress gets the progress of the first arm, whose
-        task is cancelled at cancel_at [s] of its time. Raises GraphError when a goal is refused, `NodeDiedError` when a
-        node dies meanwhile, and `InterruptedByUserError`.
+        arms our simulator stands still until all tasks are armed; several arms of another robot side begin after
+        `ARMING_TIME`. When one of them does not begin, the others are cancelled. on_progress gets the progress of the
+        first arm, whose task is cancelled at cancel_at [s] of its time. Raises GraphError when a goal is refused,
+        `NodeDiedError` when a node dies meanwhile, and `InterruptedByUserError`.
         """
-        resumed = len(self._arms) == 1 and not self._lockstep
+        several, foreign = len(self._arms) > 1, not self._names(Duty.ROBOT)
+        resumed = foreign or not (several or self._lockstep)
         if not resumed:
             self.pause(True)
+        elif several and not begin:
+            begin = self._newest_stamp() + ARMING_TIME
         latest: dict[str, Any] = {}
-        goals = {arm: self._send(arm, scenario, begin, latest) for arm in self._arms}
-        results = {arm: goal.get_result_async() for arm, goal in goals.items()}
-        deadline = time.monotonic() + timeout
+        goals: dict[str, Any] = {}
+        results: dict[str, Any] = {}
+        deadline, cancelled = time.monotonic() + timeout, False
         try:
+            for arm in self._arms:
+                goals[arm] = self._send(arm, scenario, begin, latest)
+                results[arm] = goals[arm].get_result_async()
             while not all(result.done() for result in results.values()):
                 self._spin(0.05)
                 if not resumed and all(arm in latest and latest[arm].mode != Mode.IDLE for arm in results):
@@ -297,27 +318,42 @@ class Session:
                 if on_progress is not None and first is not None:
                     on_progress(progress_of(first))
                 if first is not None and first.task_time >= cancel_at:
-                    cancelled = next(iter(goals.values())).cancel_goal_async()
-                    self._caller.result_of(cancelled, CALL_PATIENCE, "the cancellation")
+                    answer = next(iter(goals.values())).cancel_goal_async()
+                    self._caller.result_of(answer, CALL_PATIENCE, "the cancellation")
                     cancel_at = math.inf
                 self._heed_supervisor()
+                if several and not cancelled and any(map(_was_refused, results.values())):
+                    cancelled = self._cancel(goals, results)
                 if time.monotonic() > deadline:
                     raise GraphError(f"the task did not end within {timeout:g} s")
-        except InterruptedByUserError:
-            for arm, goal in goals.items():
-                if not results[arm].done():
-                    self._serve_until(goal.cancel_goal_async(), CANCEL_PATIENCE)
+        except ImpactControlError as error:
+            # Nodes of ours end with the session; an arm of others would go on alone.
+            if foreign or isinstance(error, InterruptedByUserError):
+                self._cancel(goals, results)
             raise
         return {arm: task_result(result.result()) for arm, result in results.items()}
 
-    def move_to(self, scenario: str = "", timeout: float = 60.0) -> MoveResult:
-        """Bring the only arm to the start of a scenario, "" for the configured one; a result that says how it went.
+    def _cancel(self, goals: Mapping[str, Any], results: Mapping[str, Any]) -> bool:
+        """Cancel the goals that have no result yet; True."""
+        for arm, goal in goals.items():
+            if not results[arm].done():
+                self._serve_until(goal.cancel_goal_async(), CANCEL_PATIENCE)
+        return True
 
-        Raises NoAnswerError when it takes longer than `timeout` [s], and as `run_tasks`.
+    def move_to(self, scenario: str = "", timeout: float = 60.0) -> dict[str, MoveResult]:
+        """Bring every arm, one after another, to the start of a scenario, "" for the configured one.
+
+        Returns how it went by name of the arm, up to the first that is not there. Raises NoAnswerError when one takes
+        longer than `timeout` [s], and as `run_tasks`.
         """
         if self._lockstep:
             self.pause(False)
-        return move(self._caller, MoveTo.Goal(scenario=scenario), START_PATIENCE, timeout)
+        moved: dict[str, MoveResult] = {}
+        for arm in self._arms:
+            moved[arm] = move(self._caller, MoveTo.Goal(scenario=scenario), START_PATIENCE, timeout, arm)
+            if moved[arm].outcome is not MoveOutcome.REACHED:
+                break
+        return moved
 
     def _on_supervision(self, status: SupervisorStatus) -> None:
         self._supervision = status
@@ -342,6 +378,20 @@ class Session:
             self._stop_nodes(HASTE)
             raise RobotStoppedError(Cause(self._supervision.cause), self._supervision.reason)
 
+    def _newest_stamp(self) -> int:
+        """Return the stamp [ns] of the last sample of the first arm: its clock need not be that of the wall."""
+        topic, stamps = topics.of_arm(self._arms[0], topics.STATUS), []
+
+        def take(status: ControllerStatus) -> None:
+            stamps.append(nanoseconds(status.header.stamp))
+
+        subscription = self._node.create_subscription(ControllerStatus, topic, take, qos.STREAM)
+        try:
+            self._caller.wait(lambda: bool(stamps), CALL_PATIENCE, f"the publisher of {topic}")
+        finally:
+            self._node.destroy_subscription(subscription)
+        return stamps[-1]
+
     def _send(self, arm: str, scenario: str, begin: int, latest: dict[str, Any]) -> Any:
         """Send a goal to an arm; its feedback goes into `latest`. begin: stamp [ns], 0: at once."""
         request = ExecuteImpactTask.Goal(scenario=scenario)
@@ -354,11 +404,10 @@ class Session:
         goal = self._caller.send_goal(ExecuteImpactTask, name, request, START_PATIENCE, remember)
         if not goal.accepted:
             self.watch(REASON_PATIENCE)
-            raise GraphError(f"the controller refused the task{self.processes.last_words(self._controller_name(arm))}")
+            own = [name for name in self._names(Duty.LOOP) if self._specs[name].namespace == arm]
+            words = self.processes.last_words(own[-1]) if own else f": {NOT_READY}"
+            raise GraphError(f"the controller refused the task{words}")
         return goal
-
-    def _controller_name(self, arm: str) -> str:
-        return [name for name in self._names(Duty.LOOP) if self._specs[name].namespace == arm][-1]
 
     # ------------------------------------------------------------------ services
 
@@ -416,6 +465,10 @@ class Session:
         while not condition() and time.monotonic() < end:
             self._spin(0.02)
         return condition()
+
+
+def _was_refused(result: Future) -> bool:
+    return result.done() and task_result(result.result()).outcome is Outcome.REFUSED
 
 
 def _request(values: Mapping[str, object]) -> SetParameters.Request:
