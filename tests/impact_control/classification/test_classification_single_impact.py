@@ -186,6 +186,20 @@ def test_limits_are_inclusive() -> None:
     assert classifier.impact == Verdict.EXPECTED
 
 
+def test_a_task_has_its_own_limit_of_the_configuration() -> None:
+    classifier = SingleImpactClassifier(PARAMETERS, 3)
+    for limit, expected in ((None, 0.05), (0.08, 0.08), (None, 0.05)):
+        classifier.await_impact(NOMINAL_TIME, NOMINAL_CONFIGURATION, configuration_limit=limit)
+        classifier.impact_detected(NOMINAL_TIME, np.array([0.5, -0.94, 2.0]))
+        assert classifier.configuration_limit == expected
+        assert classifier.deviation == pytest.approx(0.06 / expected)
+        assert classifier.impact == (Verdict.EXPECTED if expected > 0.06 else Verdict.UNEXPECTED)
+        assert f"(limit {expected:g} rad)" in classifier.reason
+    for wrong in (0.0, -0.1, np.nan, np.inf):
+        with pytest.raises(InvalidInputError, match="configuration_limit"):
+            classifier.await_impact(NOMINAL_TIME, NOMINAL_CONFIGURATION, configuration_limit=wrong)
+
+
 def test_no_impact_stays_unknown_and_says_so() -> None:
     classifier = SingleImpactClassifier(PARAMETERS, 3)
     classifier.await_impact(NOMINAL_TIME, NOMINAL_CONFIGURATION)
@@ -194,6 +208,7 @@ def test_no_impact_stays_unknown_and_says_so() -> None:
         assert not classifier.classify(time, np.full(3, 5.0), np.zeros(3))  # outside the envelope, no impact
         assert (classifier.impact, classifier.post_impact) == (Verdict.UNKNOWN, Verdict.NOT_STARTED)
         assert classifier.impact_missing == (time > NOMINAL_TIME + 0.03)
+        assert classifier.deviation == pytest.approx(max(0.0, time - NOMINAL_TIME) / 0.03)
         assert ("until" in classifier.reason) == classifier.impact_missing
     assert np.isnan(classifier.decision_time)
     assert classifier.impact_detected(0.4, NOMINAL_CONFIGURATION)

@@ -23,7 +23,13 @@ from impact_control.pipeline import MoveOutcome, Outcome, Pipeline
 from impact_control.planning.assignment import assigned
 from impact_control.robots import InertiaModel
 from impact_control.simulation import CommandState
-from impact_control_ros.bridge.loop_output import CommandReader, CommandWriter, ImpactEventWriter, ReferenceWriter
+from impact_control_ros.bridge.loop_output import (
+    ClassificationWriter,
+    CommandReader,
+    CommandWriter,
+    ImpactEventWriter,
+    ReferenceWriter,
+)
 from impact_control_ros.bridge.messages import FirstOfEvent, nanoseconds
 
 MESSAGES = Path(__file__).resolve().parents[3] / "src" / "impact_msgs"
@@ -68,6 +74,16 @@ def test_a_reference_says_what_its_plan_expects_of_the_impact():
         expected = getattr(reference, name)
         assert np.any(expected != 0.0)
         np.testing.assert_array_equal(getattr(message, name), expected)
+
+
+def test_a_verdict_says_what_it_was_judged_by():
+    task = assigned("tabletop")
+    pipeline, tuning = Pipeline(task.scenario, task.robot), task.scenario.classification
+    pipeline.start(task.plan().reference, task.scenario)
+    message = ClassificationWriter(task.scenario, 7).write(pipeline.judge)
+    assert message.time_error_limit == tuning.time_error
+    assert message.configuration_error_limit == pipeline.judge.classifier.configuration_limit
+    assert message.configuration_error_limit > tuning.configuration_error
 
 
 @pytest.mark.parametrize(("half", "enumeration"), [(0, InertiaModel), (1, SlipOutcome)])

@@ -95,6 +95,15 @@ def test_the_classifier_passes_over_a_reference_that_is_none(classifier, odd):
     assert classifier.built._alone._mode is Mode.ANTE
 
 
+def test_the_classifier_judges_by_the_deviations_of_the_reference(classifier):
+    sampled(classifier)
+    classifier.built._on_reference(reference(configuration_deviation=[0.0] * 6 + [0.004], friction_deviation=[0.3] * 7))
+    judged, tuning = classifier.built._alone.judge.classifier, classifier.built._alone.judge.classifier.parameters
+    limit = tuning.uncertainty.limit
+    assert judged.configuration_limit == pytest.approx(math.hypot(tuning.configuration_error, 0.004 * limit))
+    assert judged.widening > 0.3 * limit
+
+
 def sampled(classifier):
     """Renew a classifier and give it the joint state that the reference is of."""
     renew(classifier)
