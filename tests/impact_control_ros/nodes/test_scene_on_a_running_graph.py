@@ -12,7 +12,7 @@ from impact_msgs.action import ExecuteImpactTask
 from harness import Peer
 from impact_control.replay.evaluation import evaluate_arms
 from impact_control_ros.session.processes import GraphError
-from impact_control_ros.session.session import Session
+from impact_control_ros.session.session import ARMING_TIME, Session
 
 pytestmark = [pytest.mark.wall_clock, pytest.mark.timeout(400)]
 
@@ -56,7 +56,8 @@ def test_when_one_arm_refuses_the_other_is_cancelled(graph, tmp_path):
             goals.append(armed("left"))
             return goals[-1].accepted
 
-        peer.until(free, what="the end of the goal of the left arm")
+        # Its task would have begun only later.
+        peer.until(free, patience=0.8e-9 * ARMING_TIME, what="the end of the goal of the left arm")
         for goal in (busy, goals[-1]):
             peer.caller.result_of(goal.cancel_goal_async(), 10.0, "the cancellation")
 
@@ -73,5 +74,7 @@ def test_both_arms_begin_with_the_same_sample_and_are_reported(graph, tmp_path):
         for name, arm in arms.items()
     }
     assert abs(begins["left"] - begins["right"]) < 2e-3, begins
+    # Both were armed long before: planning takes each loop another time.
+    assert begins["left"] > 0.8e-9 * ARMING_TIME, begins
     page = (directory / "report.html").read_text()
     assert all(f"<td>{name}</td>" in page for name in arms)
