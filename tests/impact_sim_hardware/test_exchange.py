@@ -102,6 +102,46 @@ def test_no_sample_and_no_command_is_lost_or_repeated(manager, simulator):
     assert manager.answer() == "ran"
 
 
+def test_in_periods_without_a_cycle_the_last_command_acts_on(manager, simulator):
+    simulator.put(sample(0.0))
+    manager.ask("attach")
+    manager.ask("read", LONG)
+    manager.ask("write", 5_000_000, 1, 1.5, -2.0, 0.5)
+    assert simulator.await_command(60.0)
+    simulator.put(sample(1.0))
+    assert manager.ask("read", LONG) == "sample 2 1 10 100"
+    manager.order("pass", 3)
+    stamps = []
+    for number in range(2, 5):
+        assert simulator.await_command(60.0)
+        np.testing.assert_array_equal(simulator.torque(), [1.5, -2.0, 0.5])
+        stamps.append(simulator.stamp)
+        simulator.put(sample(float(number)))
+    assert manager.answer() == "sample 5 4 40 400"
+    assert stamps == [6_000_000, 7_000_000, 8_000_000]
+    assert not simulator.await_command(0.05), "the sample of the cycle is answered by the cycle"
+
+
+@pytest.mark.parametrize(
+    ("times", "missed"),
+    [
+        # In ms: on time, and with jitter.
+        ([5.0, 6.0, 7.0], [0, 0, 0]),
+        ([1.0, 2.6, 3.0, 4.9, 5.0], [0, 0, 0, 0, 0]),
+        # Late, and then on time again, or with the missed cycles in a row.
+        ([1.0, 2.0, 9.7, 10.7, 11.0, 12.0], [0, 0, 6, 0, 0, 0]),
+        ([1.0, 5.0, 5.1, 5.2, 5.3, 6.0, 9.0], [0, 3, 0, 0, 0, 0, 0]),
+        # A little slow all the time.
+        ([1.0, 2.3, 3.6, 4.9, 6.2, 7.5], [0, 0, 0, 0, 1, 0]),
+        # So late that nobody could tell what the arm did.
+        ([1.0, 500.0, 501.0, 503.0], [0, 0, 0, 1]),
+    ],
+)
+def test_periods_without_a_cycle_are_counted(manager, times, missed):
+    told = manager.ask("pace", *(round(1e6 * time) for time in times))
+    assert told == " ".join(["missed", *map(str, missed)])
+
+
 def test_the_end_of_the_simulator_is_known_at_once(manager, simulator, request):
     simulator.put(sample(1.0))
     manager.ask("attach")

@@ -24,11 +24,14 @@ using hardware_interface::return_type;
 /// Cycles from one attempt to attach to the next.
 constexpr unsigned ATTEMPT_CYCLES = 10;
 
+/// Rounds in which missed periods are made up for: while it catches up the simulator falls behind by less and less.
+constexpr unsigned CATCH_UP_ROUNDS = 5;
+
 /// A simulated arm: effort in; position, velocity and effort out. As on a Franka, the commanded effort is without
 /// gravity, and the measured one with it.
 ///
 /// Until the simulator is there, the states are the initial values of the description. From then on each cycle reads
-/// one new sample and answers it. A sample that does not come within `timeout` [s] is an error of the hardware, which is
+/// one new sample and answers it; in periods that a late cycle missed the arm moves on under the last command. A sample that does not come within `timeout` [s] is an error of the hardware, which is
 /// then unconfigured; configured and activated again it attaches anew.
 class SimHardware : public hardware_interface::SystemInterface
 {
@@ -90,7 +93,7 @@ public:
     if (!exchange_->attached() && !attach()) {
       return failed_ ? return_type::ERROR : return_type::OK;
     }
-    switch (exchange_->await(timeout_)) {
+    switch (await_present()) {
       case Wait::SAMPLE:
         // Neither the time of the cycle nor `get_clock()`: both are the steady clock, and controllers get that of a node.
         stamp_ = get_node()->now().nanoseconds();
@@ -157,8 +160,31 @@ private:
       failed_ = true;
       return false;
     }
+    pace_.restart(steady_now());
     RCLCPP_INFO(get_logger(), "in step with the simulator");
     return true;
+  }
+
+  static std::int64_t steady_now() noexcept
+  {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+  }
+
+  /// Wait for a sample that is of now: one that cycle or simulator made late by periods would hide that the arm moved.
+  Wait await_present() noexcept
+  {
+    Wait wait = exchange_->await(timeout_);
+    for (unsigned round = 0; round < CATCH_UP_ROUNDS && wait == Wait::SAMPLE; ++round) {
+      const std::uint64_t missed = pace_.missed(steady_now());
+      if (missed == 0) {
+        break;
+      }
+      wait = exchange_->let_pass(missed, timeout_);
+    }
+    pace_.advance();
+    return wait;
   }
 
   std::string parameter(const std::string & name, const std::string & otherwise) const
@@ -214,6 +240,7 @@ private:
   }
 
   std::optional<Exchange> exchange_;
+  Pace pace_;
   std::int64_t timeout_ = 0;
   std::int64_t stamp_ = 0;  // of the sample that was read [ns]
   std::vector<hardware_interface::StateInterface::SharedPtr> states_;  // position, velocity, effort of each joint

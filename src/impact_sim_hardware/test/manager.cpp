@@ -2,6 +2,8 @@
 //
 //   attach             -> attached | absent | refused: REASON
 //   read MILLISECONDS  -> sample NUMBER POSITION VELOCITY EFFORT of the second joint | timeout | gone
+//   pass PERIODS       -> as read, once the simulator went on from the last sample for so many periods
+//   pace NANOSECONDS... -> missed PERIODS..., of cycles at these times, the first of which sets the pace
 //   write STAMP COMMANDED EFFORT...  -> written
 //   run CYCLES         -> ran, or what ended it: each cycle answers effort 1 with the number of the sample, effort 2
 //                         with its position, velocity + effort with effort 3, without a pause
@@ -47,10 +49,21 @@ std::string obey(Exchange & exchange, std::istringstream & order)
     } catch (const std::runtime_error & error) {
       answer << "refused: " << error.what();
     }
-  } else if (verb == "read") {
-    std::int64_t milliseconds = 0;
-    order >> milliseconds;
-    const Wait wait = exchange.await(milliseconds * 1'000'000);
+  } else if (verb == "pace") {
+    answer << "missed";
+    Pace pace;
+    std::int64_t now = 0;
+    order >> now;
+    for (pace.restart(now); order; order >> now) {
+      answer << " " << pace.missed(now);
+      pace.advance();
+    }
+  } else if (verb == "read" || verb == "pass") {
+    std::int64_t number = 0;
+    order >> number;
+    const bool waits = verb == "read";
+    const Wait wait = waits ? exchange.await(number * 1'000'000)
+                            : exchange.let_pass(static_cast<std::uint64_t>(number), 20'000'000'000);
     if (wait == Wait::SAMPLE) {
       const Sample & sample = exchange.sample();
       answer << "sample " << sample.sequence.load() << " " << sample.position[1] << " " << sample.velocity[1] << " "

@@ -1,4 +1,7 @@
-"""Gaps of 2 to 64 ms in the joint states, at random moments of random tasks in the simulation."""
+"""Gaps of 2 to 64 ms in the joint states, at random moments of random tasks and motions in the simulation.
+
+Without a guard the last command is held meanwhile; a guard, as in every launch, damps after 5 ms.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,9 @@ import numpy as np
 import pytest
 
 from impact_control.control import Fault
-from impact_control.pipeline import Outcome, Pipeline
+from impact_control.pipeline import MoveOutcome, Outcome, Pipeline, StartPose
 from impact_control.planning import plan_scenario
+from impact_control.planning.joint_move import plan_move
 from impact_control.simulation.world import build_world
 from impact_control.util.errors import ImpactControlError
 from random_tasks import random_task
@@ -38,15 +42,42 @@ def plan(seed):
     return plan_scenario(random_task(seed, "panda"))
 
 
-@functools.cache
-def run(seed, begin=0.0, gap=0.0):
-    """Run the task of a seed; the samples between `begin` and `begin + gap` [s] never arrive."""
+class Guard:
+    """The guard of an arm between two samples, in the place of the simulator's gate: see `impact_guard`."""
+
+    def __init__(self):
+        self._damping = np.array([28.5, 69.8, 43.7, 40.8, 4.0, 4.16, 2.69])
+        self._torque, self._command = np.zeros(7), np.zeros(7)
+        self._age, self._commands = 0, 3
+
+    def offer(self, command):
+        self._command, self._age = command.copy(), 0
+        self._commands += 1
+
+    def select(self, velocity, period):
+        self._age += 1
+        if self._age > 5:
+            self._commands = 0
+        wanted = self._command if self._commands >= 3 else -self._damping * velocity
+        self._torque = self._torque + np.clip(wanted - self._torque, -1000.0 * period, 1000.0 * period)
+        return self._torque
+
+
+def arm_of(seed, guarded):
+    """Return the plan of an arm, its scenario, plant, sensors, gate or guard, and a function that steps the plant."""
     (arm,) = plan(seed).arms.values()
     scenario = arm.scenario.with_overrides({"simulation.seed": seed})
     world = build_world(
         scenario, None, {name: a.reference.initial_configuration for name, a in plan(seed).arms.items()}
     )
     plant, sensors, gate = world.single
+    return arm, scenario, plant, sensors, Guard() if guarded else gate, world.step
+
+
+@functools.cache
+def run(seed, guarded, begin=0.0, gap=0.0):
+    """Run the task of a seed; the samples between `begin` and `begin + gap` [s] never arrive."""
+    arm, scenario, plant, sensors, gate, step = arm_of(seed, guarded)
     pipeline = Pipeline(scenario, arm.robot)
     pipeline.reset()
     pipeline.start(arm.reference, scenario, arm.force)
@@ -54,7 +85,7 @@ def run(seed, begin=0.0, gap=0.0):
     for k in range(round((scenario.task.duration + 1.0) / PERIOD)):
         sample, time = sensors.measure(plant), k * PERIOD
         force.append(plant.normal_force)
-        world.step([gate.select(plant.link_velocity, PERIOD)])
+        step([gate.select(plant.link_velocity, PERIOD)])
         if begin < time < begin + gap - 1e-9:
             continue
         pipeline.tick(time, sample.position, sample.velocity, sample.torque)
@@ -73,47 +104,61 @@ def run(seed, begin=0.0, gap=0.0):
     )
 
 
-def with_gap(seed, moment, number, shortest, longest):
+def with_gap(seed, guarded, moment, number, shortest, longest):
     """Run a task with a random gap [s] at a moment of it; return it, and the one without."""
     random = np.random.default_rng([seed, number])
     gap = round(random.uniform(shortest, longest) / PERIOD) * PERIOD
-    whole = run(seed)
+    whole = run(seed, guarded)
     begin = {
         "free": lambda: random.uniform(0.05, whole.contact - gap - 0.01),
         "impact": lambda: whole.contact - random.uniform(0.0, gap),
         "contact": lambda: random.uniform(whole.contact + 0.02, whole.contact + 0.4),
     }[moment]()
-    return run(seed, round(begin / PERIOD) * PERIOD, gap), whole
+    return run(seed, guarded, round(begin / PERIOD) * PERIOD, gap), whole
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("moment", ["free", "impact", "contact"])
 @pytest.mark.parametrize("number", [0, 1])
-def test_a_task_goes_on_over_a_gap_of_20_ms(seed, moment, number):
-    found, whole = with_gap(seed, moment, number, 0.002, BRIDGED)
+@pytest.mark.parametrize("guarded", [False, True])
+def test_a_task_goes_on_over_a_gap_of_20_ms(seed, moment, number, guarded):
+    found, whole = with_gap(seed, guarded, moment, number, 0.002, BRIDGED)
     assert found.fault is Fault.NONE and found.reason == ""
     assert min(found.detections) >= found.contact
     # An impact in the gap is seen behind it; without commands the arm may bounce then, which is unexpected.
     assert found.detections[0] - found.contact < BRIDGED + 0.003
     if moment == "impact":
         assert found.outcome in (whole.outcome, Outcome.SUCCEEDED, Outcome.POST_IMPACT_UNEXPECTED)
+    elif moment == "contact" and guarded:
+        # Damped, the arm does not follow, and the contact force changes by a third and more, to 0 and back: that is
+        # seen, and nothing else.
+        assert found.outcome in (whole.outcome, Outcome.POST_IMPACT_UNEXPECTED)
+        for time in set(found.detections) - set(whole.detections):
+            recent = found.force[round(time / PERIOD) - 10 : round(time / PERIOD) + 1]
+            assert min(recent) < 0.67 * max(recent)
     else:
         assert found.outcome is whole.outcome
         assert len(found.detections) == len(whole.detections)
 
 
+def require_touches(found, times):
+    """Require that the arm was off the surface just before each of these times [s], and touched it then."""
+    for time in times:
+        last = round(time / PERIOD)
+        assert min(found.force[last - 5 : last]) == 0.0 < max(found.force[last - 5 : last + 1])
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("moment", ["free", "impact", "contact"])
 @pytest.mark.parametrize("number", [0, 1])
-def test_a_longer_gap_stops_the_task_in_order(seed, moment, number):
-    found, whole = with_gap(seed, moment, number, BRIDGED + PERIOD, 0.064)
+@pytest.mark.parametrize("guarded", [False, True])
+def test_a_longer_gap_stops_the_task_in_order(seed, moment, number, guarded):
+    found, whole = with_gap(seed, guarded, moment, number, BRIDGED + PERIOD, 0.064)
     assert found.fault is Fault.NONE
     assert "ms without a joint state" in found.reason
     assert found.detections[:1] == (whole.detections[:1] if moment == "contact" else [])
     # Behind the gap the arm, which was damped, may come off and touch again; nothing else is detected.
-    for time in found.detections[1:]:
-        last = round(time / PERIOD)
-        assert min(found.force[last - 5 : last]) == 0.0 < max(found.force[last - 5 : last + 1])
+    require_touches(found, found.detections[1:])
     judged = moment == "contact" and whole.outcome is not Outcome.SUCCEEDED
     assert found.outcome in ((Outcome.UNDECIDED, whole.outcome) if judged else (Outcome.UNDECIDED,))
 
@@ -124,3 +169,27 @@ def test_the_tasks_can_be_planned():
             plan(seed)
         except ImpactControlError as error:
             pytest.fail(f"{seed}: {error}")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("number", range(4))
+def test_a_motion_goes_on_over_a_gap_while_the_guard_damps(seed, number):
+    arm, scenario, plant, sensors, gate, step = arm_of(seed, guarded=True)
+    random = np.random.default_rng([seed, number])
+    begin, gap = round(random.uniform(0.1, 0.5), 3), PERIOD * random.integers(6, 21)
+    pipeline = Pipeline(scenario, arm.robot)
+    pipeline.reset()
+    for k in range(6000):
+        sample, time = sensors.measure(plant), k * PERIOD
+        step([gate.select(plant.link_velocity, PERIOD)])
+        if begin < time < begin + gap - 1e-9:
+            continue
+        pipeline.tick(time, sample.position, sample.velocity, sample.torque)
+        gate.offer(pipeline.torque)
+        if k == 10:
+            held = pipeline.controller.held_configuration.copy()
+            goal = held + np.array([0.4, 0.0, -0.3, 0.0, 0.4, 0.0, -0.4]) * random.choice([-1.0, 1.0])
+            pipeline.start_move(plan_move(arm.robot, scenario, held, goal), StartPose(arm.robot.joint_names, held))
+        if pipeline.finished:
+            break
+    assert pipeline.move_outcome is MoveOutcome.REACHED

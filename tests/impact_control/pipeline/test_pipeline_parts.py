@@ -53,7 +53,7 @@ def test_after_a_reset_the_time_begins_anew():
 
 @pytest.fixture
 def check():
-    check = SampleCheck(load_robot(), Gaps(PERIOD, timeout=0.02, longest=0.064))
+    check = SampleCheck(load_robot(), Gaps(PERIOD, 0.02, 0.064, 0.0, np.full(7, 30.0)))
     assert check.fault(1.0, INSIDE, STILL, STILL, in_task=False) is Fault.NONE
     return check
 

@@ -83,24 +83,40 @@ def _defect(
     return OUTSIDE if outside else 0
 
 
-@dataclass(frozen=True)
+@compiled
+def _known_rate(rate: Vector, turned: Vector, gain: Vector, since: float, within: float, out: Vector) -> None:
+    """Write what is known of the residual's rate (n,) [Nm/s] over a gap of `since` [s], its change within a time [s].
+
+    In a gap the torque is not known: without commands a guard damps. The observer integrates it by the trapezoidal
+    rule; a torque that went from one value to another is off by at most since / 2 of their difference, turned (n,)
+    [Nm], and the residual by gain (n,) [1/s] times that. So much of its change says nothing of the environment.
+    """
+    for i in range(out.size):
+        unknown = 0.5 * since * gain[i] * abs(turned[i])
+        out[i] = math.copysign(max(abs(rate[i]) * since - unknown, 0.0) / within, rate[i])
+
+
+@dataclass(frozen=True, eq=False)
 class Gaps:
     """Times [s]: period of the samples, timeout, over which a task goes on, longest that is no fault, and settling.
 
     settling: after a gap above timeout, until the residual of an observer that began anew follows the arm again.
+    observer_gain (n,) [1/s]: of that observer.
     """
 
     period: float
     timeout: float
     longest: float
-    settling: float = 0.0
+    settling: float
+    observer_gain: Vector
 
     @classmethod
     def of(cls, scenario: Scenario) -> Gaps:
         """Return what the scenario says of gaps in the joint states; afterwards the detectors begin anew."""
         control = scenario.control
         settling = max(SETTLING / float(np.min(scenario.detection.observer_gain)), MAXIMUM_GAP + control.period)
-        return cls(control.period, control.state_timeout, control.longest_gap, settling)
+        gain = scenario.detection.observer_gain
+        return cls(control.period, control.state_timeout, control.longest_gap, settling, gain)
 
     def count(self, gap: float) -> int:
         """Return the number of samples in a gap [s]."""
@@ -124,7 +140,7 @@ class SampleCheck:
         self._rounding = 0.5 * gaps.period
         self._first = np.zeros((3, len(self._names)))
         self._last = np.full((3, len(self._names)), np.nan)
-        self._rate = np.zeros(len(self._names))
+        self._rate, self._turned = np.zeros(len(self._names)), np.zeros(len(self._names))
         self.reset()
 
     def reset(self) -> None:
@@ -167,14 +183,17 @@ class SampleCheck:
         """Return whether the residual of the observer at a stamp [s] can show an impact: not soon after a gap."""
         return not 0.0 <= time - self._blind_from < self._gaps.settling
 
-    def undiluted(self, residual_rate: Vector) -> Vector:
-        """Return the residual's rate (n,) [Nm/s] as if its whole change over lost samples had come with the last one.
+    def over_gap(self, residual_rate: Vector, *, at_once: bool) -> Vector:
+        """Return the residual's rate (n,) [Nm/s]; behind lost samples without what the torque there may have changed.
 
-        The rate is the mean over the gap: an impact that falls into one would not be seen. Overwritten by the next.
+        at_once: as if its whole change over lost samples had come with the last one. The rate is the mean over the gap:
+        an impact that falls into one would not be seen. See `_known_rate`. Overwritten by the next.
         """
-        if not self._rounding < self.since - self._gaps.period < math.inf:
+        gaps, since = self._gaps, self.since
+        if not self._rounding < since - gaps.period < math.inf:
             return residual_rate
-        np.multiply(residual_rate, self.since / self._gaps.period, out=self._rate)
+        within = gaps.period if at_once else since
+        _known_rate(residual_rate, self._turned, gaps.observer_gain, since, within, self._rate)
         return self._rate
 
     def note_standstill(self) -> None:
@@ -194,6 +213,7 @@ class SampleCheck:
         self._joint = -1
         if in_task and 0.0 < since <= self._gaps.timeout + self._rounding:
             self._joint = contradicts(position, velocity, self._last, since)
+        np.subtract(torque, self._last[2], out=self._turned)
         self._last[0], self._last[1], self._last[2] = position, velocity, torque
         defect = _defect(position, velocity, torque, self._lower, self._upper, self._fastest, self._strongest)
         fault = Fault.NONE

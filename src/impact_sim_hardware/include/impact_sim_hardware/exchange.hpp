@@ -72,6 +72,37 @@ static_assert(sizeof(sem_t) == 32, "the simulator lays the segment out for semap
 static_assert(offsetof(Segment, names) == 24 && offsetof(Segment, sample_ready) == 1048);
 static_assert(offsetof(Segment, sample) == 1112 && offsetof(Segment, command) == 1504 && sizeof(Segment) == 1656);
 
+constexpr std::int64_t PERIOD = 1'000'000;  ///< of the samples [ns]
+
+/// Time of the samples beside that of the cycles: an arm goes on whatever its controller manager does.
+class Pace
+{
+public:
+  static constexpr std::int64_t LONGEST = 100 * PERIOD;  ///< longest delay that is made up for; beyond it time is lost
+
+  /// The sample that is read next is of `now` [ns].
+  void restart(std::int64_t now) noexcept { due_ = now; }
+
+  /// Return by how many whole periods the sample that was read is older than `now` [ns]: as if they had passed since.
+  std::uint64_t missed(std::int64_t now) noexcept
+  {
+    const std::int64_t late = now - due_;
+    if (late > LONGEST) {
+      restart(now);
+      return 0;
+    }
+    const std::int64_t periods = std::max<std::int64_t>(late / PERIOD, 0);
+    due_ += periods * PERIOD;
+    return static_cast<std::uint64_t>(periods);
+  }
+
+  /// A cycle goes on with the sample that was read: the next one is of a period later.
+  void advance() noexcept { due_ += PERIOD; }
+
+private:
+  std::int64_t due_ = 0;  // [ns]
+};
+
 /// Outcome of the wait for a sample.
 enum class Wait {
   SAMPLE,   ///< it is there
@@ -173,6 +204,19 @@ public:
     command.effort = effort;
     command.sequence.store(read_, std::memory_order_release);
     sem_post(&segment_->command_ready);
+  }
+
+  /// Let the simulator go on for some periods under the last command, as an arm does that gets no other, and read the
+  /// sample after them; for each at most `timeout` [ns]. Attached only.
+  Wait let_pass(std::uint64_t periods, std::int64_t timeout) noexcept
+  {
+    Wait wait = Wait::SAMPLE;
+    for (; periods > 0 && wait == Wait::SAMPLE; --periods) {
+      const Command & last = segment_->command;
+      answer(last.stamp + PERIOD, last.commanded != 0, Vector(last.effort));
+      wait = await(timeout);
+    }
+    return wait;
   }
 
 private:
