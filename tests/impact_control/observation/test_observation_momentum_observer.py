@@ -159,6 +159,24 @@ def test_rate_is_the_difference_quotient_over_the_actual_period(contact: list[Sa
     assert np.abs(observer.residual_rate).max() > 0.0
 
 
+def test_a_stamp_soon_after_a_late_one_makes_no_large_rate_of_the_noise(contact: list[Sample]) -> None:
+    gain, noise, period = np.full(2, 30.0), np.random.default_rng(4), 1e-3
+    late = np.where(np.arange(len(contact)) % 10 == 5, 0.9e-3, 0.0)
+    largest = []
+    for shortest in (0.0, period):
+        observer, rates, residuals = MomentumObserver(gain, np.zeros(2), shortest_period=shortest), [], []
+        for sample, delay in zip(contact, late, strict=True):
+            velocity = sample.velocity + noise.normal(0.0, 1e-3, 2)
+            arrays = (sample.coriolis_transposed_velocity, sample.gravity, sample.time + delay)
+            residuals.append(observer.observe(sample.mass_matrix, velocity, sample.torque, *arrays).copy())
+            rates.append(observer.residual_rate.copy())
+        change = np.abs(np.diff(residuals, axis=0))
+        largest.append(np.max(rates))
+        if shortest:
+            assert np.all(np.abs(rates[1:]) <= change / period * (1.0 + 1e-9))
+    assert largest[0] > 3.0 * largest[1]
+
+
 def test_first_sample_and_reset_do_not_jump(contact: list[Sample]) -> None:
     observer = MomentumObserver(np.array([30.0, 30.0]), np.zeros(2))
     for start in (0, 120):
@@ -257,12 +275,12 @@ def test_compiled_kernel_equals_its_python_form() -> None:
     for name in names:
         one[name] = random.normal(size=5)
     other, missed = one.copy(), random.normal(size=5)
-    for period in (1e-3, 0.0, 7e-3):
-        assert _advance(one, missed, period) == python_form(other, missed, period)
+    for period, shortest in ((1e-3, 0.0), (0.0, 0.0), (7e-3, 1e-3), (2e-4, 1e-3)):
+        assert _advance(one, missed, period, shortest) == python_form(other, missed, period, shortest)
         for name in names:
             assert np.allclose(one[name], other[name], rtol=1e-13)
     one["drive"][2] = np.inf
-    assert _advance(one, missed, 1e-3) is python_form(one, missed, 1e-3) is False
+    assert _advance(one, missed, 1e-3, 0.0) is python_form(one, missed, 1e-3, 0.0) is False
 
 
 def test_torque_between_samples_counts_with_its_mean(contact: list[Sample]) -> None:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from impact_control.observation.sample_period import sample_period
-from impact_control.util.checks import checked_vector, require_positive
+from impact_control.util.checks import checked_vector, require_not_negative, require_positive
 from impact_control.util.compiled import compiled_in_place
 from impact_control.util.memory import Memory, named_memory
 from impact_control.util.types import Matrix, Vector
@@ -28,9 +28,10 @@ def _sum_up(
 
 
 @compiled_in_place
-def _advance(observer: Memory, missed: Vector, period: float) -> bool:
+def _advance(observer: Memory, missed: Vector, period: float, shortest: float) -> bool:
     """Do one step of Flacco 2016 (13) over `period` [s]; with period 0 only take the sample as the previous one.
 
+    shortest [s]: period of which the change of the residual is at least, for its rate.
     Returns False, and changes nothing, when the sample is not finite.
     """
     o = observer[()]
@@ -46,7 +47,7 @@ def _advance(observer: Memory, missed: Vector, period: float) -> bool:
             innovation = o.momentum[i] - o.previous_momentum[i] - driven
             decay = half * o.gain[i]
             new = ((1.0 - decay) * o.residual[i] + o.gain[i] * innovation) / (1.0 + decay)
-            o.residual_rate[i] = (new - o.residual[i]) / period
+            o.residual_rate[i] = (new - o.residual[i]) / max(period, shortest)
             o.residual[i] = new
         else:
             o.residual_rate[i] = 0.0
@@ -84,17 +85,20 @@ class MomentumObserver:
         residual: r (n,) [Nm], estimate of the external joint torque, positive when it accelerates the joint.
         residual_rate: (r_k - r_{k-1}) / T_k (n,) [Nm/s], Proper 2021 (3.4); 0 on a sample that starts anew,
             unchanged by an ignored sample. It is the mean over T_k: a lost sample dilutes the rate of a short
-            impact by the longer period.
+            impact by the longer period. A stamp sooner than `shortest_period` after a late one would make a large
+            rate of the noise: it counts as that period.
         advanced: whether the last sample moved the residual (not: first, after a gap, ignored).
         time: stamp [s] of the last sample that was not ignored, minus infinity before the first.
     """
 
-    def __init__(self, gain: Vector, damping_over_stiffness: Vector, maximum_gap: float = 0.05) -> None:
+    def __init__(
+        self, gain: Vector, damping_over_stiffness: Vector, maximum_gap: float = 0.05, shortest_period: float = 0.0
+    ) -> None:
         """Set the tuning; n is the length of `gain`.
 
         gain: diagonal of K_O (n,) [1/s], above 0; usually 10 to 200 (Proper 2021, 2.5).
         damping_over_stiffness: diagonal of D K^-1 (n,) [s]; zeros for rigid joints.
-        maximum_gap: longest period [s] over which the observer integrates.
+        maximum_gap: longest period [s] over which the observer integrates; shortest_period: [s] for the rate.
         Raises InvalidInputError for anything else.
         """
         gains = checked_vector("gain", gain, zero_allowed=False)
@@ -112,10 +116,11 @@ class MomentumObserver:
         self._memory["gain"] = gains
         self._memory["damping_over_stiffness"] = checked_vector("damping_over_stiffness", damping_over_stiffness, n)
         self._maximum_gap = require_positive("maximum_gap", maximum_gap)
+        self._shortest = require_not_negative("shortest_period", shortest_period)
         self.residual: Vector = self._memory["residual"]
         self.residual_rate: Vector = self._memory["residual_rate"]
         self._nothing = np.zeros(n)
-        _advance(self._memory, self._nothing, 0.0)  # compiles the kernel here and not in the loop
+        _advance(self._memory, self._nothing, 0.0, 0.0)  # compiles the kernel here and not in the loop
         self.reset()
 
     def reset(self) -> None:
@@ -152,7 +157,8 @@ class MomentumObserver:
         if math.isnan(period):
             return self.residual
         _sum_up(self._memory, mass_matrix, velocity, joint_torque, coriolis_transposed_velocity, gravity)
-        if _advance(self._memory, self._nothing if missed_torque is None else missed_torque, period):
+        missed = self._nothing if missed_torque is None else missed_torque
+        if _advance(self._memory, missed, period, self._shortest):
             self.time = time
             self.advanced = period > 0.0
         return self.residual

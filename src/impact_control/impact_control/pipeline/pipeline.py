@@ -297,7 +297,7 @@ class Pipeline:
     def _detect(self, time: float, position: Vector) -> None:
         # After an impact of a task what pushes the arm may change over a gap.
         at_once = self._task_running and (self.moves or self.judge.impacts == 0)
-        rate = self._check.even_rate(self.observer.residual_rate, at_once=at_once)
+        rate = self._check.over_gap(self.observer.residual_rate, at_once=at_once)
         if self._sensing.detect(time, self.controller.torque, rate):
             self.impact_now = True
             self.impact_detected(self.detector.impact_time, position)

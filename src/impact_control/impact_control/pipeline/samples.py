@@ -31,9 +31,6 @@ TORQUE_TOLERANCE = 10.0
 """Times the torque limit, beyond which a measured joint torque is none: also the hardest impact, which loads a joint
 through its transmission by more than its motor can, stays below."""
 
-SHORT = 0.9
-"""Periods between two stamps, below which the later one is taken for early: clocks jitter by less."""
-
 NOT_FINITE, OUTSIDE = 1, 2
 
 
@@ -186,21 +183,17 @@ class SampleCheck:
         """Return whether the residual of the observer at a stamp [s] can show an impact: not soon after a gap."""
         return not 0.0 <= time - self._blind_from < self._gaps.settling
 
-    def even_rate(self, residual_rate: Vector, *, at_once: bool) -> Vector:
-        """Return the residual's rate (n,) [Nm/s] as that of samples a period apart; overwritten by the next.
+    def over_gap(self, residual_rate: Vector, *, at_once: bool) -> Vector:
+        """Return the residual's rate (n,) [Nm/s]; behind lost samples without what the torque there may have changed.
 
         at_once: as if its whole change over lost samples had come with the last one. The rate is the mean over the gap:
-        an impact that falls into one would not be seen. What the torque in a gap may have changed is left out, see
-        `_known_rate`. A stamp that comes sooner, behind a late one, would make a large rate of the noise.
+        an impact that falls into one would not be seen. See `_known_rate`. Overwritten by the next.
         """
         gaps, since = self._gaps, self.since
-        if 0.0 < since < SHORT * gaps.period:
-            np.multiply(residual_rate, since / gaps.period, out=self._rate)
-        elif self._rounding < since - gaps.period < math.inf:
-            within = gaps.period if at_once else since
-            _known_rate(residual_rate, self._turned, gaps.observer_gain, since, within, self._rate)
-        else:
+        if not self._rounding < since - gaps.period < math.inf:
             return residual_rate
+        within = gaps.period if at_once else since
+        _known_rate(residual_rate, self._turned, gaps.observer_gain, since, within, self._rate)
         return self._rate
 
     def note_standstill(self) -> None:

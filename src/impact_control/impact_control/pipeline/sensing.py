@@ -16,7 +16,8 @@ def make_observer(scenario: Scenario, robot: RobotDescription) -> MomentumObserv
     """Return the scenario's momentum observer for flexible joints; it begins anew after a gap that stops a task."""
     transmission, control = robot.transmission, scenario.control
     longest = control.state_timeout + 0.5 * control.period
-    return MomentumObserver(scenario.detection.observer_gain, transmission.damping / transmission.stiffness, longest)
+    coupling = transmission.damping / transmission.stiffness
+    return MomentumObserver(scenario.detection.observer_gain, coupling, longest, control.period)
 
 
 def score_settings(scenario: Scenario) -> dict[str, dict[str, object]]:
