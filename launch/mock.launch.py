@@ -42,9 +42,10 @@ def start(side: RobotSide) -> list:
         real_time_factor="1.0",
     )
     actions, guard = viewers(side), side.value["guard"]
+    catch_up = str(len(side.arms) == 1).lower()
     for arm in side.arms:
         actions += [
-            state_publisher(arm, kind, shared_memory=segment_of(shared, arm.name)),
+            state_publisher(arm, kind, shared_memory=segment_of(shared, arm.name), catch_up=catch_up),
             controller_manager(arm.namespace, arm.controllers(guard)),
         ]
     steps = [broadcaster(arm.namespace) for arm in side.arms]

@@ -31,7 +31,7 @@ constexpr unsigned CATCH_UP_ROUNDS = 5;
 /// gravity, and the measured one with it.
 ///
 /// Until the simulator is there, the states are the initial values of the description. From then on each cycle reads
-/// one new sample and answers it; in periods that a late cycle missed the arm moves on under the last command. A sample that does not come within `timeout` [s] is an error of the hardware, which is
+/// one new sample and answers it; with `catch_up` the arm moves on in missed periods under the last command. A sample that does not come within `timeout` [s] is an error of the hardware, which is
 /// then unconfigured; configured and activated again it attaches anew.
 class SimHardware : public hardware_interface::SystemInterface
 {
@@ -43,6 +43,7 @@ public:
     }
     try {
       timeout_ = nanoseconds_of(parameter("timeout", "1.0"));
+      catch_up_ = is_true("catch_up", parameter("catch_up", "true"));
       std::vector<std::string> joints;
       for (const auto & joint : get_hardware_info().joints) {
         check(joint);
@@ -176,7 +177,7 @@ private:
   Wait await_present() noexcept
   {
     Wait wait = exchange_->await(timeout_);
-    for (unsigned round = 0; round < CATCH_UP_ROUNDS && wait == Wait::SAMPLE; ++round) {
+    for (unsigned round = 0; catch_up_ && round < CATCH_UP_ROUNDS && wait == Wait::SAMPLE; ++round) {
       const std::uint64_t missed = pace_.missed(steady_now());
       if (missed == 0) {
         break;
@@ -207,6 +208,14 @@ private:
       throw std::invalid_argument("timeout = " + text + " is not allowed: from 0.001 to 60 s");
     }
     return std::llround(seconds * 1e9);
+  }
+
+  static bool is_true(const std::string & name, const std::string & text)
+  {
+    if (text != "true" && text != "false") {
+      throw std::invalid_argument(name + " = " + text + " is not allowed: true or false");
+    }
+    return text == "true";
   }
 
   /// Raises std::invalid_argument for a joint with other interfaces.
@@ -242,6 +251,7 @@ private:
   std::optional<Exchange> exchange_;
   Pace pace_;
   std::int64_t timeout_ = 0;
+  bool catch_up_ = true;
   std::int64_t stamp_ = 0;  // of the sample that was read [ns]
   std::vector<hardware_interface::StateInterface::SharedPtr> states_;  // position, velocity, effort of each joint
   std::vector<hardware_interface::CommandInterface::SharedPtr> efforts_;

@@ -317,7 +317,7 @@ def test_simulator_and_hardware_share_memory_where_asked_to(monkeypatch, hardwar
     launch_file = load(monkeypatch, "mock")
     started(launch_file, namespace="left", hardware=hardware)
     ((_, mappings),) = launch_file.xacro_asked
-    assert mappings["shared_memory"] == name
+    assert (mappings["shared_memory"], mappings["catch_up"]) == (name, "true")
     for simulator in (node for node in named(graph, "LifecycleNode") if node.name == "simulator"):
         assert simulator.parameters[0]["shared_memory"] == name
         assert bool(simulator.remappings) == (not name)
@@ -441,6 +441,7 @@ def test_the_simulator_of_a_scene_meets_the_hardware_of_each_arm(monkeypatch, ha
     segments = [mappings["shared_memory"] for _, mappings in launch_file.xacro_asked]
     base = simulator.parameters[0]["shared_memory"]
     assert segments == [segment_of(base, arm) for arm in ("left", "right")]
+    assert all(mappings["catch_up"] == "false" for _, mappings in launch_file.xacro_asked), "they wait for each other"
     if hardware == "shared":
         assert base == "/impact_sim_7_lab" and len(set(segments)) == 2 and not simulator.remappings
         return
