@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -85,6 +86,7 @@ public:
 
   CallbackReturn on_configure(const rclcpp_lifecycle::State &) override
   {
+    const std::lock_guard lock(executor_);
     try {
       const Params given = parameters_->get_params();
       guard_.emplace(settings_of(given));
@@ -135,6 +137,7 @@ public:
 
   CallbackReturn on_cleanup(const rclcpp_lifecycle::State &) override
   {
+    const std::lock_guard lock(executor_);
     timer_.reset();
     commands_.reset();
     state_.reset();
@@ -213,6 +216,7 @@ private:
   /// Hand a message over to the cycle. In a thread of the executor.
   void receive(const Float64MultiArray & message, const rclcpp::MessageInfo & info)
   {
+    const std::lock_guard lock(executor_);
     const auto & gid = info.get_rmw_message_info().publisher_gid.data;
     if (!std::equal(std::begin(gid), std::end(gid), source_.begin())) {
       std::copy(std::begin(gid), std::end(gid), source_.begin());
@@ -232,6 +236,10 @@ private:
   /// Count publishers, and publish what is new. In a thread of the executor.
   void look()
   {
+    const std::lock_guard lock(executor_);
+    if (!commands_) {
+      return;  // cleaned up in another thread since the timer fired
+    }
     const std::size_t publishers = commands_->get_publisher_count();
     one_publisher_ = publishers <= 1;
     const Report * fresh = reports_.take();
@@ -307,6 +315,7 @@ private:
   std::atomic<std::uint64_t> not_written_{0};
 
   // Of the executor.
+  std::mutex executor_;  // its callbacks against a configuration anew in another of its threads; no cycle takes it
   rclcpp::Subscription<Float64MultiArray>::SharedPtr commands_;
   rclcpp::Publisher<DiagnosticArray>::SharedPtr diagnostics_;
   rclcpp::TimerBase::SharedPtr timer_;

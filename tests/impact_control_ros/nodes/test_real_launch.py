@@ -185,3 +185,15 @@ def test_a_robot_side_that_does_not_fit_is_not_taken_over(prefix):
     ]
     assert "robot_check-" in output and "ended with 1" in output
     assert code != 0
+
+
+@pytest.mark.parametrize(("name", "arguments"), [("mock", ()), ("franka", ("robot_ip:=10.0.0.1,10.0.0.2",))])
+def test_the_arms_of_a_scene_are_all_checked_before_one_has_a_commander(prefix, name, arguments):
+    last = "activate /left/right/impact_loop"
+    lines, output, code = run(prefix, name, "scenario:=grab_juice_1", *arguments, last=last)
+    steps = order(lines, "start spawner effort_controller", "start robot_check", "activate")
+    checks, first = steps.index("start robot_check --ros-args"), steps.index("activate /left/left/impact_loop")
+    taken = [step for step in steps[checks:first] if step.startswith("start")]
+    check, spawn = "start robot_check --ros-args", "start spawner effort_controller"
+    assert taken == [check, spawn, check, spawn, spawn]
+    assert code == 0 and "Traceback" not in output

@@ -68,7 +68,7 @@ STANDSTILL_TIME = 0.35
 RELEASE_PATIENCE = 0.1
 """[s] a simulator may take to let its clock run."""
 
-ARMING_TIME = 5_000_000_000
+ARMING_TIME = 10_000_000_000
 """[ns] between the goals of several arms on a graph of others and the begin of their tasks: each is planned before."""
 
 CANCEL_PATIENCE = 1.0
