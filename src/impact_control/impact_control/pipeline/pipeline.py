@@ -295,9 +295,10 @@ class Pipeline:
         self._end_task_if_due(time, velocity)
 
     def _detect(self, time: float, position: Vector) -> None:
+        rate = self.observer.residual_rate
         # After an impact of a task what pushes the arm may change over a gap.
-        at_once = self._task_running and (self.moves or self.judge.impacts == 0)
-        rate = self._check.over_gap(self.observer.residual_rate, at_once=at_once)
+        if self._task_running and (self.moves or self.judge.impacts == 0):
+            rate = self._check.undiluted(rate)
         if self._sensing.detect(time, self.controller.torque, rate):
             self.impact_now = True
             self.impact_detected(self.detector.impact_time, position)

@@ -84,8 +84,8 @@ def _defect(
 
 
 @compiled
-def _known_rate(rate: Vector, turned: Vector, gain: Vector, since: float, within: float, out: Vector) -> None:
-    """Write what is known of the residual's rate (n,) [Nm/s] over a gap of `since` [s], its change within a time [s].
+def _undilute(rate: Vector, turned: Vector, gain: Vector, since: float, period: float, out: Vector) -> None:
+    """Write the residual's rate (n,) [Nm/s] as if its change over a gap of `since` [s] had come within a period [s].
 
     In a gap the torque is not known: without commands a guard damps. The observer integrates it by the trapezoidal
     rule; a torque that went from one value to another is off by at most since / 2 of their difference, turned (n,)
@@ -93,7 +93,7 @@ def _known_rate(rate: Vector, turned: Vector, gain: Vector, since: float, within
     """
     for i in range(out.size):
         unknown = 0.5 * since * gain[i] * abs(turned[i])
-        out[i] = math.copysign(max(abs(rate[i]) * since - unknown, 0.0) / within, rate[i])
+        out[i] = math.copysign(max(abs(rate[i]) * since - unknown, 0.0) / period, rate[i])
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,17 +183,16 @@ class SampleCheck:
         """Return whether the residual of the observer at a stamp [s] can show an impact: not soon after a gap."""
         return not 0.0 <= time - self._blind_from < self._gaps.settling
 
-    def over_gap(self, residual_rate: Vector, *, at_once: bool) -> Vector:
-        """Return the residual's rate (n,) [Nm/s]; behind lost samples without what the torque there may have changed.
+    def undiluted(self, residual_rate: Vector) -> Vector:
+        """Return the residual's rate (n,) [Nm/s] as if its whole change over lost samples had come with the last one.
 
-        at_once: as if its whole change over lost samples had come with the last one. The rate is the mean over the gap:
-        an impact that falls into one would not be seen. See `_known_rate`. Overwritten by the next.
+        The rate is the mean over the gap: an impact that falls into one would not be seen. What the torque in the gap
+        may have changed is left out, see `_undilute`. Overwritten by the next.
         """
         gaps, since = self._gaps, self.since
         if not self._rounding < since - gaps.period < math.inf:
             return residual_rate
-        within = gaps.period if at_once else since
-        _known_rate(residual_rate, self._turned, gaps.observer_gain, since, within, self._rate)
+        _undilute(residual_rate, self._turned, gaps.observer_gain, since, gaps.period, self._rate)
         return self._rate
 
     def note_standstill(self) -> None:
