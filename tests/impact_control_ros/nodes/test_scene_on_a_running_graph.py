@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
+from action_msgs.msg import GoalStatus
 from impact_msgs.action import ExecuteImpactTask
+from rclpy.task import Future
 
 from harness import Peer
+from impact_control.pipeline import Outcome
 from impact_control.replay.evaluation import evaluate_arms
 from impact_control_ros.session.processes import GraphError
 from impact_control_ros.session.session import ARMING_TIME, Session
@@ -78,3 +82,36 @@ def test_both_arms_begin_with_the_same_sample_and_are_reported(graph, tmp_path):
     assert begins["left"] > 0.8e-9 * ARMING_TIME, begins
     page = (directory / "report.html").read_text()
     assert all(f"<td>{name}</td>" in page for name in arms)
+
+
+class Goal:
+    """An accepted goal of an arm, which ends when it is cancelled, or, where it is refused, at once."""
+
+    def __init__(self, outcome):
+        self.result, self.cancelled = Future(), False
+        if outcome is Outcome.REFUSED:
+            self._end(outcome)
+
+    def _end(self, outcome):
+        answer = ExecuteImpactTask.Result(outcome=int(outcome))
+        self.result.set_result(SimpleNamespace(status=GoalStatus.STATUS_ABORTED, result=answer))
+
+    def get_result_async(self):
+        return self.result
+
+    def cancel_goal_async(self):
+        self.cancelled = True
+        self._end(Outcome.CANCELLED)
+        return self.result
+
+
+def test_a_task_that_is_refused_once_it_is_planned_cancels_that_of_the_other_arm(tmp_path, monkeypatch):
+    goals = {"left": Goal(Outcome.SUCCEEDED), "right": Goal(Outcome.REFUSED)}
+    with Session([], tmp_path / "log", arms=("left", "right")) as session:
+        monkeypatch.setattr(session, "_send", lambda arm, *_: goals[arm])
+        results = session.run_tasks(SCENE, begin=1, timeout=5.0)
+    assert {arm: result.outcome for arm, result in results.items()} == {
+        "left": Outcome.CANCELLED,
+        "right": Outcome.REFUSED,
+    }
+    assert goals["left"].cancelled and not goals["right"].cancelled
