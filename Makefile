@@ -124,7 +124,7 @@ docs: $(STAMPS)/test ## build the documentation as a site in .venv/site
 	@echo "open .venv/site/index.html"
 
 .PHONY: bench
-bench: setup $(STAMPS)/peers ## measure everything that has a target beside TSID, pink, MuJoCo and earlier runs, in one report (MINUTES=10, idle and loaded)
+bench: $(STAMPS)/test $(STAMPS)/peers ## measure everything that has a target beside TSID, pink, MuJoCo and earlier runs, in one report (MINUTES=10, idle and loaded)
 	@$(RUN)impact-control bench --growth --minutes $(MINUTES)
 
 .PHONY: setup

@@ -421,6 +421,13 @@ def test_missing_network_is_told_in_one_line(clone: Path, packages: str) -> None
     assert not (clone / ".venv").exists()
 
 
+def test_the_benchmark_is_installed_before_it_runs() -> None:
+    """A fresh environment has neither studies nor benchmark: `make bench` has to bring them."""
+    asking = ["make", "-n", "bench", "ENVIRONMENT=.venv-none"]
+    said = subprocess.run(asking, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert 0 < said.find("touch .venv-none/stamps/test") < said.find("impact-control bench")
+
+
 @pytest.mark.parametrize(("chosen", "minutes"), [((), 10.0), (("MINUTES=1",), 1.0)])
 def test_the_benchmark_runs_for_ten_minutes_idle_and_loaded(
     monkeypatch: pytest.MonkeyPatch, chosen: tuple[str, ...], minutes: float
