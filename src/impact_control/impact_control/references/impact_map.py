@@ -21,12 +21,15 @@ from impact_control.util.types import Matrix, Vector
 
 _ARM = "arm"
 
+_SLOW = 1e-12
+"""Rates below it leave the motors where they are."""
+
 _DEPENDENT = 1e-9
 """Singular values below this part of the largest belong to contacts that depend on the others."""
 
 
-SHORTEST_CONTACT = 1e-4
-"""[s] That of steel on steel, Rey Arias 2024, at some 0.1 m/s."""
+SHORTEST_IMPULSE = 5e-5
+"""[s] Until steel on steel has been compressed: half of its contact of 0.1 ms at some 0.1 m/s, Rey Arias 2024."""
 
 
 class PredictedImpact(Protocol):
@@ -77,17 +80,32 @@ def link_impact_map(robot: RobotDescription) -> ImpactMap:
     """Return the inelastic impact map of the links, before their joints have passed the impact on to the motors.
 
     Of the velocity that the links reach for less than a millisecond, a quarter above that of `rigid_impact_map` and
-    more. A joint whose damper evens the two sides out within `SHORTEST_CONTACT` counts with its motor.
+    more. The impulse acts evenly for `SHORTEST_IMPULSE`; see `links_in_impact`.
     """
-    transmission = robot.transmission
+    motors, damping = robot.transmission.motor_inertia, robot.transmission.damping
+    return _map_with(
+        Dynamics(robot), lambda dynamics: links_in_impact(dynamics.mass_matrix, motors, damping, SHORTEST_IMPULSE)
+    )
 
-    def inertia(dynamics: Dynamics) -> Matrix:
-        rate = transmission.damping * np.diag(np.linalg.inv(dynamics.mass_matrix))
-        passed_on = np.where(rate * SHORTEST_CONTACT > 1.0, transmission.motor_inertia, 0.0)
-        of_links: Matrix = dynamics.mass_matrix + np.diag(passed_on)
-        return of_links
 
-    return _map_with(Dynamics(robot), inertia)
+def links_in_impact(mass_matrix: Matrix, motors: Vector, damping: Vector, duration: float) -> Matrix:
+    """Return the inertia (n, n) [kg m^2] that the links oppose to an impulse of a duration [s].
+
+    mass_matrix: M (n, n); motors: B (n,) [kg m^2]; damping: D (n,) [Nms/rad] of the joints, whose springs are too soft
+    to matter meanwhile. Ours, from M ddq = f - D w and B ddtheta = D w with w = dq - dtheta and f constant:
+
+        W = (M + B)^-1 (I + B phi M^-1),   phi = (I - exp(-L)) L^-1,   L = duration (M^-1 + B^-1) D
+
+    of which the inverse is returned: M for a short impulse, M + B for a long one or stiff dampers.
+    """
+    mobility = np.linalg.inv(mass_matrix)
+    factor = np.linalg.cholesky(mobility + np.diag(1.0 / motors))
+    rates, axes = np.linalg.eigh(duration * (factor.T * damping) @ factor)
+    left = np.where(rates > _SLOW, -np.expm1(-rates) / np.maximum(rates, _SLOW), 1.0)
+    phi = factor @ (axes * left) @ axes.T @ np.linalg.inv(factor)
+    moved = np.eye(len(motors)) + motors[:, None] * (phi @ mobility)
+    inertia: Matrix = np.linalg.solve(moved, mass_matrix + np.diag(motors))
+    return 0.5 * (inertia + inertia.T)
 
 
 def _map_with(dynamics: Dynamics, inertia: Callable[[Dynamics], Matrix]) -> ImpactMap:
