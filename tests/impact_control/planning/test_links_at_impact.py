@@ -23,20 +23,41 @@ HARD = {
     "actual_environment.surface.contact.damping": "8e12 N*s/m^2.5",
 }
 
-_SURFACE = {"point": "0.4254, 0.0505, 0.1584 m", "normal": [0.4386015, -0.1294979, 0.8893025], "friction": 0.1426}
-TOO_FAST = {
-    "task.impact.position": _SURFACE["point"],
-    "task.impact.speed": "0.3896 m/s",
-    "task.impact.approach_angle": "1.1998 rad",
-    "task.impact.heading": [-0.482242, -0.868938, 0.111308],
-    "task.post.force": "7.35 N",
-    "task.post.slide": "1 cm",
-    **{
-        f"{whose}_environment.surface.{key}": value
-        for whose in ("expected", "actual")
-        for key, value in _SURFACE.items()
-    },
-}
+
+def on_surface(point, normal, friction, **keys):
+    """Return the keys of a task on a surface that is as expected."""
+    surface = {"point": point, "normal": normal, "friction": friction}
+    return {
+        "task.impact.position": point,
+        **{f"task.{name.replace('__', '.')}": value for name, value in keys.items()},
+        **{
+            f"{whose}_environment.surface.{key}": value
+            for whose in ("expected", "actual")
+            for key, value in surface.items()
+        },
+    }
+
+
+TOO_FAST = on_surface(
+    "0.4254, 0.0505, 0.1584 m",
+    [0.4386015, -0.1294979, 0.8893025],
+    0.1426,
+    impact__speed="0.3896 m/s",
+    impact__approach_angle="1.1998 rad",
+    impact__heading=[-0.482242, -0.868938, 0.111308],
+    post__force="7.35 N",
+    post__slide="1 cm",
+)
+FAST_LAST_LINK = on_surface(
+    "0.5503, -0.2125, 0.1443 m",
+    [-0.0730589, 0.2794903, 0.9573649],
+    0.2598,
+    impact__speed="0.3593 m/s",
+    impact__approach_angle="0.7576 rad",
+    impact__heading=[0.2578773, 0.9325798, -0.2525754],
+    post__force="5.14 N",
+    post__slide="3 cm",
+)
 
 
 def task(model, place, angle, heading, speed, force=10.0):
@@ -65,14 +86,14 @@ def use_at_impact(scenario):
 @pytest.mark.parametrize("model", ["panda", "fr3"])
 @pytest.mark.parametrize("seed", [301, 302, 303, 304])
 def test_the_simulated_links_are_not_faster(model, seed):
-    """On steel, every 50 us for a millisecond; the Panda's as fast, the last link of the FR3 up to a half slower."""
+    """On steel, every 50 us for a millisecond; the fastest, a link before the last, is as fast as planned."""
     random = np.random.default_rng(seed)
     place = (random.uniform(0.4, 0.55), random.uniform(-0.15, 0.15), random.uniform(0.15, 0.3))
     scenario = task(model, place, random.uniform(60.0, 90.0), random.uniform(0.0, 6.3), random.uniform(0.15, 0.3))
     use, peak = use_at_impact(scenario), links_at_impact(scenario)
     print(f"{model} {seed}: planned {use.joint} at {use.share:.3f} of its limit, simulated {np.round(peak, 3)}")
     assert peak.max() < 1.05 * use.share
-    assert model == "fr3" or peak[int(use.joint[-1]) - 1] > 0.9 * use.share
+    assert peak[int(use.joint[-1]) - 1] > 0.9 * use.share
 
 
 def links_at_impact(scenario):
@@ -90,6 +111,15 @@ def links_at_impact(scenario):
         plant.step(np.zeros(7))
         np.maximum(peak, np.abs(plant.link_velocity) / robot.limits.velocity, out=peak)
     return peak
+
+
+def test_the_damper_of_the_last_link_of_the_fr3_acts_for_as_long_as_the_impulse():
+    """Its link, which weighs next to nothing about its axis, is the fastest for 0.1 ms; its motor hardly moves."""
+    scenario = load_scenario("tabletop").with_overrides({"robot.model": "fr3", **FAST_LAST_LINK, **HARD})
+    use, peak = use_at_impact(scenario), links_at_impact(scenario)
+    assert use.joint == "fr3_joint7"
+    assert peak.argmax() == 6
+    assert peak.max() < use.share < 2.0 * peak.max()
 
 
 @pytest.mark.parametrize("duration", [1e-6, 5e-5, 1e-3])
