@@ -61,6 +61,7 @@ def fewest(of: int, share: float = targets.RIGHT) -> int:
     return of - int(binom.ppf(0.99, of, 1.0 - share))
 
 
+@pytest.mark.timeout(400)
 @pytest.mark.scenario
 def test_verdicts_on_random_tasks_are_right_inside_all_limits():
     runs = short_form()

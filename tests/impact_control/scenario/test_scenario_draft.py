@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -35,6 +35,7 @@ ANSWERS = st.fixed_dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(ANSWERS)
 def test_the_file_says_what_was_answered(tmp_path_factory: pytest.TempPathFactory, answers: dict[str, object]) -> None:
     place = tmp_path_factory.mktemp("draft") / "mine.yaml"
