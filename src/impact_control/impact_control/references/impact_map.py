@@ -22,7 +22,7 @@ from impact_control.util.types import Matrix, Vector
 _ARM = "arm"
 
 _SLOW = 1e-12
-"""Rates below it leave the motors where they are."""
+"""Eigenvalues of L, of `links_in_impact`, below which (1 - exp(-x)) / x is 1: of joints without damper."""
 
 _DEPENDENT = 1e-9
 """Singular values below this part of the largest belong to contacts that depend on the others."""
