@@ -105,7 +105,16 @@ def test_the_classifier_tells_its_verdict_on_an_impact_that_another_has_detected
     event = ImpactEvent(index=1, joint_position=start.tolist())
     for stamp in (event.header.stamp, event.impact_time):
         to_stamp(EPOCH + 1_000_000, stamp)
-    for _ in range(2):  # with its link
-        node.built._on_event(event)
-        assert told == [Verdict.UNKNOWN, Verdict.UNEXPECTED]
-    assert node.built._alone.judge.impacts == 1
+    # The samples before it may still wait for a core: it is judged once they are.
+    node.built._on_event(event)
+    to_stamp(EPOCH + 500_000, reference.header.stamp)
+    node.built._on_reference(reference)
+    assert told == [Verdict.UNKNOWN]
+    to_stamp(EPOCH + 1_000_000, reference.header.stamp)
+    node.built._on_reference(reference)
+    assert told == [Verdict.UNKNOWN, Verdict.UNEXPECTED]
+    node.built._on_event(event)  # with its link
+    event.index = 2  # and one that comes late
+    node.built._on_event(event)
+    assert told == [Verdict.UNKNOWN, Verdict.UNEXPECTED]
+    assert node.built._alone.judge.impacts == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
+from collections import deque
 from itertools import chain
 
 import numpy as np
@@ -63,6 +64,9 @@ class Classification(Configuration):
         self._is_new = FirstOfEvent()
         self._answered = False
         self._samples = 0
+        # Events whose sample is still to be judged, and the stamp [ns] up to which samples are.
+        self._ahead: deque[ImpactEvent] = deque(maxlen=PAIRING_DEPTH)
+        self._judged_until = 0
         self._publisher = self.publisher(ImpactClassification, topics.CLASSIFICATION, qos.EVENT)
         self.subscription(JointState, topics.JOINT_STATES, self._on_state, qos.PAIRED, raw=True)
         self.subscription(ControllerReference, topics.REFERENCE, self._on_reference, qos.PAIRED)
@@ -79,6 +83,8 @@ class Classification(Configuration):
         self._read = self._observed = 0
         self._base = None
         self._samples = 0
+        self._ahead.clear()
+        self._judged_until = 0
         real_time.still_heap()
 
     def close(self) -> None:
@@ -129,6 +135,9 @@ class Classification(Configuration):
         if not self.active or not self._is_whole(message):
             return
         stamp = nanoseconds(message.header.stamp)
+        self._judged_until = stamp
+        for _ in range(len(self._ahead)):
+            self._take(self._ahead.popleft())
         if not self._observe_until(stamp):
             return
         begin = time.perf_counter()
@@ -177,6 +186,13 @@ class Classification(Configuration):
             return
         if rivals := rival_publishers(self.node, self._events, topics.EVENTS):
             self.node.get_logger().error(f"{rivals}; allowed: one. The event is not judged")
+            return
+        self._take(event)
+
+    def _take(self, event: ImpactEvent) -> None:
+        """Judge an impact, or keep it until its sample is: events overtake the samples where these wait for a core."""
+        if nanoseconds(event.header.stamp) > self._judged_until:
+            self._ahead.append(event)
             return
         # Events from before the task are kept by the publisher for late joiners.
         seconds = self._seconds(nanoseconds(event.impact_time))
