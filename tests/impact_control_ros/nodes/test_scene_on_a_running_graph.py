@@ -22,13 +22,19 @@ pytestmark = [pytest.mark.wall_clock, pytest.mark.timeout(400)]
 
 IMPACT_CONTROL = [sys.executable, "-m", "impact_control.cli"]
 SCENE = "grab_juice_1"
+SLOW = "0.25"
+"""Simulated seconds to a second of the wall clock: two loops by the wall clock are too much for a slow machine."""
 
 
 @pytest.fixture(scope="module")
 def graph(tmp_path_factory):
     """The simulator with both arms, and loops that no session of the test knows."""
     output = str(tmp_path_factory.mktemp("up"))
-    up = subprocess.Popen([*IMPACT_CONTROL, "up", "-s", SCENE, "-o", output], stdout=subprocess.PIPE, text=True)
+    up = subprocess.Popen(
+        [*IMPACT_CONTROL, "up", "-s", SCENE, "--real-time-factor", SLOW, "-o", output],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     first = up.stdout.readline()
     assert first.startswith(f"Graph:  {SCENE} in ROS domain {os.environ['ROS_DOMAIN_ID']}"), first
     yield up

@@ -63,6 +63,14 @@ def run(name, shape, directory):
     return topics, results, evaluate_arms(directory / "bag")
 
 
+def time_in_task(analysis, mode):
+    """Time [s] from the begin of the task to that of a mode of the controller."""
+    begins = {interval.mode: interval.start for interval in reversed(analysis.modes)}
+    return begins[mode] - begins["ante"]
+
+
+# Not beside other tests: lockstep waits for commands and detectors, but not for the classifier in its own process.
+@pytest.mark.wall_clock
 @pytest.mark.parametrize("case", CASES)
 def test_both_shapes_publish_and_find_the_same(case, tmp_path):
     name, overrides, outcome = CASES[case]
@@ -90,7 +98,9 @@ def test_both_shapes_publish_and_find_the_same(case, tmp_path):
         modes = [[interval.mode for interval in a.modes if interval.mode != "idle"] for a in (here, there)]
         assert modes[0] == modes[1]
         np.testing.assert_allclose(result.classification.time_error, other.classification.time_error, atol=LATER)
-        decisions = (each.classification.decision_time for each in (result, other))
+        decisions = np.array([each.classification.decision_time for each in (result, other)])
+        if case == "completion":  # judged from full contact on; when that is depends on how the plate rattles
+            decisions -= [time_in_task(analysis, "post") for analysis in (here, there)]
         np.testing.assert_allclose(*decisions, atol=2.0 * LATER)
         if case == "held_force":
             assert all(each.summary.startswith("held force unexpected") for each in (result, other))
