@@ -40,6 +40,8 @@ tick()
 patient = {"reaction.on_unexpected_impact": "continue", "reaction.on_unexpected_post_impact": "continue"}
 pipeline.start(plan.reference, plan.scenario.with_overrides(patient), plan.force, hold=plan.hold)
 tick()
+time += 3e-3  # samples that got lost
+tick()
 pipeline.impact_detected(time, start)
 for _ in range(400):
     tick()

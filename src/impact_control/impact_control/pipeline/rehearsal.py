@@ -51,11 +51,11 @@ def _walk(pipeline: Pipeline, judge: Judge, reference: ImpactReference, force: D
         pipeline.tick(k * period, q, still, still)
     pipeline.cancel()
     pipeline.start_move(reference.ante, StartPose(pipeline.robot.joint_names, q))
-    for k in (13, 14):
+    for k in (13, 14, 17):  # with samples lost before the last
         pipeline.tick(k * period, q, still, still)
     # At full speed into the limits, which no torque can keep then: the solver is called for the nearest motion.
     # Behind a gap, or the position would contradict the one before.
-    late = 15.0 * period + pipeline.scenario.control.state_timeout + period
+    late = 18.0 * period + pipeline.scenario.control.state_timeout + period
     pipeline.tick(late, limits.position_upper.copy(), limits.velocity.copy(), still)
     pipeline.fail(Fault.INTERNAL, still)
     pipeline.tick(late + period, q, still, still)
