@@ -19,7 +19,7 @@ from std_srvs.srv import Trigger
 
 from impact_control.util.errors import MissingDependencyError
 from impact_control_ros.bridge import qos, rclpy_internals
-from impact_control_ros.bridge.rclpy_internals import NodeExecutor
+from impact_control_ros.bridge.rclpy_internals import Inbox, NodeExecutor
 from impact_control_ros.bridge.real_time import RECEIVE_BUFFER
 
 PACKAGE = Path(rclpy_internals.__file__).parents[1]
@@ -95,6 +95,20 @@ def test_messages_of_half_a_second_are_kept_while_their_process_stands_still(nod
             kept += arrived()
         listener.stdin.close()
     assert kept == MESSAGES
+
+
+def test_a_look_at_a_stream_that_arrives_faster_than_it_is_taken_ends(node):
+    publisher = node.create_publisher(JointState, "stream", qos.STREAM)
+    slot = Inbox(node).subscribe(JointState, "stream", qos.RECORD)
+    end, taken = time.monotonic() + PATIENCE, 0
+    while not taken:
+        assert time.monotonic() < end
+        publisher.publish(JointState())
+        for _ in slot.drain():
+            taken += 1
+            publisher.publish(JointState())
+            time.sleep(0.01)
+            assert taken < MESSAGES
 
 
 def serve(node, callback, until):

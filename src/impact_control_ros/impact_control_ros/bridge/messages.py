@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, Vector3
 from impact_msgs.msg import ImpactEvent
 
+from impact_control.recording.messages import decode, message_definition, parse_definition, short_name
 from impact_control.util.types import Vector
 
 _NANOSECONDS = 1_000_000_000
@@ -73,3 +75,16 @@ def answered(response: Any, success: bool, message: str) -> Any:
 def type_name(kind: type) -> str:
     """Return the name of a message type, as `sensor_msgs/msg/JointState`."""
     return f"{kind.__module__.split('.')[0]}/msg/{kind.__name__}"
+
+
+class Decoder:
+    """Decodes serialised messages of one type together, without making messages of them."""
+
+    def __init__(self, kind: type) -> None:
+        name = type_name(kind)
+        self._root = short_name(name)
+        self._types = parse_definition(name, message_definition(name))
+
+    def __call__(self, payloads: Sequence[bytes]) -> dict[str, Any]:
+        """Return the columns of all fields by dotted name, see `recording.messages.decode`."""
+        return decode(payloads, self._types, self._root)

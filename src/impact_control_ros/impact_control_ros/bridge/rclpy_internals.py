@@ -6,6 +6,7 @@ refused here, by name, and not in the middle of a task. A port to a later rclpy 
 
 from __future__ import annotations
 
+import time
 import traceback
 from array import array
 from collections.abc import Callable, Iterator
@@ -183,11 +184,17 @@ class Slot:
         return message
 
     def drain(self) -> Iterator[tuple[Any, int, int]]:
-        """Yield every message that waits with the times [ns] at which it was received and sent."""
-        subscription = self._subscription
+        """Yield every message that waits with the times [ns] at which it was received and sent.
+
+        One that arrives meanwhile is the last: of a stream that arrives faster than it is taken, there is no end.
+        """
+        subscription, begun = self._subscription, time.time_ns()
         while (taken := subscription.handle.take_message(subscription.msg_type, subscription.raw)) is not None:
             message, information = taken
-            yield message, information["received_timestamp"], information["source_timestamp"]
+            received = information["received_timestamp"]
+            yield message, received, information["source_timestamp"]
+            if received > begun:
+                return
 
 
 def _ignore(message: Any) -> None:

@@ -12,7 +12,6 @@ import numpy as np
 from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
 
-from impact_control.recording.messages import MessageType, decode, message_definition, parse_definition, short_name
 from impact_control.scenario import load_scenario
 from impact_control.util.types import Vector
 from impact_control.view.drawing import DEFAULT_PORT, Drawing, address, close_server, open_server
@@ -22,7 +21,7 @@ from impact_control.view.signals import POSE, GrowingSignals, Signal, pose_signa
 from impact_control.view.stage import stage_of
 from impact_control_ros.bridge import qos, real_time, runtime, topics
 from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, declare
-from impact_control_ros.bridge.messages import type_name
+from impact_control_ros.bridge.messages import Decoder
 from impact_control_ros.bridge.rclpy_internals import Inbox, NodeExecutor, Slot
 from impact_control_ros.session.interfaces import SHOWN
 
@@ -38,16 +37,13 @@ class Feed:
 
     def __init__(self, slot: Slot, kind: type, signals: GrowingSignals, convert: Callable[..., dict[str, Signal]]):
         """convert: columns and times [s] of messages into signals, which go into `signals`."""
-        name = type_name(kind)
-        self._root = short_name(name)
-        self._types: dict[str, MessageType] = parse_definition(name, message_definition(name))
-        self._slot, self._signals, self._convert = slot, signals, convert
+        self._slot, self._decode, self._signals, self._convert = slot, Decoder(kind), signals, convert
 
     def take(self, clock: StampClock) -> None:
         """Read what has arrived."""
         payloads = [data for data, _, _ in self._slot.drain()]
         if payloads:
-            columns = decode(payloads, self._types, self._root)
+            columns = self._decode(payloads)
             self._signals.extend(self._convert(columns, clock.seconds(columns["header.stamp"])))
 
 
