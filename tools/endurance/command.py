@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from impact_control.cli.commands import OutputOption
+from impact_control_ros.session.commands import FactorOption
 
 
 def add(app: typer.Typer) -> None:
@@ -22,6 +23,7 @@ def endure(
         bool, typer.Option("--faults", help="Every other task with a fault at random, after which all has to be well.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Of the sensor noise and of the faults.")] = 0,
+    real_time_factor: FactorOption = None,
     output: OutputOption = Path("runs"),
 ) -> None:
     """Run tasks by the wall clock for a long time, with faults on request, and report every violation.
@@ -34,7 +36,15 @@ def endure(
     from impact_control.util.stopping import stoppable
 
     with stoppable() as stop:
-        report, directory = run(minutes, seed, output, faults=faults, tell=typer.echo, stop_requested=stop)
+        report, directory = run(
+            minutes,
+            seed,
+            output,
+            faults=faults,
+            real_time_factor=real_time_factor,
+            tell=typer.echo,
+            stop_requested=stop,
+        )
     typer.echo(f"\n{report_text(report)}\n\nReport: {directory}")
     if not report.passed:
         raise typer.Exit(1)

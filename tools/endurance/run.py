@@ -50,7 +50,7 @@ SCENARIOS = ("tabletop", "tabletop_tilted", "tabletop_raised", "tabletop_absent"
 LOOP = "impact_loop"
 
 REST_TIME = 0.4
-"""[s] of the wall clock in which an arm that is damped comes to rest."""
+"""[s] in which an arm that is damped comes to rest."""
 
 RESET_PATIENCE = 5.0
 """[s] in which the supervisor lets commands through again after a fault."""
@@ -63,14 +63,16 @@ def endure(
     *,
     faults: bool = False,
     scenarios: Sequence[str] = SCENARIOS,
+    real_time_factor: float | None = None,
     tell: Callable[[str], None] = lambda text: None,
     stop_requested: Callable[[], bool] = lambda: False,
 ) -> tuple[EnduranceReport, Path]:
     """Run tasks for a time; the report, and the directory below `output` with it, a line for each task, and logs.
 
     seed: of the sensor noise of all tasks and of the faults. faults: every other task has one, after which the step of
-    docs/safety.md is taken and the next task has to go as its file says. scenarios: taken in turn. Bags of tasks with
-    complaints are kept. tell: is given a line for each task. A stop ends the run in order, with its report.
+    docs/safety.md is taken and the next task has to go as its file says. scenarios: taken in turn. real_time_factor:
+    see `describe_graph`. Bags of tasks with complaints are kept. tell: is given a line for each task. A stop ends the
+    run in order, with its report.
 
     Raises ImpactControlError where the graph cannot be started.
     """
@@ -81,7 +83,7 @@ def endure(
     with (
         StandstillWatch() as machine,
         TrueMotion() as motion,
-        Endurance(plans, seed, faults, directory, motion, machine, stop_requested) as endurance,
+        Endurance(plans, seed, faults, directory, motion, machine, stop_requested, real_time_factor) as endurance,
     ):
         broke_off = "by an error that is none of ours"
         try:
@@ -114,11 +116,13 @@ class Endurance:
         motion: TrueMotion,
         machine: StandstillWatch,
         stop_requested: Callable[[], bool],
+        real_time_factor: float | None = None,
     ) -> None:
         self._plans = plans
         self._seed = seed
         self._random = np.random.default_rng(seed)
         self._faults = faults
+        self._factor = real_time_factor
         self._directory = directory
         self._motion = motion
         self._machine = machine
@@ -260,7 +264,7 @@ class Endurance:
             end.step = "loop activated again"
 
     def _wait_for_rest(self, session: Session) -> None:
-        end = time.monotonic() + REST_TIME
+        end = time.monotonic() + REST_TIME / (self._factor or 1.0)
         while time.monotonic() < end:
             session.watch(0.1)
             self._motion.show(self._watch)
@@ -280,7 +284,7 @@ class Endurance:
     def _begin_session(self) -> Session:
         self._sessions += 1
         log = self._directory / "log" / f"session-{self._sessions}"
-        session = Session(_specs(self._first, self._faults), log, stop_requested=self._stop_requested)
+        session = Session(self._specs(), log, stop_requested=self._stop_requested)
         self._log = LogTail(log)
         try:
             session.start()
@@ -290,6 +294,13 @@ class Endurance:
         self._loop_cores = os.sched_getaffinity(session.processes.pid(LOOP))
         self._session = session
         return session
+
+    def _specs(self) -> list[NodeSpec]:
+        """Return the graph; with faults, the simulator disturbs its lines on request."""
+        return [
+            replace(spec, executable="endurance.faulty_simulator") if self._faults and spec.duty is Duty.ROBOT else spec
+            for spec in describe_graph(self._first, real_time_factor=self._factor)
+        ]
 
     def _end_session(self) -> None:
         if self._session is not None:
@@ -325,11 +336,3 @@ def _reset(session: Session) -> str:
             if time.monotonic() > give_up:
                 return refusal
             session.watch(0.2)
-
-
-def _specs(scenario: str, faults: bool) -> list[NodeSpec]:
-    """Return the graph; with faults, the simulator disturbs its lines on request."""
-    return [
-        replace(spec, executable="endurance.faulty_simulator") if faults and spec.duty is Duty.ROBOT else spec
-        for spec in describe_graph(scenario)
-    ]

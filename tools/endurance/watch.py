@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 import rclpy
@@ -14,6 +15,7 @@ from impact_control.robots import JointLimits
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Matrix, Vector
 from impact_control_ros.bridge import qos, topics
+from impact_control_ros.bridge.messages import Decoder
 from impact_control_ros.bridge.rclpy_internals import Inbox
 
 REST_SPEED = 0.05
@@ -43,7 +45,7 @@ class ArmWatch:
         self.torque, self.velocity, self.position = np.zeros(n), np.zeros(n), np.full(n, np.inf)
         self.speed = np.nan
 
-    def see(self, cycles: NDArray[np.int64], position: Matrix, velocity: Matrix, torque: Matrix) -> None:
+    def see(self, cycles: NDArray[np.integer[Any]], position: Matrix, velocity: Matrix, torque: Matrix) -> None:
         """Take samples (k, n) of position [rad], velocity [rad/s] and applied torque [Nm], k at least 1.
 
         cycles: number of each sample (k,), from 0 or 1 when the arm is put back to its start. Raises InvalidInputError
@@ -93,7 +95,8 @@ class TrueMotion:
         rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
         self._node = rclpy.create_node("true_motion", context=self._context, start_parameter_services=False)
         self._inbox = Inbox(self._node)
-        self._truths = self._inbox.subscribe(GroundTruth, topics.TRUTH, qos.WATCH)
+        self._truths = self._inbox.subscribe(GroundTruth, topics.TRUTH, qos.WATCH, raw=True)
+        self._decode = Decoder(GroundTruth)
 
     def __enter__(self) -> TrueMotion:
         """Return it."""
@@ -114,11 +117,6 @@ class TrueMotion:
 
     def show(self, watch: ArmWatch) -> None:
         """Show what has come since the last look to a watch."""
-        truths = [truth for truth, _, _ in self._truths.drain()]
-        if truths:
-            watch.see(
-                np.array([truth.cycles for truth in truths]),
-                np.array([truth.joint_position for truth in truths]),
-                np.array([truth.joint_velocity for truth in truths]),
-                np.array([truth.applied_torque for truth in truths]),
-            )
+        if payloads := [data for data, _, _ in self._truths.drain()]:
+            truths = self._decode(payloads)
+            watch.see(truths["cycles"], truths["joint_position"], truths["joint_velocity"], truths["applied_torque"])

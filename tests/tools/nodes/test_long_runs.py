@@ -25,6 +25,9 @@ pytestmark = [pytest.mark.wall_clock, pytest.mark.timeout(600)]
 ENOUGH = 5.0
 """[min] in which no machine is too slow for the tasks that a test waits for; it ends the run when it has them."""
 
+SLOWED = 0.5
+"""Of real time: a slow machine is busy with nothing but the six processes of a graph at full speed."""
+
 
 @pytest.fixture(autouse=True)
 def _what_the_machine_takes_is_known_without_real_time_priority(monkeypatch):
@@ -35,7 +38,13 @@ def tasks(count, directory, seed=0, **options):
     """Run so many tasks; return the report, its directory, and what was told."""
     told = []
     report, place = endure(
-        ENOUGH, seed, directory, tell=told.append, stop_requested=lambda: len(told) >= count, **options
+        ENOUGH,
+        seed,
+        directory,
+        real_time_factor=SLOWED,
+        tell=told.append,
+        stop_requested=lambda: len(told) >= count,
+        **options,
     )
     return report, place, told
 
@@ -84,7 +93,7 @@ def test_a_fault_leaves_nothing_to_the_next_task(name, target, size, recovery, t
 
 def test_a_ctrl_c_ends_the_run_in_order_and_says_so(tmp_path):
     """As in a terminal, which sends it to all processes of the command."""
-    command = [f"{sys.prefix}/bin/impact-control", "endure", "-o", str(tmp_path)]
+    command = [f"{sys.prefix}/bin/impact-control", "endure", "--real-time-factor", str(SLOWED), "-o", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as run:
         first = run.stdout.readline()
         os.killpg(run.pid, signal.SIGINT)
