@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.wall_clock, pytest.mark.timeout(400)]
 
 IMPACT_CONTROL = [sys.executable, "-m", "impact_control.cli"]
 SCENE = "grab_juice_1"
-SLOW = "0.25"
+SLOW = 0.25
 """Simulated seconds to a second of the wall clock: two loops by the wall clock are too much for a slow machine."""
 
 
@@ -31,7 +31,7 @@ def graph(tmp_path_factory):
     """The simulator with both arms, and loops that no session of the test knows."""
     output = str(tmp_path_factory.mktemp("up"))
     up = subprocess.Popen(
-        [*IMPACT_CONTROL, "up", "-s", SCENE, "--real-time-factor", SLOW, "-o", output],
+        [*IMPACT_CONTROL, "up", "-s", SCENE, "--real-time-factor", str(SLOW), "-o", output],
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -66,8 +66,8 @@ def test_when_one_arm_refuses_the_other_is_cancelled(graph, tmp_path):
             goals.append(armed("left"))
             return goals[-1].accepted
 
-        # Its task would have begun only later.
-        peer.until(free, patience=0.8e-9 * ARMING_TIME, what="the end of the goal of the left arm")
+        # Its task would have begun only later, by the simulated clock.
+        peer.until(free, patience=0.8e-9 * ARMING_TIME / SLOW, what="the end of the goal of the left arm")
         for goal in (busy, goals[-1]):
             peer.caller.result_of(goal.cancel_goal_async(), 10.0, "the cancellation")
 
