@@ -36,9 +36,6 @@ def _profile(depth: int, *, reliable: bool, latched: bool = False) -> QoSProfile
 STREAM = _profile(1, reliable=False)
 """1 kHz streams: only the newest sample is of use."""
 
-PAIRED = _profile(256, reliable=False)
-"""The classifier's side of two streams whose messages it pairs: none is lost while it waits for a core."""
-
 COMMAND = _profile(1, reliable=True)
 """Effort commands, as ros2_controllers subscribe to them."""
 
@@ -55,7 +52,7 @@ DIAGNOSTICS = _profile(10, reliable=True)
 """Diagnostics of nodes, once a second, as diagnostic_updater publishes them."""
 
 RECORD = _profile(2000, reliable=False)
-"""The recorder's side of a stream: best effort, deep enough to ride over a write to disk."""
+"""Recorder's and classifier's side of a stream: best effort, none is lost in a write to disk, or 2 s without a core."""
 
 WATCH = _profile(20_000, reliable=False)
 """The side of a check of every sample of a stream that may be busy with something else for seconds."""

@@ -68,8 +68,8 @@ class Classification(Configuration):
         self._ahead: deque[ImpactEvent] = deque(maxlen=PAIRING_DEPTH)
         self._judged_until = 0
         self._publisher = self.publisher(ImpactClassification, topics.CLASSIFICATION, qos.EVENT)
-        self.subscription(JointState, topics.JOINT_STATES, self._on_state, qos.PAIRED, raw=True)
-        self.subscription(ControllerReference, topics.REFERENCE, self._on_reference, qos.PAIRED)
+        self.subscription(JointState, topics.JOINT_STATES, self._on_state, qos.RECORD, raw=True)
+        self.subscription(ControllerReference, topics.REFERENCE, self._on_reference, qos.RECORD)
         self._events = self.subscription(ImpactEvent, topics.EVENTS, self._on_event, qos.EVENT)
         real_time.widen_receive_buffers()
         self._diagnostics = LoopDiagnostics(self, scenario.control.period)
