@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from impact_control.observation import MomentumObserver
 from impact_control.robots import Dynamics, load_robot
-from impact_control.robots.coriolis_transposed import body_rows, coriolis_transposed_velocity, joint_motions
+from impact_control.robots.dynamics import body_rows, coriolis_transposed_velocity, joint_motions
 
 
 def random_model(random: np.random.Generator, joints: int) -> pin.Model:

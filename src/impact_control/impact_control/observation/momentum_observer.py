@@ -6,11 +6,22 @@ import math
 
 import numpy as np
 
-from impact_control.observation.sample_period import sample_period
 from impact_control.util.checks import checked_vector, require_not_negative, require_positive
 from impact_control.util.compiled import compiled_in_place
 from impact_control.util.memory import Memory, named_memory
 from impact_control.util.types import Matrix, Vector
+
+
+def sample_period(elapsed: float, maximum_gap: float) -> float:
+    """Return the period [s] from the last sample to this one, 0 to start anew from it, NaN to ignore it.
+
+    elapsed: stamp less that of the last sample [s], infinite for the first one. A longer gap than `maximum_gap` [s],
+        and a clock that jumps back by more than that, starts anew; a repeated or an older stamp, or one that is not a
+        number, is ignored.
+    """
+    if 0.0 < elapsed <= maximum_gap:
+        return elapsed
+    return 0.0 if abs(elapsed) > maximum_gap else math.nan
 
 
 @compiled_in_place

@@ -2,17 +2,104 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pinocchio as pin
 
-from impact_control.robots.coriolis_transposed import body_rows, coriolis_transposed_velocity, joint_motions
 from impact_control.robots.description import RobotDescription
-from impact_control.robots.frame_motion import frame_motion
 from impact_control.robots.reflected_inertia import InertiaModel, reflected_motor_inertia
-from impact_control.util.memory import named_memory
+from impact_control.util.compiled import compiled, compiled_in_place
+from impact_control.util.memory import Memory, named_memory
 from impact_control.util.types import Matrix, Vector
 
 _WORLD = pin.Convention.WORLD
+
+
+@compiled_in_place
+def _move_frame(
+    frame: Memory, columns: Matrix, position: Vector, rotation: Matrix, velocity: Vector, acceleration: Vector
+) -> None:
+    """Write J (6, n), J dq (6,) and dJ dq (6,) of frame E, mixed frame E[A]; van Steen 2024 (1), (2).
+
+    frame: memory in which they are written (jacobian, twist, jacobian_rate_velocity), with dq (n,) [rad/s] and place
+    (3,) [m], the origin of E in the frame of the last joint.
+    columns (6, n): Jacobian of the last link at the origin of A, axes of A. position (3,) [m]: origin of E in A.
+    rotation (3, 3): axes of the last joint as columns, in A.
+    velocity, acceleration (6,): twist and spatial acceleration at ddq = 0 of the last link in the frame of its joint.
+
+    The acceleration of the origin of E as a point is a + alpha x r + omega x (v + omega x r). In one compiled call: the
+    bindings make a new array for each of these terms, which takes several times as long as the numbers.
+    """
+    f = frame[()]
+    dq, jacobian, twist = f.dq, f.jacobian, f.twist
+    x, y, z = position
+    for i in range(6):
+        twist[i] = 0.0
+    for j in range(dq.shape[0]):
+        ax, ay, az = columns[3, j], columns[4, j], columns[5, j]
+        jacobian[0, j] = columns[0, j] + ay * z - az * y
+        jacobian[1, j] = columns[1, j] + az * x - ax * z
+        jacobian[2, j] = columns[2, j] + ax * y - ay * x
+        jacobian[3, j], jacobian[4, j], jacobian[5, j] = ax, ay, az
+        for i in range(6):
+            twist[i] += jacobian[i, j] * dq[j]
+    rx, ry, rz = f.place
+    wx, wy, wz = velocity[3:6]
+    bx, by, bz = acceleration[3:6]
+    vx, vy, vz = velocity[0] + wy * rz - wz * ry, velocity[1] + wz * rx - wx * rz, velocity[2] + wx * ry - wy * rx
+    cx = acceleration[0] + by * rz - bz * ry + wy * vz - wz * vy
+    cy = acceleration[1] + bz * rx - bx * rz + wz * vx - wx * vz
+    cz = acceleration[2] + bx * ry - by * rx + wx * vy - wy * vx
+    for i in range(3):
+        a, b, c = rotation[i, 0], rotation[i, 1], rotation[i, 2]
+        f.jacobian_rate_velocity[i] = a * cx + b * cy + c * cz
+        f.jacobian_rate_velocity[3 + i] = a * bx + b * by + c * bz
+
+
+@compiled
+def coriolis_transposed_velocity(motions: Matrix, twists: Matrix, momenta: Matrix, out: Vector) -> None:
+    """Write C^T dq (n,) [Nm] of a chain or tree of joints in O(n), without the matrix C. Flacco 2016, section IV.
+
+    The generalized momentum of joint i is p_i = S_i . H_i: its motion S_i at unit rate on the momentum H_i of all links
+    that hang on it. With dq held, its derivative is (dM dq)_i, and it has two parts: S_i . dH_i, which is the torque
+    (C dq)_i of Newton and Euler, and that of the joint's own motion with its twist V_i, dS_i = V_i x S_i. As
+    dM dq = C dq + C^T dq, the second is the desired term:
+
+        (C^T dq)_i = (V_i x S_i) . H_i = -S_i . (V_i x* H_i)
+
+    It is the gradient of the kinetic energy, and the same for every C with dM = C + C^T.
+
+    motions (n, 6): S_i, twist of the link at unit rate of its joint; twists (n + 1, 6): V_i [m/s, rad/s]; momenta
+    (n + 1, 6): H_i [kg m/s, kg m^2/s] of all links from i on. Each row in the frame of its joint, linear part first;
+    row 0 of the last two is the base.
+    """
+    for i in range(out.size):
+        vx, vy, vz, wx, wy, wz = twists[i + 1]
+        lx, ly, lz, kx, ky, kz = momenta[i + 1]
+        sx, sy, sz, tx, ty, tz = motions[i]
+        # V x* H: w x l, and w x k + v x l.
+        out[i] = -(
+            sx * (wy * lz - wz * ly)
+            + sy * (wz * lx - wx * lz)
+            + sz * (wx * ly - wy * lx)
+            + tx * (wy * kz - wz * ky + vy * lz - vz * ly)
+            + ty * (wz * kx - wx * kz + vz * lx - vx * lz)
+            + tz * (wx * ky - wy * kx + vx * ly - vy * lx)
+        )
+
+
+def joint_motions(model: pin.Model, data: pin.Data) -> Matrix:
+    """Return S_i (n, 6) of a model of joints with one degree of freedom, linear part first."""
+    pin.forwardKinematics(model, data, pin.neutral(model))
+    return np.array([np.asarray(data.joints[i + 1].S).reshape(6) for i in range(model.nv)])
+
+
+def body_rows(vectors: Any) -> Matrix:
+    """Return a view (n + 1, 6) of Pinocchio's vector of twists or momenta, which it keeps in one block."""
+    first = vectors[0].vector
+    stride = vectors[1].vector.ctypes.data - first.ctypes.data
+    return np.lib.stride_tricks.as_strided(first, (len(vectors), 6), (stride, first.itemsize))
 
 
 class Dynamics:
@@ -85,7 +172,7 @@ class Dynamics:
         pin.nonLinearEffects(model, data, self.q, self.dq)
         pin.computeGeneralizedGravity(model, data, self.q)
         pin.updateFramePlacement(model, data, frame)
-        frame_motion(
+        _move_frame(
             self.frame,
             self._columns,
             self.position,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from impact_control.observation.sample_period import sample_period
+from impact_control.observation.momentum_observer import sample_period
 from impact_control.util.checks import checked_count, checked_vector, require_positive
 from impact_control.util.compiled import compiled
 from impact_control.util.types import Matrix, Vector
