@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.random_tasks import random_task
 
 from impact_control.classification import ContactPath
+from impact_control.pipeline import Outcome
+from impact_control.planning import plan_scenario
 from impact_control.scenario import ContactPathSettings, Uncertainty
+from impact_control.simulation.scenario_run import run_scenario
 from impact_control.util.errors import InvalidInputError
 
 PERIOD = 1e-3
@@ -83,3 +87,29 @@ def test_a_position_that_is_no_number_is_not_as_expected():
 def test_settings_are_above_zero(section, name):
     with pytest.raises(InvalidInputError, match=name):
         section(**{name: 0.0})
+
+
+def test_an_arm_that_does_not_press_may_be_off_by_what_its_feedback_leaves():
+    normal = np.array([0.0, 0.0, 1.0])
+    judged = ContactPath(SETTINGS, KNOWN, normal, PERIOD)
+    for free in (0.0, 1.2e-3, 0.0):
+        judged.reset(free)
+        for k in range(1000):
+            judged.follow(k * PERIOD, (3e-4 if k > 300 else 0.0) * normal)
+        assert judged.deviation == pytest.approx(3e-4 / (3.0 * math.hypot(5e-5, free)))
+
+
+def test_a_tap_without_a_force_is_expected_and_a_surface_that_rises_is_found():
+    """Random tasks. Held to the height of a contact that is pressed on, four of these eight would be unexpected."""
+    ends: dict[bool, list[Outcome]] = {False: [], True: []}
+    for seed in range(8):
+        task = random_task(700 + seed, ("panda", "fr3")[seed % 2], friction=0.2, angle=1.0, speed=0.2)
+        tap = task.with_overrides({"task.post.force": "0 N", "task.post.slide": "8 cm"})
+        heading, normal = tap.task.impact.heading, tap.expected_environment.surface.normal
+        angle, plan = math.radians(10.0), plan_scenario(tap)
+        turned = math.cos(angle) * normal - math.sin(angle) * heading
+        rising = tap.with_overrides({"actual_environment.surface.normal": turned.tolist()})
+        for rises, actual in ((False, tap), (True, rising)):
+            ends[rises].append(run_scenario(actual, plan=plan).outcome)
+    assert ends[False].count(Outcome.SUCCEEDED) >= 7
+    assert ends[True].count(Outcome.POST_IMPACT_UNEXPECTED) >= 7

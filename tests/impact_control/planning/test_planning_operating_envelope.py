@@ -58,6 +58,15 @@ def test_a_task_inside_all_ranges_is_not_warned_of():
             "-0.25 to 0.25 m",
         ),
         ({"robot.end_effector": "plate"}, "robot.end_effector", "plate", "sphere"),
+        ({"control.gains.position": "800 1/s^2"}, "control.gains.position", "800 1/s^2", "400 1/s^2"),
+        ({"control.feedback": "joint_space"}, "control.feedback", "joint_space", "task_space"),
+        ({"classification.contact_path": "none"}, "classification.contact_path", "left out", "given"),
+        (
+            {"detection.observer_gain": "20 1/s"},
+            "detection.observer_gain",
+            "20, 20, 20, 20, 20, 20, 20 1/s",
+            "30, 30, 30, 30, 30, 30, 30 1/s",
+        ),
     ],
 )
 def test_what_lies_outside_is_named_with_value_and_range(changes, key, value, verified):

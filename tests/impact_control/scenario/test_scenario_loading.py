@@ -209,6 +209,8 @@ def test_contact_units_follow_the_exponent() -> None:
     assert surface is not None
     assert (surface.contact.stiffness, surface.contact.damping) == (2e5, 40.0)
     assert refused({f"{prefix}.exponent": 2.0}).key == f"{prefix}.stiffness"
+    law = {"exponent": 1.4142135, "stiffness": "2e5 N/m^1.4142135", "damping": "40 N*s/m^2.4142135"}
+    assert TABLETOP.with_overrides({prefix: law}).actual_environment.surface.contact.exponent == 1.4142135
 
 
 def test_left_out_contact_takes_the_published_values(tmp_path: Path) -> None:

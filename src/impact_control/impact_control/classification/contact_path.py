@@ -50,9 +50,10 @@ class ContactPath:
     window, and s the way along the surface since the first window, which begins `begin` after the impact, it is
     expected that
 
-        |h(t) - h_0| <= limit sqrt(height^2 + (slope s)^2).
+        |h(t) - h_0| <= limit sqrt(height^2 + free^2 + (slope s)^2).
 
-    Where the surface lies does not matter, so that an impact within the time error is judged the same.
+    Where the surface lies does not matter, so that an impact within the time error is judged the same. An arm that
+    presses has free = 0; one that does not is as high as its position feedback leaves it.
 
     Attribute: deviation, largest so far as a part of the limit, above 1 where it is not as expected.
     """
@@ -69,8 +70,9 @@ class ContactPath:
         self._state = np.zeros(5)
         self.reset()
 
-    def reset(self) -> None:
-        """Wait for the next impact."""
+    def reset(self, free: float = 0.0) -> None:
+        """Wait for the next impact. free: standard deviation [m] of the height without a force on the surface."""
+        self._height = math.hypot(self.known.height, free)
         self.deviation = 0.0
         self._count = 0
         self._state[:] = 0.0
@@ -81,7 +83,7 @@ class ContactPath:
         if not since_impact >= self.settings.begin:
             return
         known, normal = self.known, self._normal
-        ratio = _follow(position, normal, self._ring, self._count, self._state, known.height, known.normal)
+        ratio = _follow(position, normal, self._ring, self._count, self._state, self._height, known.normal)
         self._count += 1
         ratio /= known.limit
         # Not a number is unexpected, too.

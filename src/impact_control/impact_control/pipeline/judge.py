@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from impact_control.classification import (
     Classifier,
     ContactCompletion,
@@ -198,6 +200,7 @@ class Judge:
         held = scenario.classification.held_force
         self.held_force = None if held is None else HeldForce(held)
         self.contact_path = _contact_path(scenario)
+        self._free_height = 0.0
         self._external_force = ExternalForce(scenario.detection.observer_gain)
         self.changed = False
         self._path_time = math.nan
@@ -215,6 +218,7 @@ class Judge:
         self._scenario = scenario
         self.classifier = make_classifier(scenario.classification, self._joints)
         self.contact_path = _contact_path(scenario)
+        self._free_height = 0.0 if scenario.task.post.force > 0.0 else self._height_of_feedback(reference)
         self._expect(reference)
 
     def await_impact_again(self, reference: PlannedImpact) -> None:
@@ -231,7 +235,17 @@ class Judge:
         if self.held_force is not None:
             self.held_force.reset()
         if self.contact_path is not None:
-            self.contact_path.reset()
+            self.contact_path.reset(self._free_height)
+
+    def _height_of_feedback(self, reference: PlannedImpact) -> float:
+        """Return the standard deviation [m] of the height of an arm that does not press on the surface.
+
+        Its position feedback holds it there, but for the offset that joint friction leaves, see `PlannedImpact`.
+        """
+        dynamics = Dynamics(self._robot)
+        dynamics.compute(reference.impact_configuration, np.zeros(self._joints))
+        rise = self._scenario.expected_surface.normal @ dynamics.jacobian[:3]
+        return float(np.linalg.norm(rise * reference.configuration_deviation))
 
     def impact_detected(self, seconds: float, position: Vector) -> bool:
         """Take an impact at `seconds` of the task, position (n,) [rad]; return whether the verdicts are answered."""

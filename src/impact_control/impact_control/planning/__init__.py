@@ -9,6 +9,7 @@ from impact_control.planning.feasible_plan import (
     plan_scenario,
     require_limits,
 )
+from impact_control.planning.impact_signal import ImpactSignal, impact_signal
 from impact_control.planning.limit_use import ANTE, POST, Quantity, Use
 from impact_control.planning.operating_envelope import (
     Departure,
@@ -30,6 +31,7 @@ __all__ = [
     "ArmPlan",
     "Budget",
     "Departure",
+    "ImpactSignal",
     "InfeasibleTaskError",
     "NearestSingularity",
     "OperatingEnvelope",
@@ -42,6 +44,7 @@ __all__ = [
     "budget_of",
     "departures",
     "draft_plan",
+    "impact_signal",
     "load_envelope",
     "nearest_singularity",
     "object_force",

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
+
+import numpy as np
 
 from impact_control.robots import known_names
 from impact_control.scenario import Scenario, Scene, available_scenarios, config_directory, load_scenario
@@ -187,9 +189,10 @@ def planned_values(scenario: Scenario) -> dict[str, float]:
 
 
 def departures(scene: Scene, envelope: OperatingEnvelope | None = None) -> tuple[Departure, ...]:
-    """Return the entries of a task outside an envelope, by default the verified one; other settings do not count.
+    """Return the entries of a task outside an envelope, by default the verified one.
 
-    None for arms that hit objects: no envelope of such tasks has been verified.
+    Of control, detection and classification those that are not the ones of the envelope's scenario. None for arms that
+    hit objects: no envelope of such tasks has been verified.
     """
     return () if scene.with_objects else tuple(_departures(scene.single, envelope or verified_envelope()))
 
@@ -208,3 +211,28 @@ def _departures(scenario: Scenario, envelope: OperatingEnvelope) -> Iterator[Dep
         if not lower - slack <= value <= upper + slack:
             shown = _PLANNED[name]
             yield Departure(shown.key, shown.text(value), shown.text(lower, upper))
+    base = load_scenario(envelope.scenario).single
+    for section in ("control", "detection", "classification"):
+        yield from _other_settings(section, getattr(scenario, section), getattr(base, section))
+
+
+def _other_settings(key: str, given: object, verified: object) -> Iterator[Departure]:
+    """Yield the entries of a section that differ."""
+    section: type = type(verified)
+    for name, entry in entries(section).items():
+        value, expected = getattr(given, name), getattr(verified, name)
+        if isinstance(entry.kind, Section) and value is not None and expected is not None:
+            yield from _other_settings(f"{key}.{name}", value, expected)
+        elif not np.array_equal(value, expected):
+            yield Departure(f"{key}.{name}", _setting_text(entry, value), _setting_text(entry, expected))
+
+
+def _setting_text(entry: Entry, value: Any) -> str:
+    if value is None:
+        return "left out"
+    if isinstance(entry.kind, Section):
+        return "given"
+    unit = getattr(entry.kind, "unit", "")
+    numbers = isinstance(value, float | np.ndarray)
+    text = ", ".join(f"{one:.6g}" for one in np.ravel(value)) if numbers else str(value)
+    return f"{text} {unit}".rstrip()

@@ -8,6 +8,7 @@ from impact_control.impacts import ContactSolverError
 from impact_control.planning.arm_plan import ArmPlan
 from impact_control.planning.budget import Budget, budget_of
 from impact_control.planning.feasible_plan import InfeasibleTaskError, draft_plan
+from impact_control.planning.impact_signal import ImpactSignal, impact_signal
 from impact_control.planning.operating_envelope import Departure, departures
 from impact_control.planning.proposals import Proposal, propose
 from impact_control.planning.singular import NearestSingularity, nearest_singularity
@@ -18,11 +19,15 @@ from impact_control.util.errors import ImpactControlError
 
 @dataclass(frozen=True, eq=False)
 class ArmOutlook:
-    """The plan of one arm, what it uses of the limits, and how near to a singular configuration it leads."""
+    """The plan of one arm, what it uses of the limits, how near to a singular configuration it leads.
+
+    signal: of the impact in its detector, None where that is not known.
+    """
 
     plan: ArmPlan
     budget: Budget
     nearest: NearestSingularity
+    signal: ImpactSignal | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +64,7 @@ def outlook_of(scene: Scene) -> Outlook:
         plans = draft_plan(scene).arms.values()
     except (UnreachableReferenceError, ContactSolverError) as error:
         return Outlook(scene.name, (), (error,), propose(scene, (error,)), outside)
-    arms = tuple(ArmOutlook(plan, budget_of(plan), nearest_singularity(plan)) for plan in plans)
+    arms = tuple(ArmOutlook(plan, budget_of(plan), nearest_singularity(plan), impact_signal(plan)) for plan in plans)
     refused = (arm for arm in arms if arm.budget.violations)
     refusals = tuple(InfeasibleTaskError(arm.budget.violations, arm.plan.name) for arm in refused)
     return Outlook(scene.name, arms, refusals, propose(scene, refusals) if refusals else (), outside)

@@ -23,8 +23,9 @@ def outlook_text(outlook: Outlook, width: int = WIDTH, color: bool = False) -> s
     if not outlook.feasible:
         parts.append("".join(f"{words_of(refusal)}\n" for refusal in outlook.refusals))
         parts.append(proposals_text(outlook.proposals) + "\n")
-    if outlook.departures:
-        parts.append("".join(f"warning: {departure}\n" for departure in outlook.departures))
+    weak = [arm.signal for arm in outlook.arms if arm.signal is not None and arm.signal.too_weak]
+    if warnings := (*weak, *outlook.departures):
+        parts.append("".join(f"warning: {warning}\n" for warning in warnings))
     return "\n".join(parts)
 
 
@@ -44,18 +45,25 @@ def _summary(arm: ArmOutlook) -> RunSummary:
     plan, budget, nearest = arm.plan, arm.budget, arm.nearest
     reference, who = plan.reference, f", arm {plan.name}" if plan.name else ""
     singular = f"smallest singular value {nearest.value:.3g} at {nearest.time:.3f} s"
-    rows = (
+    rows = [
         Row("Plan", f"{plan.scenario.name}{who}: {plan.robot.name} with {plan.robot.end_effector.name}"),
         Row("Impact", f"at {reference.nominal_impact_time:.3f} s, {reference.normal_impulse:.3g} Ns"),
         Row("Contact", f"{in_words(reference.slip)} after it"),
         Row("Change of torque", _step(plan, budget.change)),
         Row("Due to the force", _step(plan, budget.force)),
         Row("Nearest singularity", singular, Mark.BAD if nearest.too_near else Mark.PLAIN),
-    )
+    ]
+    if (signal := arm.signal) is not None:
+        share = f"{signal.share:.2g} times the threshold of {_short(plan)[signal.joint]} on a stiff surface"
+        rows.insert(2, Row("Signal", share, Mark.BAD if signal.too_weak else Mark.PLAIN))
     worst = max(use.share for use in budget.uses)
     verdict = f"{'INFEASIBLE' if budget.violations else 'FEASIBLE'}: {worst:.0%} of a limit at most."
     return RunSummary(
-        plan.scenario.name, rows, (_budget_grid(plan, budget), _velocity_grid(plan)), verdict, not budget.violations
+        plan.scenario.name,
+        tuple(rows),
+        (_budget_grid(plan, budget), _velocity_grid(plan)),
+        verdict,
+        not budget.violations,
     )
 
 
@@ -74,6 +82,7 @@ def _values(arm: ArmOutlook) -> dict[str, Any]:
         "change_of_torque": vars(arm.budget.change),
         "torque_of_force": vars(arm.budget.force),
         "nearest_singularity": vars(arm.nearest),
+        "signal": None if arm.signal is None else vars(arm.signal),
     }
 
 

@@ -137,7 +137,7 @@ class PowerLawCoefficient(Number):
 
     def unit_beside(self, siblings: Mapping[str, Any]) -> str:
         """Return the unit with the exponent's value."""
-        return f"{self.unit}/m^{siblings[self.exponent] + self.added:g}"
+        return f"{self.unit}/m^{siblings[self.exponent] + self.added:.10g}"
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from rclpy.task import Future
 from impact_control.control import Mode, ReferenceSpreadingController
 from impact_control.impacts import SlipOutcome
 from impact_control.pipeline import MoveOutcome, Outcome, Pipeline
-from impact_control.planning import ArmPlan, proposals_text
+from impact_control.planning import ArmPlan, impact_signal, proposals_text
 from impact_control.planning.assignment import Assignment, assigned
 from impact_control.planning.joint_move import DEFAULT_SPEED, plan_move
 from impact_control.references import ReferenceTable, UnreachableReferenceError, initial_configuration
@@ -327,6 +327,9 @@ class ImpactTaskServer:
         for departure in assignment.departures:
             self._log.warning(f"impact task: {departure}")
         plan = self._plan(assignment)
+        signal = impact_signal(plan)
+        if signal is not None and signal.too_weak:
+            self._log.warning(f"impact task: {signal}")
         approach = None
         if request.approach_start:
             approach = self._move(plan.scenario, held, plan.reference.initial_configuration)

@@ -1,0 +1,83 @@
+"""The signal of a planned impact in its detector, against simulated impacts on a hard surface."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from tests.support.random_tasks import TABLETOP, random_task
+from typer.testing import CliRunner
+
+from impact_control.cli.main import app
+from impact_control.planning import Plan, impact_signal, plan_scenario
+from impact_control.planning.team import Team
+from impact_control.scenario import load_scenario
+from impact_control.simulation.world import build_world
+from impact_control.util.errors import ImpactControlError
+
+HARD = {
+    "simulation.noise": 0.0,
+    "actual_environment.surface.contact.stiffness": "1e10 N/m^1.5",
+    "actual_environment.surface.contact.damping": "1e13 N*s/m^2.5",
+}
+
+
+def largest_rate(plan: Plan) -> float:
+    """Return the largest rate of the residual in the 2.5 ms after the first contact, as a part of its bound."""
+    scenario, arm = plan.scene.single, plan.arms[""]
+    world = build_world(scenario, {"": arm.robot}, {"": arm.reference.initial_configuration})
+    team, sensor, body, gate = Team(plan), world.sensors[""], world.arms[""], world.gates[""]
+    team.reset()
+    team.start()
+    period, pipeline, largest = scenario.control.period, team.pipelines[""], 0.0
+    for k in range(round((scenario.task.impact.time + 0.05) / period)):
+        measured = sensor.measure(body)
+        team.tick(k * period, {"": (measured.position, measured.velocity, measured.torque)})
+        if not math.isnan(body.first_contact_time) and k * period < body.first_contact_time + 2.5e-3:
+            rates = np.abs(pipeline.observer.residual_rate)
+            largest = max(largest, float(np.max(rates / scenario.detection.rate_threshold)))
+        world.step([gate.select(body.link_velocity, period)])
+        gate.offer(pipeline.torque)
+    return largest
+
+
+def test_random_impacts_on_a_hard_surface_leave_the_predicted_signal_or_two_halves():
+    """Within 20 %, where the impulse falls into one period; never less than half of it."""
+    found = []
+    for seed in range(100, 116):
+        scenario = random_task(seed, ("panda", "fr3")[seed % 2]).with_overrides(HARD)
+        try:
+            plan = plan_scenario(scenario)
+        except ImpactControlError:
+            continue
+        signal = impact_signal(plan.arms[""])
+        found.append(largest_rate(plan) / signal.share)
+    assert len(found) >= 10
+    assert min(found) > 0.5
+    assert max(found) < 1.2
+    assert np.mean(np.array(found) > 0.9) > 0.6
+
+
+def test_it_grows_with_the_speed_and_falls_with_the_threshold():
+    share = impact_signal(plan_scenario(TABLETOP).arms[""]).share
+    slow = TABLETOP.with_overrides({"task.impact.speed": "0.1 m/s"})
+    assert impact_signal(plan_scenario(slow).arms[""]).share == pytest.approx(0.5 * share, rel=0.05)
+    threshold = 2.0 * TABLETOP.detection.rate_threshold
+    text = ", ".join(f"{one:.17g}" for one in threshold) + " Nm/s"
+    deaf = TABLETOP.with_overrides({"detection.residual_rate.threshold": text})
+    assert impact_signal(plan_scenario(deaf).arms[""]).share == pytest.approx(0.5 * share)
+
+
+def test_a_slow_impact_is_warned_of_unless_another_detector_may_find_it():
+    arguments = ["plan", "tabletop", "--set", "task.impact.speed=0.03 m/s"]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    assert "warning: the impact may not be detected" in result.output
+    touch = CliRunner().invoke(app, ["plan", "tabletop_touch", "--set", "task.impact.speed=0.03 m/s"])
+    assert "may not be detected" not in touch.output and "Signal" in touch.output
+
+
+def test_arms_at_objects_have_none():
+    plan = plan_scenario(load_scenario("push_parcel_1"))
+    assert [impact_signal(arm) for arm in plan.arms.values()] == [None] * len(plan.arms)
