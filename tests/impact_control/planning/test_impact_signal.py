@@ -10,8 +10,10 @@ from tests.support.random_tasks import TABLETOP, random_task
 from typer.testing import CliRunner
 
 from impact_control.cli.main import app
+from impact_control.pipeline.sensing import make_observer
 from impact_control.planning import Plan, impact_signal, plan_scenario
 from impact_control.planning.team import Team
+from impact_control.robots import Dynamics
 from impact_control.scenario import load_scenario
 from impact_control.simulation.world import build_world
 from impact_control.util.errors import ImpactControlError
@@ -81,3 +83,30 @@ def test_a_slow_impact_is_warned_of_unless_another_detector_may_find_it():
 def test_arms_at_objects_have_none():
     plan = plan_scenario(load_scenario("push_parcel_1"))
     assert [impact_signal(arm) for arm in plan.arms.values()] == [None] * len(plan.arms)
+
+
+@pytest.mark.parametrize(("seed", "model", "period"), [(31, "panda", 1e-3), (32, "fr3", 1e-3), (33, "panda", 5e-4)])
+def test_false_alarms_come_as_often_as_predicted(seed, model, period):
+    """Noise alone, clipped as in the published data, in the configurations of the approach; twenty times."""
+    bounds, times = 420.0 * 1e-3 / period * np.array([0.8, 1.0, 0.8, 0.8, 0.06, 0.12, 0.03]), 20
+    changes = {
+        "control.period": f"{period} s",
+        "detection.residual_rate.threshold": ", ".join(f"{one:.6g}" for one in bounds) + " Nm/s",
+    }
+    scenario = random_task(seed, model, speed=0.1).with_overrides(changes)
+    arm = plan_scenario(scenario).arms[""]
+    expected = times * impact_signal(arm).false_alarms
+    dynamics, observer = Dynamics(arm.robot), make_observer(scenario, arm.robot)
+    random, noise, counted = np.random.default_rng(5), arm.robot.noise, 0
+    for _ in range(times):
+        observer.reset()
+        for row in range(round(scenario.task.impact.time / period)):
+            of_velocity, of_torque = np.clip(random.standard_normal((2, 7)), -3.0, 3.0) / 3.0
+            dynamics.compute(arm.reference.ante.columns.joint_position[row], noise.velocity * of_velocity)
+            dynamics.compute_momentum_terms()
+            torque = dynamics.gravity + noise.torque * of_torque
+            terms = (dynamics.coriolis_transposed_velocity, dynamics.gravity, row * period)
+            observer.observe(dynamics.mass_matrix, dynamics.dq, torque, *terms)
+            counted += int(np.count_nonzero(np.abs(observer.residual_rate) > scenario.detection.rate_threshold))
+    assert expected > 10.0
+    assert counted == pytest.approx(expected, abs=3.0 * math.sqrt(expected), rel=0.2)

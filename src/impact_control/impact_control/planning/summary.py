@@ -23,8 +23,8 @@ def outlook_text(outlook: Outlook, width: int = WIDTH, color: bool = False) -> s
     if not outlook.feasible:
         parts.append("".join(f"{words_of(refusal)}\n" for refusal in outlook.refusals))
         parts.append(proposals_text(outlook.proposals) + "\n")
-    weak = [arm.signal for arm in outlook.arms if arm.signal is not None and arm.signal.too_weak]
-    if warnings := (*weak, *outlook.departures):
+    signals = [warning for arm in outlook.arms if arm.signal is not None for warning in arm.signal.warnings]
+    if warnings := (*signals, *outlook.departures):
         parts.append("".join(f"warning: {warning}\n" for warning in warnings))
     return "\n".join(parts)
 
@@ -56,6 +56,8 @@ def _summary(arm: ArmOutlook) -> RunSummary:
     if (signal := arm.signal) is not None:
         share = f"{signal.share:.2g} times the threshold of {_short(plan)[signal.joint]} on a stiff surface"
         rows.insert(2, Row("Signal", share, Mark.BAD if signal.too_weak else Mark.PLAIN))
+        alarms = f"{signal.false_alarms:.2g} expected before the impact"
+        rows.insert(3, Row("False alarms", alarms, Mark.BAD if signal.too_noisy else Mark.PLAIN))
     worst = max(use.share for use in budget.uses)
     verdict = f"{'INFEASIBLE' if budget.violations else 'FEASIBLE'}: {worst:.0%} of a limit at most."
     return RunSummary(

@@ -328,8 +328,8 @@ class ImpactTaskServer:
             self._log.warning(f"impact task: {departure}")
         plan = self._plan(assignment)
         signal = impact_signal(plan)
-        if signal is not None and signal.too_weak:
-            self._log.warning(f"impact task: {signal}")
+        for warning in () if signal is None else signal.warnings:
+            self._log.warning(f"impact task: {warning}")
         approach = None
         if request.approach_start:
             approach = self._move(plan.scenario, held, plan.reference.initial_configuration)
