@@ -11,8 +11,8 @@ from impact_control.scenario import Scenario, load_scenario
 TABLETOP = load_scenario("tabletop")
 
 
-def random_task(seed: int, model: str, **fixed: float) -> Scenario:
-    """Return a task of the sphere of a robot model; `fixed`: of friction, speed [m/s] and angle [rad], not drawn."""
+def random_task(seed: int, model: str, base: Scenario = TABLETOP, **fixed: float) -> Scenario:
+    """Return a task of a robot model; `fixed`: of friction, speed [m/s] and angle [rad], not drawn; base: the rest."""
     random = np.random.default_rng(seed)
     point = random.uniform([0.38, -0.25, 0.1], [0.58, 0.25, 0.4])
     azimuth, tilt, heading = random.uniform([0.0, 0.0, 0.0], [2.0 * np.pi, np.deg2rad(35.0), 2.0 * np.pi])
@@ -20,10 +20,10 @@ def random_task(seed: int, model: str, **fixed: float) -> Scenario:
     angle = fixed.get("angle", np.deg2rad(random.uniform(35.0, 90.0)))
     speed = fixed.get("speed", random.uniform(0.05, 0.4))
     friction = fixed.get("friction", random.uniform(0.0, 1.0))
-    orientation = pin.rpy.matrixToRpy(turn @ rotation_from_roll_pitch_yaw(TABLETOP.task.impact.orientation))
+    orientation = pin.rpy.matrixToRpy(turn @ rotation_from_roll_pitch_yaw(base.task.impact.orientation))
     place = ", ".join(f"{x}" for x in point) + " m"
     surface = {"point": place, "normal": turn[:, 2].tolist(), "friction": friction}
-    return TABLETOP.with_overrides(
+    return base.with_overrides(
         {
             "robot.model": model,
             "task.impact.position": place,

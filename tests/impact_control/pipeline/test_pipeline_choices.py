@@ -82,7 +82,7 @@ def test_the_classifier_is_the_chosen_one():
     many = make_classifier(edge.classification, 7)
     assert isinstance(many, SimultaneousImpactClassifier)
     assert many.await_completion
-    assert many.parameters.impact_interval == pytest.approx(0.06)
+    assert many.parameters.impact_interval == pytest.approx(0.1)
     completion = ContactWatch(edge, load_robot("panda", "edge")).completion
     assert completion is not None and completion.speeds.size == 2
 

@@ -78,6 +78,28 @@ def test_impacts_at_several_contacts_have_one_too(name):
     assert np.isfinite(deviation).all() and deviation.max() > 1e-3
 
 
+def test_contacts_that_still_close_when_the_contact_is_complete_add_their_speed():
+    """Two contacts of an edge: motions of least kinetic energy with random closing speeds, by a linear system."""
+    changes = {"task.impact.speed": "0.1 m/s"}
+    deviations = {}
+    for speed in (1e-9, 0.01):
+        text = {"classification.completion.largest_speed": f"{speed} m/s", **changes}
+        scenario = load_scenario("tabletop_edge").with_overrides(text)
+        robot = robot_of(scenario.robot)
+        reference = build_reference(scenario, robot)
+        deviations[speed] = reference.jump_deviation
+    dynamics, random, n = Dynamics(robot), np.random.default_rng(4), 7
+    dynamics.compute(reference.impact_configuration, reference.ante_impact_velocity)
+    jacobians = contact_jacobians(dynamics.jacobian, reference.geometry.contact_offsets)
+    rows = np.array([reference.geometry.normal @ jacobian for jacobian in jacobians])
+    inertia = dynamics.inertia(InertiaModel.REDUCED_MOTORS)
+    system = np.block([[inertia, rows.T], [rows, np.zeros((len(rows), len(rows)))]])
+    speeds = random.uniform(-0.01, 0.01, (len(rows), 20_000))
+    motions = np.linalg.solve(system, np.vstack([np.zeros((n, 20_000)), speeds]))[:n]
+    added = np.sqrt(deviations[0.01] ** 2 - deviations[1e-9] ** 2)
+    np.testing.assert_allclose(added, motions.std(axis=1), rtol=0.03, atol=1e-6)
+
+
 def known_to(robot, parts):
     """Return the robot with joint friction that is known to these parts (n,) of it."""
     return replace(robot, deviation=replace(robot.deviation, joint_friction=parts))

@@ -209,6 +209,7 @@ class Judge:
     def forget(self) -> None:
         """Forget all impacts and verdicts."""
         self._left_the_surface = False
+        self._closed = math.nan
         self.impacts = 0
         self.impact = Verdict.UNKNOWN
         self.post_impact = Verdict.NOT_STARTED
@@ -260,6 +261,7 @@ class Judge:
         if not self.impacts or not self.contact.closes(seconds, dynamics, observer):
             return False
         self.classifier.contact_completed(seconds)
+        self._closed = seconds
         return True
 
     def judge(
@@ -301,7 +303,7 @@ class Judge:
         path, classifier = self.contact_path, self.classifier
         if path is None or self._left_the_surface:
             return
-        path.follow(seconds - classifier.impact_time, position)
+        path.follow(seconds - (classifier.impact_time if self.contact.completion is None else self._closed), position)
         # As long as the classifier is not through, what it finds counts.
         if path.deviation <= 1.0 or classifier.post_impact is not Verdict.EXPECTED:
             return

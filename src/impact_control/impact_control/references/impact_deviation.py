@@ -10,7 +10,7 @@ import numpy as np
 
 from impact_control.impacts import FrictionLaw, predict_post_impact_velocity
 from impact_control.references.impact_geometry import ImpactGeometry
-from impact_control.references.impact_map import simultaneous_impact
+from impact_control.references.impact_map import DEPENDENT, simultaneous_impact
 from impact_control.references.table import ReferenceTable
 from impact_control.robots import Dynamics, InertiaModel, RobotDescription, contact_jacobians
 from impact_control.scenario import Scenario, Uncertainty
@@ -26,6 +26,7 @@ def jump_deviation(
     after: Vector,
     friction: float,
     uncertainty: Uncertainty,
+    closing_speed: float = 0.0,
 ) -> Vector:
     """Return the standard deviation (n,) [rad/s] of dq^+, independent errors added by their squares.
 
@@ -33,6 +34,12 @@ def jump_deviation(
     B_theta (robot data), friction, restitution and normal of the surface (two ways), by a difference of the impact map;
     and the part `uncertainty.model` of each joint's own jump, which the map of one rigid inelastic impact leaves to
     flexible joints and to a contact that opens and closes.
+
+    Several contacts n_c do not touch at once: as likely as at all of them the impact is at any one alone, and then the
+    others close without friction, with the motion that takes least kinetic energy, W = H^-1 N^T (N H^-1 N^T)^+, for
+    rows n^T J_c in N and H = M + B_theta. closing_speed [m/s]: largest of a contact along the normal with which full
+    contact is found, and the behaviour begins to be judged. Uniform up to it at each contact, it adds
+    sum_c (W_ic closing_speed)^2 / 3.
     """
     dynamics = Dynamics(robot)
     dynamics.compute(q, before)
@@ -56,7 +63,13 @@ def jump_deviation(
         for tangent in (geometry.heading, np.cross(normal, geometry.heading)):
             tilted = normal + np.tan(uncertainty.normal) * tangent
             yield velocity(inertia, tilted / np.linalg.norm(tilted), friction, 0.0) - planned
+        for jacobian in jacobians if len(jacobians) > 1 else ():
+            alone = predict_post_impact_velocity(inertia, jacobian, normal, before, friction).velocity
+            yield (alone - closing @ (rows @ alone) - planned) / math.sqrt(len(jacobians))
 
+    rows = np.einsum("j,cjn->cn", geometry.normal, jacobians)
+    response = np.linalg.solve(links + motors, rows.T)
+    closing = response @ np.linalg.pinv(rows @ response, rcond=DEPENDENT)
     variance = (uncertainty.model * (after - before)) ** 2
     try:
         for change in changed():
@@ -64,7 +77,7 @@ def jump_deviation(
     except ImpactControlError:
         # A grazing approach may miss the tilted surface: then nothing is known of the jump but its size.
         variance = (after - before) ** 2
-    deviation: Vector = np.sqrt(variance)
+    deviation: Vector = np.sqrt(variance + np.sum((closing * closing_speed) ** 2, axis=1) / 3.0)
     return deviation
 
 

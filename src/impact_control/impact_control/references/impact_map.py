@@ -24,7 +24,7 @@ _ARM = "arm"
 _SLOW = 1e-12
 """Eigenvalues of L, of `links_in_impact`, below which (1 - exp(-x)) / x is 1: of joints without damper."""
 
-_DEPENDENT = 1e-9
+DEPENDENT = 1e-9
 """Singular values below this part of the largest belong to contacts that depend on the others."""
 
 
@@ -135,7 +135,7 @@ def simultaneous_impact(
     rows = np.einsum("j,cjn->cn", normal, jacobians)
     response = np.linalg.solve(inertia, rows.T)
     opening = rows @ impact.velocities[_ARM]
-    closing = response @ np.linalg.lstsq(rows @ response, opening, rcond=_DEPENDENT)[0]
+    closing = response @ np.linalg.lstsq(rows @ response, opening, rcond=DEPENDENT)[0]
     after = impact.velocities[_ARM] - closing
     slip = slip_of_contacts(impact.contact_velocities_before, jacobians @ after, normal)
     return SimultaneousImpact(after, float(impact.normal_impulses.sum()), slip)

@@ -125,9 +125,9 @@ def build_reference(
     if abs(along_normal) > _LARGEST_NORMAL_VELOCITY:
         raise InvalidInputError("predicted post-impact velocity along the normal", along_normal, "0 m/s")
     twist[:3] -= along_normal * geometry.normal
-    deviation = jump_deviation(
-        robot, geometry, impact_configuration, before, after, friction, scenario.classification.uncertainty
-    )
+    c = scenario.classification
+    closing = 0.0 if c.completion is None else c.completion.largest_speed
+    deviation = jump_deviation(robot, geometry, impact_configuration, before, after, friction, c.uncertainty, closing)
     jump = PredictedJump(after, deviation, float(predicted.normal_impulse), predicted.slip)
     end = geometry.impact_position + scenario.task.post.slide * geometry.heading
     return reference_through_impact(robot, approach, scenario, twist, end, jump)
