@@ -16,6 +16,9 @@ from impact_control.recording.summary import Grid, Mark, Row, RunSummary, short_
 from impact_control.util.errors import words_of
 from impact_control.util.words import fixed, in_words
 
+_NOTABLE = 0.001
+"""False alarms of a task below which their number says nothing."""
+
 
 def outlook_text(outlook: Outlook, width: int = WIDTH, color: bool = False) -> str:
     """Return a table of each arm, and what stands against the task, as text for a terminal of this width."""
@@ -55,9 +58,10 @@ def _summary(arm: ArmOutlook) -> RunSummary:
     ]
     if (signal := arm.signal) is not None:
         share = f"{signal.share:.2g} times the threshold of {_short(plan)[signal.joint]} on a stiff surface"
-        rows.insert(2, Row("Signal", share, Mark.BAD if signal.too_weak else Mark.PLAIN))
-        alarms = f"{signal.false_alarms:.2g} expected before the impact"
-        rows.insert(3, Row("False alarms", alarms, Mark.BAD if signal.too_noisy else Mark.PLAIN))
+        rows.insert(3, Row("Signal", share, Mark.BAD if signal.too_weak else Mark.PLAIN))
+        count = f"{signal.false_alarms:.2g}" if signal.false_alarms >= _NOTABLE else f"fewer than {_NOTABLE:g}"
+        alarms = f"{count} expected before the impact"
+        rows.insert(4, Row("False alarms", alarms, Mark.BAD if signal.too_noisy else Mark.PLAIN))
     worst = max(use.share for use in budget.uses)
     verdict = f"{'INFEASIBLE' if budget.violations else 'FEASIBLE'}: {worst:.0%} of a limit at most."
     return RunSummary(
