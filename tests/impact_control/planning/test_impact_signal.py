@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -13,7 +14,7 @@ from impact_control.cli.main import app
 from impact_control.pipeline.sensing import make_observer
 from impact_control.planning import Plan, impact_signal, plan_scenario
 from impact_control.planning.team import Team
-from impact_control.robots import Dynamics
+from impact_control.robots import Dynamics, SensorNoise
 from impact_control.scenario import load_scenario
 from impact_control.simulation.world import build_world
 from impact_control.util.errors import ImpactControlError
@@ -110,3 +111,10 @@ def test_false_alarms_come_as_often_as_predicted(seed, model, period):
             counted += int(np.count_nonzero(np.abs(observer.residual_rate) > scenario.detection.rate_threshold))
     assert expected > 10.0
     assert counted == pytest.approx(expected, abs=3.0 * math.sqrt(expected), rel=0.2)
+
+
+def test_a_robot_file_without_noise_raises_no_false_alarms():
+    arm = plan_scenario(TABLETOP).arms[""]
+    quiet = SensorNoise(*np.zeros((5, 7)))
+    signal = impact_signal(dataclasses.replace(arm, robot=dataclasses.replace(arm.robot, noise=quiet)))
+    assert signal.false_alarms == 0.0 and signal.warnings == ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from impact_control.planning.arm_plan import ArmPlan
 from impact_control.references import rigid_impact_map
@@ -20,6 +20,9 @@ RARE = 0.01
 
 _SPACING = 0.01
 """[s] between the samples of the approach that are looked at."""
+
+_QUIET = 1e-9
+"""[Nm/s] of a robot file without noise."""
 
 
 @dataclass(frozen=True)
@@ -108,5 +111,5 @@ def _false_alarms(plan: ArmPlan) -> Vector:
         dynamics.compute(columns.joint_position[row], columns.joint_velocity[row])
         variance = 2.0 * (dynamics.mass_matrix**2 @ velocity**2) / period**2 + 0.5 * torque**2
         deviation = gain / (1.0 + 0.5 * gain * period) * np.sqrt(variance)
-        expected += 2.0 * stride * norm.sf(bound / deviation)
+        expected += 2.0 * stride * ndtr(-bound / np.maximum(deviation, _QUIET))
     return expected
