@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import time
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ from surfaces.graph import EPOCH, JointStates, renew
 
 from impact_control.control import Mode
 from impact_control.pipeline import Outcome
+from impact_control.planning import impact_signal
 from impact_control.planning.assignment import assigned
 from impact_control_ros.bridge import impact_task
 from impact_control_ros.bridge.messages import to_stamp
@@ -121,6 +123,18 @@ def test_a_goal_outside_the_verified_ranges_is_begun_with_a_warning(slow, monkey
     slow.build("tabletop")
     assert slow.node.built.pipeline.task_active
     assert told == ["impact task: task.post.slide is 0.1 m, outside what was verified: 0 to 0.08 m"]
+    slow.node.on_deactivate(None)
+    assert slow.answer(goal).result.outcome == Outcome.FAULT
+
+
+def test_a_goal_with_a_weak_signal_is_begun_with_a_warning(slow, monkeypatch):
+    told, weak = [], dataclasses.replace(impact_signal(PLANS["tabletop"]), share=1.2)
+    monkeypatch.setattr(slow.tasks._log, "warning", told.append)
+    monkeypatch.setattr(impact_task, "impact_signal", lambda plan: weak)
+    goal = slow.accept("tabletop")
+    slow.build("tabletop")
+    assert slow.node.built.pipeline.task_active
+    assert [line for line in told if "may not be detected" in line] == [f"impact task: {weak.warnings[0]}"]
     slow.node.on_deactivate(None)
     assert slow.answer(goal).result.outcome == Outcome.FAULT
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
+from impact_control.pipeline.judge import NOISE_QUANTILE
 from impact_control.planning.arm_plan import ArmPlan
 from impact_control.references import rigid_impact_map
 from impact_control.robots import Dynamics, InertiaModel
@@ -104,7 +105,7 @@ def _false_alarms(plan: ArmPlan) -> Vector:
     """
     scenario, columns, dynamics = plan.scenario, plan.reference.ante.columns, Dynamics(plan.robot)
     period, gain, bound = scenario.control.period, scenario.detection.observer_gain, scenario.detection.rate_threshold
-    velocity, torque = (plan.robot.noise.velocity / 3.0, plan.robot.noise.torque / 3.0)
+    velocity, torque = (half / NOISE_QUANTILE for half in (plan.robot.noise.velocity, plan.robot.noise.torque))
     stride = max(1, round(_SPACING / period))
     expected = np.zeros(bound.size)
     for row in range(0, min(round(scenario.task.impact.time / period), len(columns.data)), stride):

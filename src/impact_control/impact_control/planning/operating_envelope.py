@@ -211,9 +211,15 @@ def _departures(scenario: Scenario, envelope: OperatingEnvelope) -> Iterator[Dep
         if not lower - slack <= value <= upper + slack:
             shown = _PLANNED[name]
             yield Departure(shown.key, shown.text(value), shown.text(lower, upper))
-    base = load_scenario(envelope.scenario).single
+    base = _scenario_of(envelope.scenario)
     for section in ("control", "detection", "classification"):
         yield from _other_settings(section, getattr(scenario, section), getattr(base, section))
+
+
+@lru_cache(maxsize=4)
+def _scenario_of(name: str) -> Scenario:
+    """Return a scenario that is read once: every goal is compared with it."""
+    return load_scenario(name).single
 
 
 def _other_settings(key: str, given: object, verified: object) -> Iterator[Departure]:

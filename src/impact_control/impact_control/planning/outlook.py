@@ -19,9 +19,9 @@ from impact_control.util.errors import ImpactControlError
 
 @dataclass(frozen=True, eq=False)
 class ArmOutlook:
-    """The plan of one arm, what it uses of the limits, how near to a singular configuration it leads.
+    """The plan of one arm, what it uses of the limits, and how near to a singular configuration it leads.
 
-    signal: of the impact in its detector, None where that is not known.
+    signal: of the impact in its detector; None where that is not known.
     """
 
     plan: ArmPlan
