@@ -47,8 +47,8 @@ class ContactPath:
 
     A contact that stays on the expected surface keeps its height n^T p, whatever the friction does to its way along it;
     a surface that is tilted by an angle does not, nor does a contact that is lost. With h the mean of n^T p over a
-    window, and s the way along the surface since the first window, which begins `begin` after the impact, it is
-    expected that
+    window, and s the way along the surface since the first window, which begins `begin` after the impact, or after full
+    contact where several points have to close, it is expected that
 
         |h(t) - h_0| <= limit sqrt(height^2 + free^2 + (slope s)^2).
 
@@ -78,9 +78,9 @@ class ContactPath:
         self._state[:] = 0.0
         self._worst_time = self._worst_rise = 0.0
 
-    def follow(self, since_impact: float, position: Vector) -> None:
-        """Take the position (3,) [m] of the end-effector so long after the impact [s]; no allocation."""
-        if not since_impact >= self.settings.begin:
+    def follow(self, since_contact: float, position: Vector) -> None:
+        """Take the position (3,) [m] of the end-effector so long after the contact has closed [s]; no allocation."""
+        if not since_contact >= self.settings.begin:
             return
         known, normal = self.known, self._normal
         ratio = _follow(position, normal, self._ring, self._count, self._state, self._height, known.normal)
@@ -89,14 +89,14 @@ class ContactPath:
         # Not a number is unexpected, too.
         if not ratio <= self.deviation:
             self.deviation = ratio if ratio == ratio else math.inf
-            self._worst_time, self._worst_rise = since_impact, self._state[1] - self._state[0]
+            self._worst_time, self._worst_rise = since_contact, self._state[1] - self._state[0]
 
     @property
     def reason(self) -> str:
         """Reason of the verdict, in words with its numbers. Builds a string: not for every tick."""
         rise = 1e3 * self._worst_rise
         return (
-            f"behaviour after the impact unexpected: {self._worst_time:.3g} s after it the contact lies {rise:+.2f} mm "
+            f"behaviour after the impact unexpected: {self._worst_time:.3g} s after contact it lies {rise:+.2f} mm "
             f"off the expected surface, {self.known.limit * self.deviation:.3g} standard deviations (limit "
             f"{self.known.limit:g})"
         )
