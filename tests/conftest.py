@@ -68,8 +68,11 @@ def pytest_generate_tests(metafunc):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item, nextitem):
-    """Run a test by the wall clock again where it failed: a stalled core fails it once, a defect each time."""
-    if item.get_closest_marker("wall_clock") is None:
+    """Run a test by the wall clock again where it failed: a stalled core fails it once, a defect each time.
+
+    With --times each run counts.
+    """
+    if item.get_closest_marker("wall_clock") is None or item.config.getoption("--times") > 1:
         return None
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     reports = runtestprotocol(item, nextitem=nextitem, log=False)

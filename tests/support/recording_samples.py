@@ -219,6 +219,7 @@ def messages(run: SampleRun, epoch_ns: int = EPOCH_NS) -> Iterator[tuple[str, di
                 "jump_deviation": [0.01] * len(names),
                 "friction_deviation": [0.002] * len(names),
                 "configuration_deviation": [0.001] * len(names),
+                "height_deviation": 0.0,
                 "ante_joint_velocity": ante[k].tolist(),
                 "post_joint_velocity": post[k].tolist(),
             },

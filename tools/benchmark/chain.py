@@ -121,5 +121,5 @@ def rest_at(robot: RobotDescription, q: Vector) -> ImpactReference:
     )
     still = np.zeros_like(q)
     return ImpactReference(
-        table, table, geometry, 1e6, q, q, still, still, still, still, still, 0.0, SlipOutcome.STICKS
+        table, table, geometry, 1e6, q, q, still, still, still, still, still, 0.0, 0.0, SlipOutcome.STICKS
     )

@@ -47,6 +47,7 @@ class Apart:
             reference.jump_deviation,
             reference.friction_deviation,
             reference.configuration_deviation,
+            reference.height_deviation,
         )
         self.detector.reset()
         self.controller.reset()

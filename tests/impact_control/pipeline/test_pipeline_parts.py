@@ -170,7 +170,7 @@ def test_a_task_is_judged_by_the_tuning_of_its_own_scenario(key):
     robot, made_for = load_robot(), load_scenario("tabletop")
     task = made_for.with_overrides({f"classification.{key}": TUNED[key]})
     dynamics, observer = Dynamics(robot), make_observer(made_for, robot)
-    planned = ExpectedImpact(0.0, STILL, STILL, STILL, STILL)
+    planned = ExpectedImpact(0.0, STILL, STILL, STILL, STILL, 0.0)
 
     def judged(made_for, task):
         """What is found of a velocity error that comes with the impact and stays."""
@@ -197,7 +197,7 @@ def test_the_margin_of_a_task_holds_both_deviations_of_its_plan():
 
     def widening(jump, friction):
         judge = Judge(scenario, robot)
-        judge.begin_task(scenario, ExpectedImpact(0.0, STILL, np.full(7, jump), np.full(7, friction), STILL))
+        judge.begin_task(scenario, ExpectedImpact(0.0, STILL, np.full(7, jump), np.full(7, friction), STILL, 0.0))
         judge.judge(0.0, dynamics, observer, STILL, None)
         return judge.classifier.widening / limit
 
@@ -216,7 +216,7 @@ def test_epsilon_of_a_task_holds_the_deviation_of_its_configuration_unless_the_m
 
     def verdict(error):
         judge = Judge(scenario, robot)
-        judge.begin_task(scenario, ExpectedImpact(0.0, STILL, STILL, STILL, deviation))
+        judge.begin_task(scenario, ExpectedImpact(0.0, STILL, STILL, STILL, deviation, 0.0))
         judge.impact_detected(0.0, STILL + error * np.eye(7)[2])
         assert judge.classifier.configuration_limit == pytest.approx(epsilon)
         return judge.impact

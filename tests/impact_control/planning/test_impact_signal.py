@@ -86,12 +86,25 @@ def test_arms_at_objects_have_none():
     assert [impact_signal(arm) for arm in plan.arms.values()] == [None] * len(plan.arms)
 
 
-@pytest.mark.parametrize(("seed", "model", "period"), [(31, "panda", 1e-3), (32, "fr3", 1e-3), (33, "panda", 5e-4)])
-def test_false_alarms_come_as_often_as_predicted(seed, model, period):
-    """Noise alone, clipped as in the published data, in the configurations of the approach; twenty times."""
-    bounds, times = 420.0 * 1e-3 / period * np.array([0.8, 1.0, 0.8, 0.8, 0.06, 0.12, 0.03]), 20
+@pytest.mark.parametrize(
+    ("seed", "model", "period", "gain", "joint", "bound"),
+    [
+        (31, "panda", 1e-3, 30.0, 0, 363.9),
+        (31, "panda", 1e-3, 30.0, 6, 3.841),
+        (32, "fr3", 1e-3, 200.0, 3, 1672.0),
+        (33, "panda", 5e-4, 30.0, 6, 7.644),
+        (34, "panda", 1e-3, 1000.0, 6, 106.1),
+        (35, "fr3", 4e-3, 200.0, 5, 37.31),
+        (35, "fr3", 4e-3, 1000.0, 0, 1177.0),
+    ],
+)
+def test_false_alarms_come_as_often_as_predicted(seed, model, period, gain, joint, bound):
+    """Noise alone, clipped as in the published data, in the configurations of the approach; thirty times, some 90."""
+    bounds, times = np.full(7, 1e9), 30
+    bounds[joint] = bound
     changes = {
         "control.period": f"{period} s",
+        "detection.observer_gain": f"{gain} 1/s",
         "detection.residual_rate.threshold": ", ".join(f"{one:.6g}" for one in bounds) + " Nm/s",
     }
     scenario = random_task(seed, model, speed=0.1).with_overrides(changes)
@@ -109,8 +122,9 @@ def test_false_alarms_come_as_often_as_predicted(seed, model, period):
             terms = (dynamics.coriolis_transposed_velocity, dynamics.gravity, row * period)
             observer.observe(dynamics.mass_matrix, dynamics.dq, torque, *terms)
             counted += int(np.count_nonzero(np.abs(observer.residual_rate) > scenario.detection.rate_threshold))
-    assert expected > 10.0
-    assert counted == pytest.approx(expected, abs=3.0 * math.sqrt(expected), rel=0.2)
+    assert expected > 50.0
+    # The noise is clipped: fewer by up to a third where that of one sensor counts most.
+    assert 0.6 * expected < counted < expected + 3.0 * math.sqrt(expected)
 
 
 def test_a_robot_file_without_noise_raises_no_false_alarms():

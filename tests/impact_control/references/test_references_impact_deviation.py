@@ -16,6 +16,7 @@ from impact_control.robots import Dynamics, InertiaModel, contact_jacobians
 from impact_control.scenario import load_scenario, robot_of
 from impact_control.simulation.scenario_run import run_scenario
 
+NO_FORCE = {"task.post.force": "0 N"}
 EXACT = {
     f"classification.uncertainty.{name}": value
     for name, value in (("friction", 0.0), ("restitution", 0.0), ("model", 0.0), ("normal", "0.0001 deg"))
@@ -100,15 +101,23 @@ def test_contacts_that_still_close_when_the_contact_is_complete_add_their_speed(
     np.testing.assert_allclose(added, motions.std(axis=1), rtol=0.03, atol=1e-6)
 
 
+def test_no_contact_closes_faster_than_it_approached():
+    deviations = []
+    for speed in (0.1, 10.0):
+        changes = {"task.impact.speed": "0.1 m/s", "classification.completion.largest_speed": f"{speed} m/s"}
+        scenario = load_scenario("tabletop_edge").with_overrides(changes)
+        deviations.append(build_reference(scenario, robot_of(scenario.robot)).jump_deviation)
+    np.testing.assert_allclose(*deviations)
+
+
 def known_to(robot, parts):
     """Return the robot with joint friction that is known to these parts (n,) of it."""
     return replace(robot, deviation=replace(robot.deviation, joint_friction=parts))
 
 
 def of_friction(scenario, robot, reference):
-    return friction_deviation(
-        robot, scenario, reference.post, reference.impact_configuration, reference.ante_impact_velocity
-    )
+    q, before = reference.impact_configuration, reference.ante_impact_velocity
+    return friction_deviation(robot, scenario, reference.post, reference.geometry.normal, q, before)
 
 
 @pytest.mark.parametrize("joint", range(7))
@@ -135,10 +144,13 @@ def test_the_friction_of_a_joint_moves_the_arm_as_by_a_second_method(joint):
     np.testing.assert_allclose(found.velocity, speed * np.abs(column), rtol=0.01)
     # The offset is where the feedback of (15) stands still.
     np.testing.assert_allclose(found.configuration, np.abs(begin[0] * column))
+    rise = reference.geometry.normal @ dynamics.jacobian[:3]
+    lifted = of_friction(scenario.with_overrides(NO_FORCE), alone, reference)
+    np.testing.assert_allclose(lifted.height, np.abs(begin[0] * rise @ column))
 
 
 def test_independent_joints_add_by_their_squares_and_known_friction_adds_nothing():
-    scenario, robot, reference = planned()
+    scenario, robot, reference = planned(**NO_FORCE)
     every = of_friction(scenario, known_to(robot, np.full(7, 0.3)), reference)
     apart = [of_friction(scenario, known_to(robot, 0.3 * row), reference) for row in np.eye(7)]
     velocities = [each.velocity for each in apart]
@@ -148,15 +160,34 @@ def test_independent_joints_add_by_their_squares_and_known_friction_adds_nothing
     assert np.all((every.velocity >= largest * (1.0 - 1e-12)) & (every.velocity <= total * (1.0 + 1e-12)))
     offsets = np.linalg.norm([each.configuration for each in apart], axis=0)
     np.testing.assert_allclose(every.configuration, offsets)
+    np.testing.assert_allclose(every.height, np.linalg.norm([each.height for each in apart]))
     for of_known in of_friction(scenario, known_to(robot, np.zeros(7)), reference):
         np.testing.assert_array_equal(of_known, 0.0)
+
+
+def test_a_force_takes_off_the_height_what_it_presses_down_against_the_feedback():
+    """A force F moves a mass m, held with the stiffness k m, by F / (k m); continuous where it begins to press."""
+    scenario, robot, reference = planned(**NO_FORCE)
+    free = of_friction(scenario, robot, reference).height
+    dynamics = Dynamics(robot)
+    dynamics.compute(reference.impact_configuration, reference.ante_impact_velocity)
+    normal, gain = reference.geometry.normal, scenario.control.gains.position
+    inverse = np.linalg.inv(dynamics.inertia(InertiaModel.REDUCED_MOTORS))
+    acceleration = normal @ dynamics.jacobian[:3] @ inverse @ dynamics.jacobian[:3].T @ normal
+    limit = scenario.classification.uncertainty.limit
+    pressed = limit * free * gain / acceleration
+    assert 0.1 < pressed < 5.0
+    for share, left in ((1e-6, 1.0), (0.5, 0.5), (0.999, 0.001), (1.001, 0.0), (10.0, 0.0)):
+        held = scenario.with_overrides({"task.post.force": f"{share * pressed} N"})
+        np.testing.assert_allclose(of_friction(held, robot, reference).height, left * free, rtol=1e-5, atol=1e-12)
 
 
 def test_friction_that_is_not_fed_forward_counts_as_not_known():
     scenario, robot, reference = planned()
     half = scenario.with_overrides({"control.friction_compensation": 0.7})
     found = of_friction(half, known_to(robot, np.zeros(7)), reference)
-    np.testing.assert_allclose(found, of_friction(scenario, known_to(robot, np.full(7, 0.3)), reference))
+    for one, other in zip(found, of_friction(scenario, known_to(robot, np.full(7, 0.3)), reference), strict=True):
+        np.testing.assert_allclose(one, other)
 
 
 @pytest.mark.scenario
@@ -170,15 +201,23 @@ def test_they_are_the_spread_of_simulated_arms_of_other_friction(model):
         changes = {f"simulation.arm_deviation.{key}": value for key, value in deviation.items()}
         course = run_scenario(scenario.with_overrides(changes), plan=plan)
         contact, signals = course.at(course.single.first_contact_time), course.single.signals
-        return signals.joint_position[contact], signals.joint_velocity[contact + 30 : contact + 150]
+        after = signals.joint_velocity[contact + 30 : contact + 150]
+        return signals.joint_position[contact], after, signals.joint_position[free]
 
-    place, velocity = motion()
+    free = round((scenario.task.impact.time - 0.03) / scenario.control.period)
+    place, velocity, above = motion()
     arms = [motion(friction=0.5, seed=seed) for seed in range(20)]
     off = np.array([each[1] - velocity for each in arms])
     reference = plan.arms[""].reference
     moved = 2.0 * np.sqrt(np.mean([(each[0] - place) ** 2 for each in arms], axis=0))
     print("moved", moved.round(5), "deviation", reference.configuration_deviation.round(5))
     assert 0.6 < np.linalg.norm(moved) / np.linalg.norm(reference.configuration_deviation) < 1.6
+    dynamics = Dynamics(plan.arms[""].robot)
+    dynamics.compute(reference.impact_configuration, reference.ante_impact_velocity)
+    heights = [reference.geometry.normal @ dynamics.jacobian[:3] @ (each[2] - above) for each in arms]
+    height = of_friction(scenario.with_overrides(NO_FORCE), plan.arms[""].robot, reference).height
+    print("height", heights, height)
+    assert 0.6 < 2.0 * np.sqrt(np.mean(np.square(heights))) / height < 1.6
     spread = 2.0 * np.sqrt(np.mean(off**2, axis=0)).max(axis=0)
     deviation = reference.friction_deviation
     print("spread", spread.round(4), "deviation", deviation.round(4))

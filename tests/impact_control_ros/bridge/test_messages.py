@@ -20,8 +20,10 @@ from impact_control.classification import Verdict
 from impact_control.control import Fault, Limit, Mode, QPStatus
 from impact_control.impacts import SlipOutcome
 from impact_control.pipeline import MoveOutcome, Outcome, Pipeline
+from impact_control.planning import plan_scenario
 from impact_control.planning.assignment import assigned
 from impact_control.robots import InertiaModel
+from impact_control.scenario import load_scenario
 from impact_control.simulation import CommandState
 from impact_control_ros.bridge.loop_output import (
     ClassificationWriter,
@@ -62,15 +64,17 @@ def test_constants_are_those_of_the_core(file, prefix, enumeration):
 
 
 def test_a_reference_says_what_its_plan_expects_of_the_impact():
-    task = assigned("tabletop")
-    reference, pipeline = task.plan().reference, Pipeline(task.scenario, task.robot)
+    # A force would press away the height.
+    task = plan_scenario(load_scenario("tabletop").with_overrides({"task.post.force": "0 N"})).arms[""]
+    reference, pipeline = task.reference, Pipeline(task.scenario, task.robot)
     pipeline.reset()
     pipeline.start(reference, task.scenario)
     writer = ReferenceWriter(task.robot.joint_names)
     writer.start(task.scenario, reference)
     message = deserialize_message(serialize_message(writer.write(Time(), pipeline.controller)), ControllerReference)
     assert message.nominal_impact_time == reference.nominal_impact_time
-    for name in ("impact_configuration", "jump_deviation", "friction_deviation", "configuration_deviation"):
+    deviations = ("jump_deviation", "friction_deviation", "configuration_deviation", "height_deviation")
+    for name in ("impact_configuration", *deviations):
         expected = getattr(reference, name)
         assert np.any(expected != 0.0)
         np.testing.assert_array_equal(getattr(message, name), expected)

@@ -80,6 +80,8 @@ def reference(**changes):
         {"friction_deviation": [math.nan] * 7},
         {"configuration_deviation": [0.01] * 8},
         {"configuration_deviation": [0.01] * 6 + [-0.01]},
+        {"height_deviation": -1e-3},
+        {"height_deviation": math.nan},
         {"force": Vector3(z=math.nan)},
     ],
     ids=str,

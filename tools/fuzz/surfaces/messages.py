@@ -193,6 +193,7 @@ class Messages:
             jump_deviation=[0.01] * 7,
             friction_deviation=[0.01] * 7,
             configuration_deviation=[0.01] * 7,
+            height_deviation=number(source),
         )
         to_stamp(self._stamp, reference.header.stamp)
         filled: ControllerReference = fill(reference, source)

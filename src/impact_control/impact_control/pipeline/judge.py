@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-
 from impact_control.classification import (
     Classifier,
     ContactCompletion,
@@ -99,6 +97,10 @@ class PlannedImpact(Protocol):
     def configuration_deviation(self) -> Vector:
         """Standard deviation of the configuration there by joint friction (n,) [rad]."""
 
+    @property
+    def height_deviation(self) -> float:
+        """Standard deviation of the height over the surface after it by joint friction [m]."""
+
 
 @dataclass(frozen=True, eq=False)
 class ExpectedImpact:
@@ -109,6 +111,7 @@ class ExpectedImpact:
     jump_deviation: Vector
     friction_deviation: Vector
     configuration_deviation: Vector
+    height_deviation: float
 
 
 class TaskJudge(Protocol):
@@ -200,7 +203,6 @@ class Judge:
         held = scenario.classification.held_force
         self.held_force = None if held is None else HeldForce(held)
         self.contact_path = _contact_path(scenario)
-        self._free_height = 0.0
         self._external_force = ExternalForce(scenario.detection.observer_gain)
         self.changed = False
         self._path_time = math.nan
@@ -219,7 +221,6 @@ class Judge:
         self._scenario = scenario
         self.classifier = make_classifier(scenario.classification, self._joints)
         self.contact_path = _contact_path(scenario)
-        self._free_height = 0.0 if scenario.task.post.force > 0.0 else self._height_of_feedback(reference)
         self._expect(reference)
 
     def await_impact_again(self, reference: PlannedImpact) -> None:
@@ -236,17 +237,7 @@ class Judge:
         if self.held_force is not None:
             self.held_force.reset()
         if self.contact_path is not None:
-            self.contact_path.reset(self._free_height)
-
-    def _height_of_feedback(self, reference: PlannedImpact) -> float:
-        """Return the standard deviation [m] of the height of an arm that does not press on the surface.
-
-        Its position feedback holds it there, but for the offset that joint friction leaves, see `PlannedImpact`.
-        """
-        dynamics = Dynamics(self._robot)
-        dynamics.compute(reference.impact_configuration, np.zeros(self._joints))
-        rise = self._scenario.expected_surface.normal @ dynamics.jacobian[:3]
-        return float(np.linalg.norm(rise * reference.configuration_deviation))
+            self.contact_path.reset(reference.height_deviation)
 
     def impact_detected(self, seconds: float, position: Vector) -> bool:
         """Take an impact at `seconds` of the task, position (n,) [rad]; return whether the verdicts are answered."""

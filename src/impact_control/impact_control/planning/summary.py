@@ -17,7 +17,7 @@ from impact_control.util.errors import words_of
 from impact_control.util.words import fixed, in_words
 
 _NOTABLE = 0.001
-"""False alarms of a task below which their number says nothing."""
+"""Probability of a false alarm in a task below which its value says nothing."""
 
 
 def outlook_text(outlook: Outlook, width: int = WIDTH, color: bool = False) -> str:
@@ -59,8 +59,9 @@ def _summary(arm: ArmOutlook) -> RunSummary:
     if (signal := arm.signal) is not None:
         share = f"{signal.share:.2g} times the threshold of {_short(plan)[signal.joint]} on a stiff surface"
         rows.insert(3, Row("Signal", share, Mark.BAD if signal.too_weak else Mark.PLAIN))
-        count = f"{signal.false_alarms:.2g}" if signal.false_alarms >= _NOTABLE else f"fewer than {_NOTABLE:g}"
-        alarms = f"{count} expected before the impact"
+        probability = signal.false_alarm_probability
+        value = f"{probability:.2g}" if probability >= _NOTABLE else f"below {_NOTABLE:g}"
+        alarms = f"probability {value} in the approach, by detection.residual_rate"
         rows.insert(4, Row("False alarms", alarms, Mark.BAD if signal.too_noisy else Mark.PLAIN))
     worst = max(use.share for use in budget.uses)
     verdict = f"{'INFEASIBLE' if budget.violations else 'FEASIBLE'}: {worst:.0%} of a limit at most."

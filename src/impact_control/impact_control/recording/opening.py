@@ -160,7 +160,7 @@ def _reference(recording: Recording, notes: list[str]) -> RecordedReference | No
     if len(joints) != 1 or not all(isinstance(column, np.ndarray) and column.ndim == 2 for column in columns.values()):
         notes.append(f"{Topics.reference} changes its layout and is left out")
         return None
-    scalars = {name: series[name] for name in ("mode", "task_time", "nominal_impact_time")}
+    scalars = {name: series[name] for name in ("mode", "task_time", "nominal_impact_time", "height_deviation")}
     return RecordedReference(time=series["stamp"], names=joints.pop(), **scalars, **columns)
 
 

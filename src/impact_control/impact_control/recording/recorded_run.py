@@ -29,9 +29,9 @@ class RecordedReference:
     """Reference of the controller, a row a sample, as in impact_msgs/ControllerReference.
 
     time (k,) [s] stamps, mode (k,), task_time (k,) [s], nominal_impact_time (k,) [s] of the task,
-    impact_configuration and configuration_deviation (k, n) [rad], jump_deviation, friction_deviation, ante_velocity and
-    post_velocity (k, n) [rad/s], force (k, 3) [N] on the environment, frame A. names (n,) of the joints, () for
-    the order of the robot.
+    height_deviation (k,) [m], impact_configuration and configuration_deviation (k, n) [rad], jump_deviation,
+    friction_deviation, ante_velocity and post_velocity (k, n) [rad/s], force (k, 3) [N] on the environment, frame A.
+    names (n,) of the joints, () for the order of the robot.
     """
 
     time: Vector
@@ -42,6 +42,7 @@ class RecordedReference:
     jump_deviation: Matrix
     friction_deviation: Matrix
     configuration_deviation: Matrix
+    height_deviation: Vector
     ante_velocity: Matrix
     post_velocity: Matrix
     force: Matrix

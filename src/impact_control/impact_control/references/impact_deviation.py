@@ -35,11 +35,11 @@ def jump_deviation(
     and the part `uncertainty.model` of each joint's own jump, which the map of one rigid inelastic impact leaves to
     flexible joints and to a contact that opens and closes.
 
-    Several contacts n_c do not touch at once: as likely as at all of them the impact is at any one alone, and then the
-    others close without friction, with the motion that takes least kinetic energy, W = H^-1 N^T (N H^-1 N^T)^+, for
-    rows n^T J_c in N and H = M + B_theta. closing_speed [m/s]: largest of a contact along the normal with which full
-    contact is found, and the behaviour begins to be judged. Uniform up to it at each contact, it adds
-    sum_c (W_ic closing_speed)^2 / 3.
+    Several contacts n_c do not touch at once: each is as likely to be the first, and then the others close without
+    friction, with the motion that takes least kinetic energy, W = H^-1 N^T (N H^-1 N^T)^+, for rows n^T J_c in N and
+    H = M + B_theta. closing_speed [m/s]: largest of a contact along the normal with which full contact is found, and
+    the behaviour begins to be judged, but not faster than it approached. Uniform up to it at each contact, it adds
+    sum_c (W_ic closing_speed)^2 / 3. What restitution does to several contacts is not modelled.
     """
     dynamics = Dynamics(robot)
     dynamics.compute(q, before)
@@ -77,19 +77,21 @@ def jump_deviation(
     except ImpactControlError:
         # A grazing approach may miss the tilted surface: then nothing is known of the jump but its size.
         variance = (after - before) ** 2
-    deviation: Vector = np.sqrt(variance + np.sum((closing * closing_speed) ** 2, axis=1) / 3.0)
+    slower = np.minimum(closing_speed, np.abs(rows @ before))
+    deviation: Vector = np.sqrt(variance + np.sum((closing * slower) ** 2, axis=1) / 3.0)
     return deviation
 
 
 class FrictionDeviation(NamedTuple):
-    """Standard deviations by joint friction: of q at the impact (n,) [rad], of dq after it (n,) [rad/s]."""
+    """Standard deviations by joint friction: q at the impact (n,) [rad], dq (n,) [rad/s] and n^T p [m] after it."""
 
     configuration: Vector
     velocity: Vector
+    height: float
 
 
 def friction_deviation(
-    robot: RobotDescription, scenario: Scenario, post: ReferenceTable, q: Vector, before: Vector
+    robot: RobotDescription, scenario: Scenario, post: ReferenceTable, normal: Vector, q: Vector, before: Vector
 ) -> FrictionDeviation:
     """Return the standard deviations by joint friction that is not fed forward.
 
@@ -97,12 +99,17 @@ def friction_deviation(
     offset has to follow. Of joint j the part s_j of phi_1 is not fed forward (one standard deviation, robot data), and
     f_j is its known friction; then, to first order and with the position gain k, full feedback, van Steen 2024 (15),
 
-        offset_i^2 = sum_j ((M + B_theta)^-1_ij s_j f_j(dq^-) / k)^2,
+        offset_i^2 = sum_j O_ij^2,  O_ij = (M + B_theta)^-1_ij s_j f_j(dq^-) / k,
         e_i(t)^2 = sum_j ((M + B_theta)^-1_ij s_j v_j(t))^2,
         v'' + 2 sqrt(k) v' + k v = d/dt (f_j(dq^post(t)) - f_j(dq^-)).
 
-    Of e_i the largest is returned of the time in which the behaviour is judged. q (n,) [rad] and before, dq^- (n,)
-    [rad/s]: at the impact; post: the reference after it.
+    Of e_i the largest is returned of the time in which the behaviour is judged.
+
+    The offset also lifts the end-effector, by sum_j (n^T J O)_j^2, the friction of a joint in all at once. A force F of
+    the task keeps it on the surface up to F / (k m_n), with the mass m_n = 1 / (n^T J (M + B_theta)^-1 J^T n), and is
+    taken off the height at the limit of the verdict.
+
+    normal (3,): n, frame A; q (n,) [rad] and before, dq^- (n,) [rad/s]: at the impact; post: the reference after it.
     """
     gain = scenario.control.gains.position
     first = round(scenario.task.impact.time / post.period)
@@ -118,7 +125,11 @@ def friction_deviation(
     unknown = np.hypot(robot.deviation.joint_friction, 1.0 - scenario.control.friction_compensation)
     dynamics = Dynamics(robot)
     dynamics.compute(q, before)
-    mobility = np.linalg.inv(dynamics.inertia(InertiaModel.REDUCED_MOTORS)) * unknown
-    offset: Vector = np.linalg.norm(mobility * torque[0] / gain, axis=1)
+    inverse = np.linalg.inv(dynamics.inertia(InertiaModel.REDUCED_MOTORS))
+    mobility = inverse * unknown
+    offsets, rise = mobility * torque[0] / gain, normal @ dynamics.jacobian[:3]
+    offset: Vector = np.linalg.norm(offsets, axis=1)
     largest: Vector = np.sqrt((mobility**2 @ drift**2).max(axis=1))
-    return FrictionDeviation(offset, largest)
+    pressed = scenario.task.post.force * (rise @ inverse @ rise) / gain
+    height = np.linalg.norm(rise @ offsets) - pressed / scenario.classification.uncertainty.limit
+    return FrictionDeviation(offset, largest, max(0.0, float(height)))

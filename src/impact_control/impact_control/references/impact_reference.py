@@ -38,6 +38,7 @@ class ImpactReference:
         jump_deviation: standard deviation of dq^+ (n,) [rad/s].
         friction_deviation: of the velocity after it, by joint friction that is not known (n,) [rad/s].
         configuration_deviation: of q(T_nom), by the same (n,) [rad].
+        height_deviation: of the end-effector over the surface after it, by the same, with the force of the task [m].
         normal_impulse: predicted impulse along the normal [Ns].
         slip: what the prediction makes of the slip along the surface.
     """
@@ -53,6 +54,7 @@ class ImpactReference:
     jump_deviation: Vector
     friction_deviation: Vector
     configuration_deviation: Vector
+    height_deviation: float
     normal_impulse: float
     slip: SlipOutcome
 
@@ -91,7 +93,7 @@ def reference_through_impact(
     )
     table = reference_table(robot, approach.times, motion, places, joints)
     by_friction = friction_deviation(
-        robot, scenario, table, approach.impact_configuration, approach.ante_impact_velocity
+        robot, scenario, table, geometry.normal, approach.impact_configuration, approach.ante_impact_velocity
     )
     return ImpactReference(
         ante=approach.table,
@@ -103,6 +105,7 @@ def reference_through_impact(
         ante_impact_velocity=approach.ante_impact_velocity,
         friction_deviation=by_friction.velocity,
         configuration_deviation=by_friction.configuration,
+        height_deviation=by_friction.height,
         **jump._asdict(),
     )
 

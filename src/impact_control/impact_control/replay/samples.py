@@ -220,6 +220,7 @@ class TaskFollower:
             r.jump_deviation[row],
             r.friction_deviation[row],
             r.configuration_deviation[row],
+            float(r.height_deviation[row]),
         )
         return FollowedSample(
             mode=Mode(int(r.mode[row])),
@@ -256,6 +257,7 @@ def planned_reference(reference: ImpactReference, start: float, time: Vector) ->
         jump_deviation=np.tile(reference.jump_deviation, (count, 1)),
         friction_deviation=np.tile(reference.friction_deviation, (count, 1)),
         configuration_deviation=np.tile(reference.configuration_deviation, (count, 1)),
+        height_deviation=np.full(count, reference.height_deviation),
         ante_velocity=tables["ante"],
         post_velocity=tables["post"],
         force=np.zeros((count, 3)),

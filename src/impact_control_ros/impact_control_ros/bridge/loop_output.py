@@ -160,6 +160,7 @@ class ReferenceWriter:
         self._jump_deviation[:] = reference.jump_deviation
         self._friction_deviation[:] = reference.friction_deviation
         self._configuration_deviation[:] = reference.configuration_deviation
+        self._message.height_deviation = reference.height_deviation
 
     def write(self, stamp: Time, controller: ReferenceSpreadingController) -> ControllerReference:
         """Return the message of the last sample."""

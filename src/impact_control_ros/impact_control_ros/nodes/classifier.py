@@ -152,6 +152,7 @@ class Classification(Configuration):
                 np.asarray(message.jump_deviation),
                 np.asarray(message.friction_deviation),
                 np.asarray(message.configuration_deviation),
+                message.height_deviation,
             ),
             ante_velocity=np.asarray(message.ante_joint_velocity),
             post_velocity=np.asarray(message.post_joint_velocity),
@@ -178,7 +179,9 @@ class Classification(Configuration):
             and all(len(array) == self._joints for array in arrays)
             and all(abs(time) < LONGEST for time in times)
             and all(map(math.isfinite, (*message.impact_configuration, *xyz(message.force))))
-            and all(0.0 <= deviation < LARGEST_DEVIATION for deviation in chain(*deviations))
+            and all(
+                0.0 <= deviation < LARGEST_DEVIATION for deviation in chain(*deviations, (message.height_deviation,))
+            )
         )
 
     def _on_event(self, event: ImpactEvent) -> None:

@@ -1,0 +1,364 @@
+"""The simulated arm behind a real controller manager and the guard: faults, attacks, tasks; each so often as --times.
+
+Needs an environment of `colcon build` with ros2_control. Each trial prints one line of what was measured.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from impact_msgs.action import ExecuteImpactTask
+from impact_msgs.msg import (
+    ControllerReference,
+    ControllerStatus,
+    GroundTruth,
+    ImpactClassification,
+    ImpactEvent,
+    SupervisorStatus,
+)
+from impact_msgs.srv import PredictPostImpact
+from lifecycle_msgs.msg import Transition
+from rclpy.action import ActionClient
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+
+from harness import Peer, joint_state
+from impact_control.robots import load_robot
+from impact_control_ros.bridge import qos, topics
+from impact_control_ros.bridge.messages import nanoseconds
+
+PREFIXES = [Path(prefix) for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)]
+NEEDED = ("controller_manager", "impact_guard", "impact_sim_hardware", "impact_control_ros")
+
+
+def installed(package):
+    """Return whether a package is in the environment of `colcon build`."""
+    return any((prefix / "share/ament_index/resource_index/packages" / package).exists() for prefix in PREFIXES)
+
+
+pytestmark = [
+    pytest.mark.wall_clock,
+    pytest.mark.skipif(not all(map(installed, NEEDED)), reason=f"not all installed here: {', '.join(NEEDED)}"),
+]
+
+LIMITS = load_robot().limits
+AT_REST = 0.05
+"""[rad/s]"""
+HOLD = 5
+"""Cycles for which the guard may hold the last command."""
+MOTION = 0.02
+"""[rad] a joint may move after the last command."""
+LONGEST_GAP = 0.064
+"""[s] between two statuses of a loop that goes on."""
+
+
+class LaunchedArm:
+    """`mock.launch.py` with the arm at its start, and a peer of the test that listens to every cycle."""
+
+    def __init__(self, peer, launch, log):
+        self.peer, self._launch, self.log = peer, launch, log
+        self.truths = peer.listen(GroundTruth, topics.TRUTH, qos.RECORD)
+        self.statuses = peer.listen(ControllerStatus, topics.STATUS, qos.RECORD)
+        self.watch = peer.listen(SupervisorStatus, topics.SUPERVISOR, qos.RECORD)
+        self._states = peer.listen(JointState, topics.JOINT_STATES, qos.STREAM)
+        self._action = ActionClient(peer.node, ExecuteImpactTask, topics.EXECUTE)
+        self.result = None
+        peer.until(self._up, patience=90.0, what="the launch")
+        peer.spin(0.5)
+
+    def _up(self):
+        assert self._launch.poll() is None, self.log.read_text(errors="replace")[-3000:]
+        watching = bool(self.watch) and self.watch[-1].state == SupervisorStatus.WATCHING
+        return watching and self._action.server_is_ready() and bool(self.statuses)
+
+    def begin(self, scenario=""):
+        """Send the task, from wherever the arm is; it runs on while the peer is served."""
+        sent = self._action.send_goal_async(ExecuteImpactTask.Goal(scenario=scenario, approach_start=True))
+        self.peer.until(sent.done, what="the answer to the goal")
+        self.result = sent.result().get_result_async()
+
+    def summary(self):
+        """Return the summary of the task, once it has ended."""
+        self.peer.until(self.result.done, patience=60.0, what="the end of the task")
+        return self.result.result().result.summary
+
+    def until_phase(self, phase):
+        """Wait for a random moment of the approach or of the slide in contact."""
+
+        def begun():
+            in_contact = bool(self.truths[-1].in_contact)
+            return in_contact if phase == "contact" else self.statuses[-1].mode == ControllerReference.ANTE
+
+        self.peer.until(begun, patience=30.0, what=phase)
+        self.peer.spin(random.SystemRandom().uniform(0.05, 1.0))
+        return len(self.truths)
+
+    def joint_state(self):
+        """Return the last joint state."""
+        return self._states[-1]
+
+    def recover(self):
+        """Have loop and supervisor go on after a fault, as docs/safety.md says."""
+        for transition in (Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_ACTIVATE):
+            self.peer.until(lambda: self.peer.change("impact_loop", transition), 30.0, "the loop")  # noqa: B023
+        since = len(self.watch)
+
+        def watching():
+            self.peer.spin(0.1)
+            if self.watch[since:] and self.watch[-1].state == SupervisorStatus.WATCHING:
+                return True
+            self.peer.call(Trigger, topics.RESUME, Trigger.Request())
+            return False
+
+        self.peer.until(watching, patience=30.0, what="the end of the stop")
+
+    def pid(self, node):
+        """Return the process of a node of this launch."""
+        for directory in Path("/proc").glob("[0-9]*"):
+            try:
+                words = (directory / "cmdline").read_bytes().split(b"\0")
+                ours = os.getpgid(int(directory.name)) == self._launch.pid
+            except OSError:
+                continue
+            if ours and f"__node:={node}".encode() in words:
+                return int(directory.name)
+        raise AssertionError(f"no process of {node}")
+
+    def tell(self, what, since, **more):
+        """Check limits from a sample on, and that the arm comes to rest; print what was measured."""
+        self.peer.spin(1.0)
+        late = [status for status in self.statuses if later(status, self.truths[since])]
+        assert all(status.fault_reason for status in late if status.fault != ControllerStatus.FAULT_NONE)
+        truths = self.truths[since:]
+        torque = np.array([truth.applied_torque for truth in truths])
+        cycles = np.array([truth.cycles for truth in truths], dtype=float)
+        change = np.abs(np.diff(torque, axis=0)).max(axis=1) / np.maximum(np.diff(cycles), 1.0)
+        speed = np.abs([truth.joint_velocity for truth in truths])
+        found = {
+            "speed at the end": speed[-1].max(),
+            "share of the speed limit": (speed / LIMITS.velocity).max(),
+            "share of the torque limit": (np.abs(torque) / LIMITS.torque).max(),
+            "change a cycle [Nm]": change.max(initial=0.0),
+            **more,
+        }
+        print(f"\n{what}: " + ", ".join(f"{name} {value:.3g}" for name, value in found.items()))
+        assert found["share of the speed limit"] < 1.0 and found["share of the torque limit"] < 1.0
+        assert found["speed at the end"] < AT_REST
+        return found
+
+
+def later(message, other):
+    """Return whether a message was stamped after another one."""
+    return nanoseconds(message.header.stamp) > nanoseconds(other.header.stamp)
+
+
+@contextmanager
+def launched(log, *arguments, namespace=""):
+    """Launch the arm behind ros2_control, yield it, and end the launch. namespace: of the arm that is listened to."""
+    log.mkdir(parents=True, exist_ok=True)
+    command = ["ros2", "launch", "impact_control_ros", "mock.launch.py", *arguments]
+    with (log / "launch.log").open("w") as output, Peer(log, namespace) as peer:
+        launch = subprocess.Popen(command, cwd=log, stdout=output, stderr=output, start_new_session=True)
+        try:
+            yield LaunchedArm(peer, launch, log / "launch.log")
+        finally:
+            end(launch)
+
+
+def end(launch):
+    """Interrupt a launch; whatever of it is left after that is killed."""
+    launch.send_signal(signal.SIGINT)
+    with suppress(subprocess.TimeoutExpired):
+        launch.wait(timeout=20.0)
+    with suppress(ProcessLookupError):
+        os.killpg(launch.pid, signal.SIGKILL)
+    launch.wait()
+
+
+@pytest.mark.parametrize("phase", ["approach", "contact"])
+@pytest.mark.parametrize(
+    ("sent", "victims"),
+    [
+        (signal.SIGKILL, ("impact_loop",)),
+        (signal.SIGSTOP, ("impact_loop",)),
+        (signal.SIGKILL, ("impact_loop", "supervisor")),
+    ],
+    ids=["killed", "stopped", "killed with supervisor"],
+)
+def test_the_guard_damps_an_arm_whose_loop_is_gone(sent, victims, phase, tmp_path):
+    with launched(tmp_path, "hardware:=shared") as arm:
+        pids = [arm.pid(victim) for victim in victims]
+        arm.begin()
+        since = arm.until_phase(phase)
+        for pid in pids:
+            os.kill(pid, sent)
+        arm.peer.spin(1.0)
+        truths = arm.truths[since:]
+        held, last = longest_hold(truths)
+        position = np.array([truth.joint_position for truth in truths[last:]])
+        found = arm.tell(
+            f"{'SIGKILL' if sent == signal.SIGKILL else 'SIGSTOP'} of {' and '.join(victims)} in {phase}",
+            since,
+            **{
+                "cycles held": held,
+                "speed [rad/s]": np.abs(truths[last].joint_velocity).max(),
+                "motion [rad]": np.abs(position - position[0]).max(),
+            },
+        )
+        assert held <= HOLD and found["motion [rad]"] <= MOTION
+
+
+def longest_hold(truths):
+    """Return for how many cycles after its own the last command was held, and the index of the sample before that.
+
+    Commands of a loop differ from sample to sample; those of a guard that damps do, too, while the arm moves.
+    """
+    torque = np.array([truth.applied_torque for truth in truths[:200]])
+    cycles = [int(truth.cycles) for truth in truths[:200]]
+    best, first, begin = 0, 0, 0
+    for i in range(1, len(torque)):
+        if (torque[i] != torque[begin]).any():
+            begin = i
+        elif cycles[i] - cycles[begin] > best:
+            best, first = cycles[i] - cycles[begin], begin
+    return best, first
+
+
+@pytest.fixture(scope="module")
+def arm(tmp_path_factory):
+    """One launch for all attacks."""
+    with launched(tmp_path_factory.mktemp("launch"), "hardware:=shared") as arm:
+        yield arm
+
+
+ATTACKS = {
+    "another place": lambda state: (np.array(state.position) - 0.05, np.full(7, 1e-3), np.zeros(7)),
+    "1e100 Nm": lambda state: (state.position, state.velocity, np.full(7, 1e100)),
+    "not a number": lambda state: np.full((3, 7), np.nan),
+}
+EFFORTS = {"80 Nm": [80.0] * 7, "not a number": [np.nan] * 7, "three values": [1.0] * 3}
+
+
+@pytest.mark.parametrize("kind", ATTACKS)
+def test_a_second_source_of_joint_states_does_not_drive_the_arm(arm, kind):
+    arm.begin()
+    since = arm.until_phase("approach")
+    forger = arm.peer.another("forger")
+    forged = forger.create_publisher(JointState, topics.JOINT_STATES, qos.STREAM)
+    true = arm.joint_state()
+
+    def forge():
+        stamp = arm.truths[-1].header.stamp
+        forged.publish(joint_state(stamp.sec * 10**9 + stamp.nanosec + 500_000, *ATTACKS[kind](true)))
+        return arm.result.done()
+
+    arm.peer.until(forge, patience=30.0, what="the end of the task")
+    forger.destroy_publisher(forged)
+    arm.tell(f"joint states of {kind}: {arm.summary()}", since)
+    assert arm.summary().startswith(("STATE_", "SUPERVISOR_STOP")) and "2 publishers of joint" in arm.summary()
+    arm.recover()
+
+
+@pytest.mark.parametrize("kind", EFFORTS)
+def test_a_second_commander_does_not_drive_the_arm(arm, kind):
+    arm.begin()
+    since = arm.until_phase("approach")
+    node = arm.peer.another("commander")
+    second = node.create_publisher(Float64MultiArray, topics.COMMANDS, qos.COMMAND)
+
+    def command():
+        second.publish(Float64MultiArray(data=EFFORTS[kind]))
+        return arm.result.done()
+
+    arm.peer.until(command, patience=30.0, what="the end of the task")
+    node.destroy_publisher(second)
+    arm.tell(f"commands of {kind}: {arm.summary()}", since)
+    assert "2 publishers of commands" in arm.summary()
+    arm.recover()
+
+
+def fifo(path):
+    os.mkfifo(path)
+
+
+def large(path):
+    with path.open("wb") as file:
+        file.truncate(400_000_000)
+
+
+def many_entries(path):
+    path.write_text("name: many\n" + "".join(f"key{i}: {i}\n" for i in range(95_000)))
+
+
+def foreign(path):
+    path.write_text("extends: ../../../etc/passwd\n")
+
+
+@pytest.mark.parametrize("make", [fifo, large, many_entries, foreign], ids=lambda make: make.__name__)
+def test_a_goal_with_such_a_file_is_refused_and_the_loop_goes_on(arm, make, tmp_path):
+    make(tmp_path / "scenario.yaml")
+    since, first = len(arm.truths), len(arm.statuses)
+    arm.begin(str(tmp_path / "scenario.yaml"))
+    summary = arm.summary()
+    arm.tell(f"goal with the file {make.__name__}: {summary}", since)
+    stamps = np.array([1e-9 * nanoseconds(status.header.stamp) for status in arm.statuses[first:]])
+    assert arm.result.result().result.outcome == ExecuteImpactTask.Result.REFUSED and "root:" not in summary
+    assert np.diff(stamps).max() < LONGEST_GAP and arm.watch[-1].state == SupervisorStatus.WATCHING
+
+
+def test_a_thousand_calls_of_the_predictor_are_answered_and_the_loop_goes_on(arm):
+    client = arm.peer.node.create_client(PredictPostImpact, topics.PREDICT)
+    arm.peer.until(client.service_is_ready, what="the predictor")
+    since = len(arm.truths)
+    answers = [client.call_async(PredictPostImpact.Request()) for _ in range(1000)]
+    arm.peer.until(lambda: all(answer.done() for answer in answers), patience=60.0, what="a thousand answers")
+    arm.tell("a thousand calls", since)
+    assert arm.watch[-1].state == SupervisorStatus.WATCHING
+
+
+@pytest.mark.parametrize("topic", [topics.EVENTS, topics.CLASSIFICATION])
+def test_a_forged_result_is_not_believed(tmp_path, topic):
+    with launched(tmp_path, "hardware:=shared", "shape:=separate") as arm:
+        arm.begin()
+        since = arm.until_phase("approach")
+        kind = ImpactEvent if topic == topics.EVENTS else ImpactClassification
+        forged = arm.peer.another("forger").create_publisher(kind, topic, qos.EVENT)
+        message = kind()
+
+        def forge():
+            message.header.stamp = arm.truths[-1].header.stamp
+            forged.publish(message)
+            return arm.result.done()
+
+        arm.peer.until(forge, patience=30.0, what="the end of the task")
+        arm.tell(f"forged {topic}: {arm.summary()}", since)
+        assert "RESULT_SOURCES" in arm.summary()
+
+
+@pytest.mark.parametrize("hardware", ["shared", "topics"])
+@pytest.mark.parametrize("scenario", ["tabletop", "tabletop_tilted", "tabletop_raised", "tabletop_absent"])
+def test_tasks_end_as_in_the_demo(scenario, hardware, tmp_path, pytestconfig):
+    times = pytestconfig.getoption("--runs")
+    with launched(tmp_path / "log", f"hardware:={hardware}", f"scenario:={scenario}"):
+        run_launched(scenario, tmp_path / "run", "--times", str(times))
+
+
+def test_two_arms_end_as_in_the_demo(tmp_path):
+    with launched(tmp_path / "log", "hardware:=shared", "scenario:=grab_juice_1", namespace="left"):
+        run_launched("grab_juice_1", tmp_path / "run")
+
+
+def run_launched(scenario, directory, *options):
+    """Run trials on the launched arm; all have to be begun and to end as meant."""
+    command = ["impact-control", "run", scenario, "--launched", "--output", str(directory), *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    print(f"\n{scenario}: {done.stdout[-2500:]}{done.stderr[-500:]}")
+    assert done.returncode == 0
