@@ -61,8 +61,8 @@ def _summary(arm: ArmOutlook) -> RunSummary:
         rows.insert(3, Row("Signal", share, Mark.BAD if signal.too_weak else Mark.PLAIN))
         probability = signal.false_alarm_probability
         value = f"{probability:.2g}" if probability >= _NOTABLE else f"below {_NOTABLE:g}"
-        alarms = f"probability {value} in the approach, by detection.residual_rate"
-        rows.insert(4, Row("False alarms", alarms, Mark.BAD if signal.too_noisy else Mark.PLAIN))
+        alarms = f"probability {value}, by the residual rate"
+        rows.insert(4, Row("False alarm", alarms, Mark.BAD if signal.too_noisy else Mark.PLAIN))
     worst = max(use.share for use in budget.uses)
     verdict = f"{'INFEASIBLE' if budget.violations else 'FEASIBLE'}: {worst:.0%} of a limit at most."
     return RunSummary(

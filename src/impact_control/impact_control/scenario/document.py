@@ -16,7 +16,7 @@ from ruamel.yaml.scalarbool import ScalarBoolean
 from impact_control.scenario.shipped import available_scenarios, available_scenes, find_scenario
 from impact_control.util.errors import ScenarioError
 from impact_control.util.words import meant
-from impact_control.util.yaml_text import parse_yaml, regular_text, yaml_of
+from impact_control.util.yaml_text import LARGEST_FILE, parse_yaml, regular_text, yaml_of
 
 EXTENDS = "extends"
 """Key of the file, relative to the one it stands in, or name of the shipped scenario, whose entries hold where this one
@@ -212,7 +212,8 @@ def _read(path: Path) -> Node:
     try:
         text = regular_text(path)
     except (OSError, UnicodeDecodeError) as error:
-        raise ScenarioError(str(path), "(file)", str(error), "a readable file in UTF-8") from None
+        allowed = f"a regular file in UTF-8 of at most {LARGEST_FILE} bytes"
+        raise ScenarioError(str(path), "(file)", str(error), allowed) from None
     return parse_document(text, path)
 
 
