@@ -72,6 +72,8 @@ def test_the_command_writes_what_the_planner_accepts(tmp_path: Path) -> None:
     assert too_fast.exit_code == 1 and not file.exists()
     assert "it can be done with\ntask.impact.speed: 0." in too_fast.output
     assert "speed = 0." in call(app, ["new", str(file), "speed=0.6", "--nearest"]).output
+    # Nothing near is in reach: no proposal, and none is promised.
+    assert "--nearest" in too_fast.output and "--nearest" not in call(app, ["new", str(file), "z=0.9"]).output
     assert call(app, ["plan", str(file)]).exit_code == 0
     again = call(app, ["new", str(file)])
     assert again.exit_code != 0 and "does not exist yet" in str(again.exception or again.output)

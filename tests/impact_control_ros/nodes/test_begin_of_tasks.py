@@ -14,7 +14,7 @@ from impact_msgs.action import ExecuteImpactTask
 from surfaces.actions import accept, cancel
 from surfaces.graph import EPOCH, JointStates, renew
 
-from impact_control.control import Mode
+from impact_control.control import Fault, Mode
 from impact_control.pipeline import Outcome
 from impact_control.planning import impact_signal
 from impact_control.planning.assignment import assigned
@@ -222,3 +222,12 @@ def test_a_goal_is_cancelled_while_its_reference_is_built(slow):
     slow.build("tabletop")
     slow.sample()
     assert not slow.node.built.pipeline.task_active
+
+
+@pytest.mark.parametrize(
+    ("fault", "step"),
+    [(Fault.SUPERVISOR_STOP, "reset the supervisor"), (Fault.STATE_STALE, "deactivate and activate")],
+)
+def test_a_refusal_after_a_fault_says_what_clears_it(slow, monkeypatch, fault, step):
+    monkeypatch.setattr(slow.tasks, "_controller", SimpleNamespace(mode=Mode.FAULT, fault=fault))
+    assert slow.tasks._refusal() == f"fault {fault.name}; {step} to clear it"

@@ -231,7 +231,8 @@ def new(
     if not outlook.feasible:
         for refusal in outlook.refusals:
             typer.echo(str(refusal), err=True)
-        typer.echo(f"{proposals_text(outlook.proposals)}\n(--nearest takes the first)", err=True)
+        how = "\n(--nearest takes the first)" if outlook.proposals else ""
+        typer.echo(f"{proposals_text(outlook.proposals)}{how}", err=True)
         raise typer.Exit(1)
     file.write_text(draft_text(draft.entries() | changes, file))
     typer.echo(outlook_text(outlook, width(WIDTH), in_color()), nl=False)

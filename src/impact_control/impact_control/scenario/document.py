@@ -213,7 +213,8 @@ def _read(path: Path) -> Node:
         text = regular_text(path)
     except (OSError, UnicodeDecodeError) as error:
         allowed = f"a regular file in UTF-8 of at most {LARGEST_FILE} bytes"
-        raise ScenarioError(str(path), "(file)", str(error), allowed) from None
+        found = getattr(error, "strerror", None) or str(error)
+        raise ScenarioError(str(path), "(file)", found, allowed) from None
     return parse_document(text, path)
 
 

@@ -18,7 +18,7 @@ from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 from rclpy.task import Future
 
-from impact_control.control import Mode, ReferenceSpreadingController
+from impact_control.control import Fault, Mode, ReferenceSpreadingController
 from impact_control.impacts import SlipOutcome
 from impact_control.pipeline import MoveOutcome, Outcome, Pipeline
 from impact_control.planning import ArmPlan, impact_signal, proposals_text
@@ -278,7 +278,9 @@ class ImpactTaskServer:
         if self._goal is not None:
             return "another task is running"
         if self._controller.mode is Mode.FAULT:
-            return f"fault {self._controller.fault.name}; deactivate and activate to clear it"
+            fault = self._controller.fault
+            step = "reset the supervisor" if fault is Fault.SUPERVISOR_STOP else "deactivate and activate"
+            return f"fault {fault.name}; {step} to clear it"
         return ""
 
     def _on_cancel(self, goal: ServerGoalHandle) -> CancelResponse:
