@@ -229,5 +229,8 @@ def test_a_goal_is_cancelled_while_its_reference_is_built(slow):
     [(Fault.SUPERVISOR_STOP, "reset the supervisor"), (Fault.STATE_STALE, "deactivate and activate")],
 )
 def test_a_refusal_after_a_fault_says_what_clears_it(slow, monkeypatch, fault, step):
-    monkeypatch.setattr(slow.tasks, "_controller", SimpleNamespace(mode=Mode.FAULT, fault=fault))
+    in_fault = SimpleNamespace(mode=Mode.FAULT, fault=fault)
+    monkeypatch.setattr(type(slow.tasks), "_controller", property(lambda tasks: in_fault))
+    monkeypatch.setattr(slow.tasks, "_open", True)
+    monkeypatch.setattr(slow.tasks, "_goal", None)
     assert slow.tasks._refusal() == f"fault {fault.name}; {step} to clear it"
