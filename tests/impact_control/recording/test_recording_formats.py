@@ -18,6 +18,7 @@ from impact_control.recording.bag import whole_records
 from impact_control.recording.defects import DefectKind
 from impact_control.recording.log import LIBFRANKA, load_log_columns
 from impact_control.recording.opening import open_recording
+from impact_control.recording.series import Recording, Series
 from impact_control.util.errors import ImpactControlError, RecordingError
 from recorded_files import write_libfranka_log, write_sqlite_bag, write_trial_file
 from recording_samples import EPOCH_NS, JOINTS, TYPES, SampleRun, install_messages, messages, time_message, write_run
@@ -105,6 +106,19 @@ def test_the_reference_is_put_in_the_order_of_the_robot(files):
     deviations = ("jump_deviation", "friction_deviation", "configuration_deviation")
     for name in ("impact_configuration", *deviations, "ante_velocity", "post_velocity"):
         assert replace(reference, **{name: getattr(reference, name)[:, :0]}).of_joints(JOINTS) is None
+
+
+def test_a_reference_of_another_version_is_left_out_and_said_so(files, monkeypatch):
+    def earlier(recording, topic):
+        series = recording.series(topic) if topic in recording else None
+        return (
+            Series({name: column for name, column in series.items() if name != "height_deviation"}) if series else None
+        )
+
+    monkeypatch.setattr(Recording, "get", earlier)
+    run, notes = opened(files["mcap"])
+    assert run.reference is None and len(run.time) == RUN.time.size
+    assert "controller/reference of another version lacks height_deviation and is left out" in notes
 
 
 def test_a_trial_knows_the_contact(files):

@@ -139,14 +139,21 @@ def later(message, other):
 
 
 @contextmanager
-def launched(log, *arguments, namespace=""):
-    """Launch the arm behind ros2_control, yield it, and end the launch. namespace: of the arm that is listened to."""
+def launched(log, *arguments):
+    """Launch the arm behind ros2_control, yield it, and end the launch."""
+    with launch_of(log, *arguments) as launch, Peer(log) as peer:
+        yield LaunchedArm(peer, launch, log / "launch.log")
+
+
+@contextmanager
+def launch_of(log, *arguments):
+    """Start a launch, yield its process, and end it."""
     log.mkdir(parents=True, exist_ok=True)
     command = ["ros2", "launch", "impact_control_ros", "mock.launch.py", *arguments]
-    with (log / "launch.log").open("w") as output, Peer(log, namespace) as peer:
+    with (log / "launch.log").open("w") as output:
         launch = subprocess.Popen(command, cwd=log, stdout=output, stderr=output, start_new_session=True)
         try:
-            yield LaunchedArm(peer, launch, log / "launch.log")
+            yield launch
         finally:
             end(launch)
 
@@ -310,19 +317,20 @@ def test_a_forged_result_is_not_believed(tmp_path, topic):
 @pytest.mark.parametrize("hardware", ["shared", "topics"])
 @pytest.mark.parametrize("scenario", ["tabletop", "tabletop_tilted", "tabletop_raised", "tabletop_absent"])
 def test_tasks_end_as_in_the_demo(scenario, hardware, tmp_path, pytestconfig):
-    times = pytestconfig.getoption("--runs")
-    with launched(tmp_path / "log", f"hardware:={hardware}", f"scenario:={scenario}"):
-        run_launched(scenario, tmp_path / "run", "--times", str(times))
+    times = str(pytestconfig.getoption("--runs"))
+    run_launched(scenario, tmp_path, f"hardware:={hardware}", options=("--times", times))
 
 
 def test_two_arms_end_as_in_the_demo(tmp_path):
-    with launched(tmp_path / "log", "hardware:=shared", "scenario:=grab_juice_1", namespace="left"):
-        run_launched("grab_juice_1", tmp_path / "run")
+    run_launched("grab_juice_1", tmp_path, "hardware:=shared", namespace="left")
 
 
-def run_launched(scenario, directory, *options):
-    """Run trials on the launched arm; all have to be begun and to end as meant."""
-    command = ["impact-control", "run", scenario, "--launched", "--output", str(directory), *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    print(f"\n{scenario}: {done.stdout[-2500:]}{done.stderr[-500:]}")
+def run_launched(scenario, directory, *arguments, namespace="", options=()):
+    """Run trials on a launch to which nobody else listens; all have to be begun and to end as meant."""
+    with launch_of(directory / "log", f"scenario:={scenario}", *arguments) as launch:
+        with Peer(directory / "log", namespace) as peer:
+            LaunchedArm(peer, launch, directory / "log" / "launch.log")
+        command = ["impact-control", "run", scenario, "--launched", "--output", str(directory / "runs"), *options]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    print(f"\n{scenario} {' '.join(arguments)}: {done.stdout[-2500:]}{done.stderr[-500:]}")
     assert done.returncode == 0

@@ -153,14 +153,19 @@ def _reference(recording: Recording, notes: list[str]) -> RecordedReference | No
     series = recording.get(Topics.reference)
     if series is None:
         return None
-    joints = {tuple(names) for names in series["joint_names"]}
     deviations = ("jump_deviation", "friction_deviation", "configuration_deviation")
-    columns = {name: series[name] for name in ("impact_configuration", *deviations, "force")}
+    of_samples = ("mode", "task_time", "nominal_impact_time", "height_deviation")
+    of_joints = ("impact_configuration", *deviations, "force")
+    if lacking := [name for name in (*of_samples, *of_joints) if name not in series]:
+        notes.append(f"{Topics.reference} of another version lacks {', '.join(lacking)} and is left out")
+        return None
+    joints = {tuple(names) for names in series["joint_names"]}
+    columns = {name: series[name] for name in of_joints}
     columns |= {"ante_velocity": series["ante_joint_velocity"], "post_velocity": series["post_joint_velocity"]}
     if len(joints) != 1 or not all(isinstance(column, np.ndarray) and column.ndim == 2 for column in columns.values()):
         notes.append(f"{Topics.reference} changes its layout and is left out")
         return None
-    scalars = {name: series[name] for name in ("mode", "task_time", "nominal_impact_time", "height_deviation")}
+    scalars = {name: series[name] for name in of_samples}
     return RecordedReference(time=series["stamp"], names=joints.pop(), **scalars, **columns)
 
 

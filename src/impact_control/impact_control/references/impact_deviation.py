@@ -105,9 +105,10 @@ def friction_deviation(
 
     Of e_i the largest is returned of the time in which the behaviour is judged.
 
-    The offset also lifts the end-effector, by sum_j (n^T J O)_j^2, the friction of a joint in all at once. A force F of
-    the task keeps it on the surface up to F / (k m_n), with the mass m_n = 1 / (n^T J (M + B_theta)^-1 J^T n), and is
-    taken off the height at the limit of the verdict.
+    The offset also lifts the end-effector, each joint's friction by all joints at once; a force F of the task presses
+    it down by F / (k m_n), with the mass m_n along the normal, which counts at the limit of the verdict:
+
+        height = max(0, sqrt(sum_j (n^T J O)_j^2) - F / (limit k m_n)),  m_n = 1 / (n^T J (M + B_theta)^-1 J^T n).
 
     normal (3,): n, frame A; q (n,) [rad] and before, dq^- (n,) [rad/s]: at the impact; post: the reference after it.
     """
