@@ -5,13 +5,13 @@ Gazebo and comes up with the arm; the joint state broadcaster comes first, then 
 effort controller is activated, then our nodes.
 """
 
-import tempfile
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
 from launch.actions import IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 
+from impact_control_ros.robot_side.files import temporary_directory
 from impact_control_ros.robot_side.gazebo_world import gazebo_world
 from impact_control_ros.session.launching import (
     RobotSide,
@@ -57,7 +57,7 @@ def start(side: RobotSide) -> list:
 
 def simulation(world: str, gui: bool) -> IncludeLaunchDescription:
     """Return Gazebo with a world, running, with its window or without."""
-    file = Path(tempfile.mkdtemp(prefix="impact_control_")) / "world.sdf"
+    file = temporary_directory() / "world.sdf"
     file.write_text(world)
     launch_file = Path(get_package_share_directory("ros_gz_sim")) / "launch" / "gz_sim.launch.py"
     options = {"gz_args": f"-r {'' if gui else '-s '}{file}", "on_exit_shutdown": "true"}

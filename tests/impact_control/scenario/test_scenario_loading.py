@@ -551,5 +551,5 @@ def test_a_pipe_is_refused_without_waiting_for_its_writer(tmp_path):
 
 def test_an_error_shows_no_more_than_the_beginning_of_a_value(tmp_path):
     with pytest.raises(ScenarioError) as raised:
-        load_scenario(written(tmp_path, "- " + "abcdefghij" * 100))
+        load_scenario(written(tmp_path, "robot: " + "abcdefghij" * 100))
     assert "abcdefghij" * 5 in str(raised.value) and "abcdefghij" * 6 not in str(raised.value)

@@ -96,7 +96,10 @@ def test_ctrl_c_ends_it_with_all_nodes(tmp_path):
     assert nodes and not any(process.exists() for process in nodes | server)
 
 
-@pytest.mark.parametrize("words", [["status"], ["down"], ["stop"], ["reset"]], ids=" ".join)
+ASKING = [["status"], ["down"], ["stop"], ["reset"], ["home"], ["move-to", "0"], ["run", "tabletop", "--launched"]]
+
+
+@pytest.mark.parametrize("words", ASKING, ids=" ".join)
 def test_without_a_graph_commands_name_where_they_looked(words):
     ran = command(*words, "--namespace", "nobody")
     assert (ran.returncode, ran.stdout) == (1, "")

@@ -20,6 +20,7 @@ from impact_control_ros.doctor import (
     LOCKED_MEMORY,
     NEEDED,
     PRIORITY,
+    ROBOT_SIDES,
     WANTED,
     Finding,
     Level,
@@ -38,6 +39,7 @@ from impact_control_ros.doctor import (
     check_python,
     check_receive_buffer,
     check_robot,
+    check_robot_side,
     check_ros,
     check_scheduling,
     check_throttling,
@@ -90,8 +92,8 @@ LINES = [
     (check_domain("\u00b2"), FAIL, "0 to 101"),
     (check_discovery("LOCALHOST", None), OK, "LOCALHOST"),
     (check_discovery(None, "1"), OK, "1"),
-    (check_discovery(None, "0"), WARN, "not set"),
-    (check_discovery(None, None), WARN, "ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST"),
+    (check_discovery(None, "0"), OK, "not set"),
+    (check_discovery(None, None), OK, "launch files take LOCALHOST"),
     (check_discovery("SUBNET", None), WARN, "SUBNET"),
     (check_discovery("OFF", None), FAIL, "do not find each other"),
     (check_discovery("localhost", None), FAIL, "one of LOCALHOST"),
@@ -118,6 +120,9 @@ LINES = [
     (check_ros(False), FAIL, "setup.bash"),
     (check_messages(True), OK, "built"),
     (check_messages(False), FAIL, "colcon build"),
+    (check_robot_side("mock.launch.py", [], needed=False), OK, "are there"),
+    (check_robot_side("mock.launch.py", ["xacro", "impact_guard"], needed=False), OK, "build xacro, impact_guard"),
+    (check_robot_side("franka.launch.py", ["franka_msgs"], needed=True), FAIL, "franka_msgs"),
 ]
 
 
@@ -176,7 +181,7 @@ def test_a_connection_is_tried_and_closed_again():
 def test_the_command_fails_only_on_a_fail(monkeypatch):
     result = CliRunner().invoke(cli.app, ["doctor"])
     levels = [line.split()[0] for line in result.output.splitlines()]
-    assert len(levels) == 15 + len(NEEDED) + len(WANTED)
+    assert len(levels) == 15 + len(ROBOT_SIDES) + len(NEEDED) + len(WANTED)
     assert result.exit_code == int("FAIL" in levels)
     monkeypatch.setenv("ROS_DOMAIN_ID", "none")
     result = CliRunner().invoke(cli.app, ["doctor"])

@@ -73,7 +73,7 @@ def load_document(path: Path) -> Node:
     try:
         whole = path.resolve()
     except (OSError, ValueError, RuntimeError) as error:
-        raise ScenarioError(str(path), "(file)", str(error), "the path of a file") from None
+        raise ScenarioError(str(path), "", str(error), "the path of a file") from None
     return _load(whole, ())
 
 
@@ -208,13 +208,13 @@ def _with_robot_files(document: Node, directory: Path) -> Node:
 
 def _read(path: Path) -> Node:
     if path.suffix != ".yaml":
-        raise ScenarioError(str(path), "(file)", path.suffix, "the ending .yaml")
+        raise ScenarioError(str(path), "", f"a file that ends in {path.suffix!r}", "the ending .yaml")
     try:
         text = regular_text(path)
     except (OSError, UnicodeDecodeError) as error:
         allowed = f"a regular file in UTF-8 of at most {LARGEST_FILE} bytes"
         found = getattr(error, "strerror", None) or str(error)
-        raise ScenarioError(str(path), "(file)", found, allowed) from None
+        raise ScenarioError(str(path), "", found, allowed) from None
     return parse_document(text, path)
 
 
@@ -225,18 +225,18 @@ def parse_document(text: str, path: Path) -> Node:
     except MarkedYAMLError as error:
         mark = error.problem_mark
         place = f"{path}:{mark.line + 1}" if mark else str(path)
-        raise ScenarioError(place, "(file)", error.problem or str(error), _YAML_HINT) from None
+        raise ScenarioError(place, "", error.problem or str(error), _YAML_HINT) from None
     except YAMLError as error:
-        raise ScenarioError(str(path), "(file)", str(error), _YAML_HINT) from None
+        raise ScenarioError(str(path), "", str(error), _YAML_HINT) from None
     try:
         if not isinstance(tree, CommentedMap):
-            raise ScenarioError(str(path), "(file)", tree, "a mapping of sections")
+            raise ScenarioError(str(path), "", "empty" if tree is None else "no mapping", "a mapping of sections")
         if (size := _size(tree, {})) > LARGEST:
-            raise ScenarioError(str(path), "(file)", f"{size} values", f"at most {LARGEST}, aliases written out")
+            raise ScenarioError(str(path), "", f"{size} values", f"at most {LARGEST}, aliases written out")
         return _with_dotted_keys(_convert(tree, path, 1, ""))
     except RecursionError:
         found = "an alias inside its own value, or hundreds of values in each other"
-        raise ScenarioError(str(path), "(file)", found, "a tree of a few levels") from None
+        raise ScenarioError(str(path), "", found, "a tree of a few levels") from None
 
 
 def _with_dotted_keys(document: Node) -> Node:
@@ -264,7 +264,7 @@ def _convert(raw: Any, path: Path, line: int, key: str) -> Node:
         children = {}
         for name, item in raw.items():
             if not isinstance(name, str):
-                raise ScenarioError(origin, key or "(file)", name, "keys that are words")
+                raise ScenarioError(origin, key or "key", name, "keys that are words")
             dotted = f"{key}.{name}" if key else name
             children[str(name)] = _convert(item, path, _line_of(raw, name, line), dotted)
         return Node(children, origin)

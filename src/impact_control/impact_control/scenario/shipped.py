@@ -50,7 +50,7 @@ def find_scenario(name_or_path: str | Path) -> Path:
     try:
         path = Path(name_or_path).expanduser()
     except (RuntimeError, ValueError) as error:
-        raise ScenarioError(str(name_or_path), "(file)", str(error), "the path of a file") from None
+        raise ScenarioError(str(name_or_path), "", str(error), "the path of a file") from None
     if path.suffix in (".yaml", ".yml"):
         return path
     directories = (_directory(), _directory() / "scenes")
@@ -59,4 +59,4 @@ def find_scenario(name_or_path: str | Path) -> Path:
             return directory / f"{name_or_path}.yaml"
     names = [name for directory in directories for name in _names(directory)]
     allowed = f"{meant(str(name_or_path), names)}a .yaml file, or one of {', '.join(names)}"
-    raise ScenarioError(str(_directory()), "(name)", str(name_or_path), allowed)
+    raise ScenarioError(str(name_or_path), "", "no scenario of that name", allowed)

@@ -27,7 +27,10 @@ LONGEST_VALUE = 60
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    return _cut(repr(value))
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
 
 
@@ -75,13 +78,14 @@ class ScenarioError(ImpactControlError, ValueError):
 
     Attributes:
         file: path of the file.
-        key: dotted path of the entry.
-        value: what stands there.
+        key: dotted path of the entry, "" for the whole file.
+        value: what stands there; of the whole file what is wrong, in words.
         allowed: what may stand there, in words.
     """
 
     def __init__(self, file: str, key: str, value: object, allowed: str) -> None:
-        super().__init__(f"{file}: {key}: {_shown(value)} is not allowed: {allowed}")
+        text = f"{key}: {_shown(value)} is not allowed: {allowed}" if key else f"{_cut(str(value))}; allowed: {allowed}"
+        super().__init__(f"{file}: {text}")
         self.file = file
         self.key = key
         self.value = value

@@ -186,12 +186,12 @@ def check_discovery(value: str | None, localhost_only: str | None) -> Finding:
         return failure(what, repr(value), f"set it to one of {', '.join(_RANGES)}")
     if localhost_only == "1":
         return good("ROS_LOCALHOST_ONLY", "1")
+    if not value:
+        return good(what, "not set; our commands and launch files take LOCALHOST, other programs your network")
     if value == "LOCALHOST":
         return good(what, value)
-    advice = (
-        "others in your network see the graph and can command the arm: export ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST"
-    )
-    return warning(what, value or "not set", advice)
+    advice = "others in your network see the graph and can command the arm: set it to LOCALHOST"
+    return warning(what, value, advice)
 
 
 def check_middleware(value: str | None) -> Finding:
@@ -300,3 +300,24 @@ def check_messages(found: bool) -> Finding:
     if found:
         return good("impact_msgs", "built")
     return failure("impact_msgs", "not built", "make setup, or colcon build and source install/setup.bash")
+
+
+CONTROLLED = ("controller_manager", "joint_state_broadcaster", "impact_guard", "robot_state_publisher", "xacro")
+"""Packages of ROS that every launch file with ros2_control needs."""
+
+FRANKA = "franka.launch.py"
+
+ROBOT_SIDES: Mapping[str, tuple[str, ...]] = {
+    "mock.launch.py": (*CONTROLLED, "impact_sim_hardware"),
+    "gazebo.launch.py": (*CONTROLLED, "gz_ros2_control", "ros_gz_bridge", "ros_gz_sim"),
+    FRANKA: (*CONTROLLED, "franka_hardware", "franka_msgs", "franka_robot_state_broadcaster"),
+}
+"""Packages of ROS that each launch file needs beside the graph itself."""
+
+
+def check_robot_side(launch: str, missing: Sequence[str], needed: bool) -> Finding:
+    """Check the packages of a launch file of ROBOT_SIDES, of which some are missing; needed: fail without them."""
+    if not missing:
+        return good(launch, "its packages are there")
+    advice = f"only for this launch: install or build {', '.join(missing)}"
+    return failure(launch, "packages missing", advice) if needed else good(launch, f"not installed; {advice}")

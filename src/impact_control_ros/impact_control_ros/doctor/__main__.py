@@ -53,6 +53,9 @@ def examine(robot: str | None = None) -> Iterator[Finding]:
     yield from (doctor.check_package(name, _version(name)) for name in (*NEEDED, *WANTED))
     yield doctor.check_ros(find_spec("rclpy") is not None)
     yield doctor.check_messages(find_spec("impact_msgs") is not None)
+    for launch, packages in doctor.ROBOT_SIDES.items():
+        missing = [name for name in packages if not _has_ros_package(name)]
+        yield doctor.check_robot_side(launch, missing, needed=robot is not None and launch == doctor.FRANKA)
     if robot is not None:
         yield doctor.check_robot(robot, connect(robot, FCI_PORT), connect(robot, DESK_PORT))
 
@@ -95,6 +98,13 @@ def _version(name: str) -> str | None:
     import pinocchio
 
     return str(pinocchio.__version__)
+
+
+def _has_ros_package(name: str) -> bool:
+    """Return whether a prefix of the sourced workspaces lists a package, as ament_index does."""
+    prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
+    index = "share/ament_index/resource_index/packages"
+    return any((Path(prefix) / index / name).is_file() for prefix in prefixes if prefix)
 
 
 def _ask_for_real_time() -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -127,6 +129,13 @@ def ros_directory(name: str) -> Path:
     return shared_directory("impact_control_ros", name)
 
 
+def temporary_directory() -> Path:
+    """Make a directory that is removed when this process ends."""
+    path = Path(tempfile.mkdtemp(prefix="impact_control_"))
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return path
+
+
 def xacro_arguments(scenario: Scenario, robot: RobotDescription, side: str, **more: str) -> dict[str, str]:
     """Return the arguments of `arm.urdf.xacro` for the arm of a scenario with its end-effector.
 
@@ -161,7 +170,7 @@ def controllers_file(scenario: Scenario, robot: RobotDescription, guard: bool = 
         raise InvalidInputError("robot model", robot.name, words)
     if not guard:
         text = path.read_text(encoding="utf-8").replace(GUARD, UNGUARDED)
-        path = Path(tempfile.mkdtemp(prefix="impact_control_")) / path.name
+        path = temporary_directory() / path.name
         path.write_text(text, encoding="utf-8")
     check_controllers(path, robot, scenario.control.period, scenario.robot.require_guard)
     return path

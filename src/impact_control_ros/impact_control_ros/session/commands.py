@@ -315,10 +315,16 @@ def run(
         _begin_loading()
     from impact_control.recording.page import WIDTH, summary_text
     from impact_control.util.stopping import stoppable
+    from impact_control_ros.bridge import topics
+    from impact_control_ros.session.operator import Operator
     from impact_control_ros.session.runs import new_run_directory
     from impact_control_ros.session.series import planned_series, run_series
 
     series = planned_series(scenario, times, vary)
+    if launched:
+        for arm in series.arms:
+            with Operator(f"{namespace}/{arm}".strip("/")) as operator:
+                _require(operator, topics.STATUS, "no controller")
     directory = new_run_directory(output, series.name)
     line = ProgressLine(series.name)
     with stoppable() as stop:
@@ -368,9 +374,11 @@ def _move(joint_position: list[float], scenario: str, speed: float, namespace: s
     """Exit with code 1 unless the goal is reached."""
     from impact_control.pipeline import MoveOutcome
     from impact_control.util.words import in_words
+    from impact_control_ros.bridge import topics
     from impact_control_ros.session.client import ImpactClient
 
     with ImpactClient(namespace) as client:
+        _require(client, topics.STATUS, "no controller")
         result = client.move_to(joint_position, speed=speed, scenario=scenario)
     reason = f" ({result.summary})" if result.summary else ""
     typer.echo(f"Motion: {in_words(result.outcome)}{reason}, {result.final_error:.3f} rad from the goal")

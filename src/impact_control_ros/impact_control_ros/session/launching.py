@@ -5,12 +5,10 @@ Imported by launch files only: `launch` comes with a ROS installation.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, NoReturn
 
 from launch.actions import (
@@ -39,6 +37,7 @@ from impact_control_ros.robot_side.files import (
     ros_directory,
     scenario_file,
     scenario_of,
+    temporary_directory,
     xacro_arguments,
 )
 from impact_control_ros.session.occupants import require_free_namespace
@@ -92,7 +91,7 @@ class RobotSide:
         """The name as given, or the file of a scenario whose robot is another than its own."""
         if not self.value["robot_type"]:
             return self.value["scenario"]
-        return scenario_file(self.scene, Path(tempfile.mkdtemp(prefix="impact_control_")))
+        return scenario_file(self.scene, temporary_directory())
 
     @cached_property
     def arms(self) -> tuple[LaunchedArm, ...]:
