@@ -96,7 +96,7 @@ def test_ctrl_c_ends_it_with_all_nodes(tmp_path):
     assert nodes and not any(process.exists() for process in nodes | server)
 
 
-ASKING = [["status"], ["down"], ["stop"], ["reset"], ["home"], ["move-to", "0"], ["run", "tabletop", "--launched"]]
+ASKING = [["status"], ["down"], ["stop"], ["home"], ["run", "tabletop", "--launched"]]
 
 
 @pytest.mark.parametrize("words", ASKING, ids=" ".join)
