@@ -274,7 +274,7 @@ def verdict_message(header: dict[str, Any], time: float, *, impact: int, post_im
         "impact_index": 1,
         "impact": impact,
         "post_impact": post_impact,
-        "reason": "envelope widened by 0.05 rad/s held zero for 0.100 s",
+        "reason": "envelope widened by 0.05 rad/s contained zero for 0.100 s",
         "impact_time": time,
         "time_error": 0.0036,
         "time_error_limit": 0.05,

@@ -244,14 +244,14 @@ def test_a_detector_file_that_was_cut_is_refused_by_name(free, tmp_path):
         including(tmp_path / "short.yaml")
 
 
-def test_replay_says_which_thresholds_free_motion_passes(free, tmp_path):
+def test_replay_says_which_thresholds_free_motion_reaches(free, tmp_path):
     low = tmp_path / "low.yaml"
     threshold = "1000, 1000, 1000, 1e-3, 1000, 1000, 1000 Nm/s"
     low.write_text(f"extends: {TABLETOP}\ndetection: {{residual_rate: {{threshold: '{threshold}'}}}}\n")
     words = ("replay", str(free / "free.csv"), "--columns", str(free / "columns.yaml"), "--free-motion", "-s")
     passed = CliRunner().invoke(app, [*words, str(low)])
-    assert passed.exit_code == 1 and "passes 1 of 7 thresholds" in " ".join(passed.output.split())
+    assert passed.exit_code == 1 and "reaches 1 of 7 thresholds" in " ".join(passed.output.split())
     rows = [line.split() for line in passed.output.splitlines() if "residual_rate joint" in line]
     assert [row[2] for row in rows if row[-1] == "no"] == ["4"] and len(rows) == 7
     low.write_text(low.read_text().replace("1e-3", "1000"))
-    assert "BORNE: all 7" in called(*words, low)
+    assert "NO FALSE ALARM: all 7" in called(*words, low)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from impact_control.classification import ContactCompletion
-from impact_control.classification.contact_completion import is_borne, measure_face
+from impact_control.classification.contact_completion import is_supported, measure_face
 from impact_control.scenario import CompletionSettings
 from impact_control.util.errors import InvalidInputError
 
@@ -148,8 +148,8 @@ def test_compiled_kernels_equal_their_python_forms(seed, count) -> None:
     assert measure_face(rotation, twist, force, points, one) == python_form(rotation, twist, force, points, other)
     assert np.allclose(one, other, rtol=1e-12, atol=1e-12)
     samples = random.normal(size=(6, count + 1))
-    python_form = getattr(is_borne, "py_func", is_borne)
-    assert is_borne(samples, one, 0.5, 0.1) == python_form(samples, other, 0.5, 0.1)
+    python_form = getattr(is_supported, "py_func", is_supported)
+    assert is_supported(samples, one, 0.5, 0.1) == python_form(samples, other, 0.5, 0.1)
     assert np.allclose(one, samples.mean(axis=0), rtol=1e-12, atol=1e-12)
     assert np.allclose(one, other, rtol=1e-12, atol=1e-12)
 

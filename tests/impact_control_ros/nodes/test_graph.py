@@ -106,7 +106,7 @@ def test_a_run_and_what_a_late_joiner_gets_of_it(session, tmp_path):
     context.try_shutdown()
     assert received[-1].impact == ImpactClassification.EXPECTED
     assert received[-1].post_impact == ImpactClassification.EXPECTED
-    assert "held zero" in received[-1].reason
+    assert "contained zero" in received[-1].reason
     assert len(received[-1].margin) == 7
 
 

@@ -31,7 +31,7 @@ def measure_face(rotation: Matrix, twist: Vector, force: Vector, points: Matrix,
 
 
 @compiled
-def is_borne(samples: Matrix, means: Vector, largest_speed: float, least_force: float) -> bool:
+def is_supported(samples: Matrix, means: Vector, largest_speed: float, least_force: float) -> bool:
     """Write the means over a window of `samples` (k, n_c + 1) to `means`; return whether they are those of a contact.
 
     The speeds of more points than one have to be small, the load, the last of them, large.
@@ -94,7 +94,7 @@ class ContactCompletion:
         self.speeds: Vector = self._means[:-1]
         # Compiles the kernels here and not in the loop.
         measure_face(self._rotation, self._twist, self._force, self._points, self._sample)
-        self._is_borne()
+        self._is_supported()
         self.reset()
 
     def reset(self) -> None:
@@ -132,7 +132,7 @@ class ContactCompletion:
         self._count += 1
         if self._count < window:
             return False
-        if not self._is_borne():
+        if not self._is_supported():
             self._held = 0
             return False
         if self._held == 0:
@@ -145,6 +145,6 @@ class ContactCompletion:
         self.decision_time = time
         return True
 
-    def _is_borne(self) -> bool:
+    def _is_supported(self) -> bool:
         settings = self.settings
-        return is_borne(self._samples, self._means, settings.largest_speed, settings.least_force)
+        return is_supported(self._samples, self._means, settings.largest_speed, settings.least_force)

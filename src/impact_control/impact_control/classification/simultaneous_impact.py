@@ -15,7 +15,7 @@ class SimultaneousImpactClassifier(Classifier):
     Every impact has to be in time and place, (4.2), (4.8), and no later than t_int after the one before, (4.3), else
     UNEXPECTED is latched for all. Every impact starts the envelope anew, see `VelocityErrorEnvelope`, and discards what
     was found about the behaviour: its window grows from the sample after the impact, and from when it is full, m + 1
-    samples, the envelope must hold zero, (4.27), until t_xi after the last impact.
+    samples, the envelope must contain zero, (4.27), until t_xi after the last impact.
 
     When that was the last impact is known in one of two ways:
 

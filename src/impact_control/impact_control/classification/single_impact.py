@@ -11,7 +11,7 @@ class SingleImpactClassifier(Classifier):
 
     The impact is EXPECTED when |t_1 - t_1d| <= zeta (4.1) and ||q(t_1) - q_ref(t_1d)|| <= epsilon (4.6), else
     UNEXPECTED, and then so is what follows. After an expected impact, the envelope of the joint velocity
-    error e_vel = dq - dq_ref (4.24), see `SignalEnvelope`, must hold zero for every joint:
+    error e_vel = dq - dq_ref (4.24), see `SignalEnvelope`, must contain zero for every joint:
 
         lower - e_eta <= 0 <= upper + e_eta   (4.27)   for t in (t_1, t_1 + t_xi].
 

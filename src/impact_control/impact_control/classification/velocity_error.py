@@ -128,7 +128,7 @@ class VelocityErrorEnvelope:
         if expected:
             return (
                 f"behaviour after {impact} expected: the envelopes of all velocity errors, widened by the margin, "
-                f"held zero for {self._duration:.4g} s; least margin at the end {self.deciding_margin:.4g} rad/s "
+                f"contained zero for {self._duration:.4g} s; least margin at the end {self.deciding_margin:.4g} rad/s "
                 f"(joint {joint + 1})"
             )
         return (

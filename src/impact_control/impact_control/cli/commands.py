@@ -164,21 +164,21 @@ def replay(
     port: PortOption = 8080,
     host: HostOption = "127.0.0.1",
     free_motion: Annotated[
-        bool, typer.Option("--free-motion", help="It has no contact: tell which thresholds it passes all the same.")
+        bool, typer.Option("--free-motion", help="A recording without contact: check it against the thresholds.")
     ] = False,
 ) -> None:
     """Repeat detection, classification and prediction over a recording, and compare with the recorded ones.
 
-    With --free-motion, exit code 1 says that it passes a threshold.
+    With --free-motion, exit code 1: a threshold is reached.
     """
     from impact_control.recording.page import WIDTH, summary_text
     from impact_control.replay import replay_file, summarise_replay, write_replay_report
 
     chosen = log_columns(columns)
     if free_motion:
-        from impact_control.calibration import bearing, open_motions
+        from impact_control.calibration import check_thresholds, open_motions
 
-        found = bearing(*open_motions([file], scenario, chosen))
+        found = check_thresholds(*open_motions([file], scenario, chosen))
         typer.echo(summary_text(found, width(WIDTH), in_color()), nl=False)
         if not found.good:
             raise typer.Exit(1)

@@ -28,7 +28,7 @@ from impact_studies.models.rigid_contact.system import (
 
 _LARGEST_TURN = 0.25
 _LARGEST_DECAY = 0.5
-"""Step over the time of the fastest mode of the joints: what an impact stirs up in it is followed, not only borne."""
+"""Step over the time of the fastest mode of the joints: its oscillation after an impact is resolved."""
 
 _SMALLEST_INTERVAL = 1e-16
 _BACKLASH_OVERSHOOT = 0.005

@@ -1,4 +1,4 @@
-"""Thresholds of a scenario that the free motion of an arm passes: what its recordings cannot bear."""
+"""Thresholds of a scenario against recordings of free motion, which must not reach them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from impact_control.scenario import Scenario, robot_of
 from impact_control.util.types import Vector
 
 
-def bearing(scenario: Scenario, motions: Sequence[FreeMotion]) -> RunSummary:
-    """Return for each detector of the scenario how near recordings without contact come to each of its thresholds."""
+def check_thresholds(scenario: Scenario, motions: Sequence[FreeMotion]) -> RunSummary:
+    """Compare each threshold of the scenario with the largest score of recordings without contact."""
     joints = short_joint_names(robot_of(scenario.robot).joint_names)
     rows = [row for motion in motions for row in motion.rows]
-    lines, passed = [], 0
+    lines, exceeded = [], 0
     for name in motions[0].scores:
         values = np.vstack([motion.scores[name] for motion in motions])
         if np.isnan(values).all():
@@ -28,14 +28,13 @@ def bearing(scenario: Scenario, motions: Sequence[FreeMotion]) -> RunSummary:
         channels = joints if values.shape[1] == len(joints) else [f"channel {k + 1}" for k in range(values.shape[1])]
         for channel, bound, most in zip(channels, threshold, largest, strict=True):
             over = bool(most >= bound)
-            passed += over
+            exceeded += over
             said = "no" if over else "yes"
             lines.append((f"{name} {channel}", f"{bound:.4g} {UNITS.get(name, '')}".strip(), f"{most:.4g}", said))
-    grid = Grid("Thresholds, and what free motion makes of them", ("", "threshold", "largest", "borne"), tuple(lines))
-    verdict = f"BORNE: all {len(lines)} thresholds are above what the recordings hold."
-    if passed:
-        verdict = (
-            f"NOT BORNE: free motion passes {passed} of {len(lines)} thresholds; `calibrate detector` makes others."
-        )
-        rows.append(Row("Objection", "impacts would be found where there are none", Mark.BAD))
-    return RunSummary(f"Thresholds of {scenario.name} in free motion", tuple(rows), (grid,), verdict, not passed)
+    grid = Grid("Thresholds and scores in free motion", ("", "threshold", "largest score", "above it"), tuple(lines))
+    verdict = f"NO FALSE ALARM: all {len(lines)} thresholds are above the scores in free motion."
+    if exceeded:
+        verdict = f"FALSE ALARMS: free motion reaches {exceeded} of {len(lines)} thresholds."
+        rows.append(Row("Next", "impact-control calibrate detector"))
+        rows.append(Row("Objection", "impacts would be detected where there are none", Mark.BAD))
+    return RunSummary(f"Thresholds of {scenario.name} in free motion", tuple(rows), (grid,), verdict, not exceeded)
