@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from calibration_recordings import called, including, refused, trial_cases, write_trial_set
 from impact_control.calibration import motion
-from impact_control.calibration.classifier import _as_expected
+from impact_control.calibration.classifier import _as_expected, _largest_rate
 from impact_control.recording.recorded_run import RecordedFile, only_arm
 from impact_control.replay import replay_file
 from impact_control.scenario import load_scenario
@@ -26,6 +27,7 @@ def test_a_tuned_classifier_judges_other_trials(trials, tmp_path):
     text = called("tune", trials, "--task-start", 0, "--output", output)
     assert "16: 8 as expected, 8 not" in text
     right = int(re.search(r"TUNED: (\d+) of 16", text)[1])
+    assert re.search(r"of 8 expected wrong: at most \d+ % of such trials, with 95 % confidence", " ".join(text.split()))
     tuned, path = including(output)
     assert tuned.classification.envelope_margin.tolist() != [0.03] * 7
     others = trial_cases(2, 10)
@@ -38,6 +40,13 @@ def test_a_tuned_classifier_judges_other_trials(trials, tmp_path):
     wrong = sum(called != (tilt > 1.0) for called, (tilt, _, _) in zip(verdicts, others, strict=True))
     print(f"left out {16 - right} of 16 wrong, on others {wrong} of 10")
     assert right >= 14 and wrong <= 2
+
+
+def test_the_bound_of_a_rate_is_that_of_the_binomial_distribution():
+    assert _largest_rate(0, 59) == pytest.approx(1.0 - 0.05 ** (1 / 59))
+    bound = _largest_rate(2, 20)
+    assert sum(math.comb(20, k) * bound**k * (1.0 - bound) ** (20 - k) for k in range(3)) == pytest.approx(0.05)
+    assert _largest_rate(5, 5) == 1.0
 
 
 def test_labels_say_what_a_recording_does_not(tmp_path):

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from ruamel.yaml.error import YAMLError
+from scipy.special import betaincinv
 
 from impact_control.calibration.motion import Opened, Result, open_files, quantity
 from impact_control.classification import (
@@ -292,6 +293,11 @@ def _cross_validated(trials: Sequence[_Trial], candidates: Candidates, algorithm
     ]
 
 
+def _largest_rate(wrong: int, count: int) -> float:
+    """Return the upper bound of a rate of wrong verdicts with a confidence of 95 %, by Clopper and Pearson."""
+    return 1.0 if wrong == count else float(betaincinv(wrong + 1, count - wrong, 0.95))
+
+
 def _cut_off(impact: RecordedImpact, duration: float) -> bool:
     return bool(impact.time[-1] <= impact.impact_times[-1] + duration)
 
@@ -324,6 +330,11 @@ def _summary(
         if called == trial.expected:
             verdict = "unexpected" if called else "expected"
             rows.append(Row("Wrong", f"{trial.name}: called {verdict} when left out of the tuning", Mark.BAD))
+    for truth, kind in ((True, "expected"), (False, "unexpected")):
+        among = np.array(verdicts[1])[expected == truth]
+        wrong = int(np.sum(among == truth))
+        bound = f"at most {100.0 * _largest_rate(wrong, among.size):.0f} % of such trials, with 95 % confidence"
+        rows.append(Row("Rate", f"{wrong} of {among.size} {kind} wrong: {bound}"))
     old, new = _section(scenario.classification), _section(parameters)
     rows += [
         Row(name, f"{old.get(name, 'any')} before, now {value}")
