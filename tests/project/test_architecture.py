@@ -40,7 +40,7 @@ ALLOWED = {
         "calibration": "classification detection observation pipeline planning recording references replay "
         "robots scenario",
         "view": "classification control recording references replay robots scenario",
-        "cli": "calibration planning recording replay scenario simulation view",
+        "cli": "calibration detection planning recording replay scenario simulation view",
     },
     "impact_control_ros": {
         "doctor": "bridge",

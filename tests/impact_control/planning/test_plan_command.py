@@ -60,6 +60,7 @@ def test_a_pose_out_of_reach_is_infeasible():
         ("tabletop", "--set", "no value"),
         ("tabletop", "--set", "task.impact.heading=[1, 0"),
         ("tabletop_plate", "--set", "task.impact.orientation=170, 0, -45 deg"),
+        ("tabletop", "--set", "detection.own={score: nowhere, threshold: 1}"),
     ],
     ids=lambda arguments: " ".join(arguments),
 )

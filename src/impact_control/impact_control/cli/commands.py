@@ -255,13 +255,18 @@ def plan(
     """
     import json
 
+    from impact_control.detection import score_class
     from impact_control.planning import outlook_of
     from impact_control.planning.summary import outlook_text, outlook_values
     from impact_control.recording.page import WIDTH
     from impact_control.scenario import load_scenario, parse_overrides
 
     try:
-        outlook = outlook_of(load_scenario(scenario).with_overrides(parse_overrides(changes or ())))
+        scene = load_scenario(scenario).with_overrides(parse_overrides(changes or ()))
+        for arm in map(scene.arm, scene.arm_names):
+            if arm.detection.own is not None:
+                score_class(arm.detection.own.score)
+        outlook = outlook_of(scene)
     except (ScenarioError, InvalidInputError) as error:
         complain(error)
         raise typer.Exit(2) from None

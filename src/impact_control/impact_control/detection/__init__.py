@@ -1,7 +1,7 @@
 """Impacts as events: detectors behind one interface, and the link that was hit."""
 
 from impact_control.detection.detector import NO_LINK, Detector
-from impact_control.detection.factory import SCORES, make_detector, own_scores
+from impact_control.detection.factory import SCORES, make_detector, own_scores, score_class
 from impact_control.detection.first_of import FirstOf
 from impact_control.detection.impact_detector import ImpactDetector
 from impact_control.detection.isolation import LinkIsolation, step_response
@@ -34,5 +34,6 @@ __all__ = [
     "WhitenedScore",
     "make_detector",
     "own_scores",
+    "score_class",
     "step_response",
 ]
