@@ -123,7 +123,7 @@ def with_gap(seed, guarded, moment, number, shortest, longest):
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("moment", ["free", "impact", "contact"])
-@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("number", [0, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("guarded", [False, True])
 def test_a_task_goes_on_over_a_gap_of_20_ms(seed, moment, number, guarded):
     found, whole = with_gap(seed, guarded, moment, number, 0.002, BRIDGED)

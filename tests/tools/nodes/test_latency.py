@@ -138,7 +138,12 @@ def policies(directory):
 
 @pytest.mark.parametrize(
     ("in_environment", "measures", "taken"),
-    [("1", "heap", False), ("1", "fifo,heap", True), ("0", None, False), ("1", "awake,cores,memory,heap", False)],
+    [
+        ("1", "heap", False),
+        ("1", "fifo,heap", True),
+        pytest.param("0", None, False, marks=pytest.mark.long),
+        pytest.param("1", "awake,cores,memory,heap", False, marks=pytest.mark.long),
+    ],
 )
 def test_those_who_answer_have_real_time_priority_only_by_the_measures(
     tmp_path, monkeypatch, in_environment, measures, taken

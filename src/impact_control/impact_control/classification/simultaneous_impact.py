@@ -8,6 +8,8 @@ from impact_control.classification.classifier import Classifier, Verdict
 from impact_control.scenario import Classification
 from impact_control.util.types import Vector
 
+_UNKNOWN = Verdict.UNKNOWN  # read in every sample
+
 
 class SimultaneousImpactClassifier(Classifier):
     """Verdicts on impacts t_1, t_2, ... of one task and on what follows them: Proper 2021, Algorithm 2 (section 4.4).
@@ -102,7 +104,7 @@ class SimultaneousImpactClassifier(Classifier):
         """Filter one velocity error and judge the behaviour after the impacts, see `Classifier`."""
         if not self._error.compare(time, velocity, reference_velocity, self._closes_from):
             return False
-        if self.impact == Verdict.UNKNOWN:
+        if self.impact is _UNKNOWN:
             self._wait(time)
             return False
         if self._settled:

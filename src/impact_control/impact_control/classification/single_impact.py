@@ -5,6 +5,8 @@ from __future__ import annotations
 from impact_control.classification.classifier import Classifier, Verdict
 from impact_control.util.types import Vector
 
+_UNKNOWN, _SETTLED = Verdict.UNKNOWN, (Verdict.EXPECTED, Verdict.UNEXPECTED)  # read in every sample
+
 
 class SingleImpactClassifier(Classifier):
     """Verdicts on one impact and on what follows it: Proper 2021, Algorithm 1 (section 4.3).
@@ -56,10 +58,10 @@ class SingleImpactClassifier(Classifier):
         """Filter one velocity error and judge the behaviour after an expected impact, see `Classifier`."""
         if not self._error.compare(time, velocity, reference_velocity, self.impact_time):
             return False
-        if self.impact == Verdict.UNKNOWN:
+        if self.impact is _UNKNOWN:
             self._wait(time)
             return False
-        if self.post_impact != Verdict.UNKNOWN or not time > self.impact_time:
+        if self.post_impact is not _UNKNOWN or not time > self.impact_time:
             return False
         self.deviation = max(self.deviation, self._error.deviation)
         if not self._error.holds_zero:
@@ -75,7 +77,7 @@ class SingleImpactClassifier(Classifier):
     @property
     def settled(self) -> bool:
         """True when no verdict can change any more before the next `await_impact`."""
-        return self.post_impact in (Verdict.EXPECTED, Verdict.UNEXPECTED)
+        return self.post_impact in _SETTLED
 
     @property
     def reason(self) -> str:

@@ -21,6 +21,10 @@ from impact_control.robots import RobotDescription
 from impact_control.scenario import RetreatDirection, Scenario
 from impact_control.util.types import Vector
 
+# Read in every sample: a member that is looked up in its enum costs ten times as much.
+_SOUND = Fault.NONE
+_MOVE, _POST, _STOPPED, _FAULT = Mode.MOVE, Mode.POST, Mode.STOPPED, Mode.FAULT
+
 LARGEST_LAG = 0.1
 """[rad] a joint may be from its reference in a motion outside of a task, which is over then: something holds it."""
 
@@ -271,7 +275,7 @@ class Pipeline:
                 self._answer_standstill()
             return  # the torque of the newest sample stands
         fault = self._check.fault(time, position, velocity, torque, in_task=self._task_running or self.follows)
-        if fault is not Fault.NONE:
+        if fault is not _SOUND:
             self.fail(fault, velocity)
             self._end_task_if_due(time, velocity)
             return
@@ -286,7 +290,7 @@ class Pipeline:
         residual = self.observer.residual
         controller.compute_torque(self.dynamics, time, position, velocity, residual)
         self._proceed_reacting(time, residual)
-        if controller.mode is Mode.MOVE and self._apart(controller.post.joint_position, position) > LARGEST_LAG:
+        if controller.mode is _MOVE and self._apart(controller.post.joint_position, position) > LARGEST_LAG:
             self._interrupted = True
             controller.stop()
         # In other modes the arm does not move as the reference of the task, whose clock stands or is slowed down.
@@ -326,7 +330,7 @@ class Pipeline:
         controller, judge = self.controller, self.judge
         if judge.contact_closes(seconds, self.dynamics, self.observer):
             controller.contact_closed(controller.start_time + seconds)
-        exerted = controller.force if controller.mode is Mode.POST else None
+        exerted = controller.force if controller.mode is _POST else None
         if judge.judge(seconds, self.dynamics, self.observer, controller.expected.joint_velocity, exerted):
             self._answer_verdicts()
 
@@ -334,11 +338,12 @@ class Pipeline:
         controller = self.controller
         if not self._task_running:
             return
-        follows = controller.mode in RUNNING or controller.mode is Mode.MOVE
+        mode = controller.mode
+        follows = mode in RUNNING or mode is _MOVE
         over = follows and controller.task_time >= self._duration
-        if controller.mode is Mode.FAULT:
+        if mode is _FAULT:
             self._finish()
-        elif controller.mode is Mode.STOPPED or (over and self._hold and controller.mode is Mode.POST):
+        elif mode is _STOPPED or (over and self._hold and mode is _POST):
             if self._rest.reached(time, velocity):
                 self._finish()
         elif over:
@@ -381,10 +386,12 @@ class Pipeline:
 
     def _proceed_reacting(self, time: float, residual: Vector) -> None:
         controller = self.controller
-        if controller.mode is Mode.STOPPED:
+        if controller.mode is _STOPPED:
             self.reaction.end()  # also where the time-out of a missing impact stopped it, which no reaction knows of
         touched, self._touched = self._touched, False
-        self.react(self.reaction.proceed(time, residual, touched, controller.arrived, controller.pressing))
+        event = self.reaction.proceed(time, residual, touched, controller.arrived, controller.pressing)
+        if event is not None:
+            self.react(event)
 
     def react(self, event: Event | None) -> None:
         """Let the controller handle an event of a reaction; None: nothing has happened."""

@@ -31,8 +31,10 @@ TORQUE_TOLERANCE = 10.0
 """Times the torque limit, beyond which a measured joint torque is none: also the hardest impact, which loads a joint
 through its transmission by more than its motor can, stays below."""
 
-NOT_FINITE, OUTSIDE = 1, 2
+_NONE = Fault.NONE  # read in every sample
 
+SOUND, NOT_FINITE, OUTSIDE = -1, -2, -3
+"""What is found of a sample, else the index of a joint."""
 
 CONTRADICTION = 0.06
 """[rad] by which a position may miss what the velocities explain: more than an arm may be off the start of a task, and
@@ -70,17 +72,29 @@ def copied(position: Vector, velocity: Vector, torque: Vector, last: Matrix) -> 
 
 
 @compiled
-def _defect(
-    position: Vector, velocity: Vector, torque: Vector, lower: Vector, upper: Vector, fastest: Vector, strongest: Vector
+def _inspect(
+    position: Vector, velocity: Vector, torque: Vector, bounds: Matrix, last: Matrix, turned: Vector, since: float
 ) -> int:
-    """Return NOT_FINITE, OUTSIDE for a position, velocity or torque out of bounds, else 0."""
-    outside = False
+    """Compare a sample with the last one (3, n) and with its bounds, and keep it as the last one.
+
+    bounds (4, n): lower and upper position, largest speed and torque. since [s]: from the last one, 0 for not to
+    compare positions. The change of the torque is written to turned (n,). Returns SOUND, NOT_FINITE, OUTSIDE, or the
+    joint that contradicts the last sample.
+    """
+    found = contradicts(position, velocity, last, since) if since > 0.0 else SOUND
     for i in range(position.shape[0]):
         if not (math.isfinite(position[i]) and math.isfinite(velocity[i]) and math.isfinite(torque[i])):
-            return NOT_FINITE
-        outside = outside or position[i] < lower[i] or position[i] > upper[i]
-        outside = outside or abs(velocity[i]) > fastest[i] or abs(torque[i]) > strongest[i]
-    return OUTSIDE if outside else 0
+            found = NOT_FINITE
+        elif found != NOT_FINITE and (
+            position[i] < bounds[0, i]
+            or position[i] > bounds[1, i]
+            or abs(velocity[i]) > bounds[2, i]
+            or abs(torque[i]) > bounds[3, i]
+        ):
+            found = OUTSIDE
+        turned[i] = torque[i] - last[2, i]
+        last[0, i], last[1, i], last[2, i] = position[i], velocity[i], torque[i]
+    return found
 
 
 @compiled
@@ -132,10 +146,15 @@ class SampleCheck:
     def __init__(self, robot: RobotDescription, gaps: Gaps) -> None:
         self._names = robot.joint_names
         self._limits = robot.limits
-        self._lower = robot.limits.position_lower - LIMIT_TOLERANCE
-        self._upper = robot.limits.position_upper + LIMIT_TOLERANCE
-        self._fastest = robot.limits.velocity * VELOCITY_TOLERANCE
         self._strongest = robot.limits.torque * TORQUE_TOLERANCE
+        self._bounds = np.array(
+            [
+                robot.limits.position_lower - LIMIT_TOLERANCE,
+                robot.limits.position_upper + LIMIT_TOLERANCE,
+                robot.limits.velocity * VELOCITY_TOLERANCE,
+                self._strongest,
+            ]
+        )
         self._gaps = gaps
         self._rounding = 0.5 * gaps.period
         self._first = np.zeros((3, len(self._names)))
@@ -149,7 +168,7 @@ class SampleCheck:
         self._last[:] = math.nan
         self._repeats = 0
         self._blind_from = -math.inf
-        self._joint = self._contradictory = -1
+        self._contradictory = -1
         self.since = math.inf
         self._found = Fault.NONE
         self._gap = math.nan
@@ -160,7 +179,10 @@ class SampleCheck:
         Repeated is one with the stamp of the newest, or with its numbers, see `copied`.
         """
         since = time - self._last_time
-        again = -self._gaps.timeout < since <= 0.0 or copied(position, velocity, torque, self._last)
+        # Few samples have even one number of the last one.
+        again = -self._gaps.timeout < since <= 0.0 or (
+            position[0] == self._last[0, 0] and copied(position, velocity, torque, self._last)
+        )
         self._repeats = self._repeats + 1 if again else 0
         return again
 
@@ -209,23 +231,19 @@ class SampleCheck:
         self.since = since
         if self.after_gap:
             self._blind_from = time
-        self._joint = -1
-        if in_task and 0.0 < since <= self._gaps.timeout + self._rounding:
-            self._joint = contradicts(position, velocity, self._last, since)
-        np.subtract(torque, self._last[2], out=self._turned)
-        self._last[0], self._last[1], self._last[2] = position, velocity, torque
-        defect = _defect(position, velocity, torque, self._lower, self._upper, self._fastest, self._strongest)
-        fault = Fault.NONE
-        if defect == NOT_FINITE:
+        compared = since if in_task and 0.0 < since <= self._gaps.timeout + self._rounding else 0.0
+        found = _inspect(position, velocity, torque, self._bounds, self._last, self._turned, compared)
+        fault = _NONE
+        if found == NOT_FINITE:
             fault = Fault.STATE_NOT_FINITE
-        elif defect == OUTSIDE:
+        elif found == OUTSIDE:
             fault = Fault.STATE_OUT_OF_LIMITS
         elif in_task and not 0.0 < since <= self._gaps.longest + self._rounding:
             fault = Fault.STATE_STALE
-        elif self._joint >= 0:
+        elif found != SOUND:
             fault = Fault.STATE_CONTRADICTORY
-        if fault is not Fault.NONE and self._found is Fault.NONE:
-            self._found, self._gap, self._contradictory = fault, since, self._joint
+        if fault is not _NONE and self._found is _NONE:
+            self._found, self._gap, self._contradictory = fault, since, found
             for row, values in zip(self._first, (position, velocity, torque), strict=True):
                 row[:] = values
         return fault

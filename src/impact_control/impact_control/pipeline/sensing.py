@@ -63,6 +63,7 @@ class Sensing:
         self.dynamics = Dynamics(robot)
         self.observer = make_observer(scenario, robot)
         self.detector = make_detector(scenario, n) if detector is None else detector
+        self._needs_commands = detector is not None or scenario.detection.needs_commands
         self._signals = DetectionSignals(n)
         self._signals.residual = self.observer.residual
 
@@ -89,5 +90,6 @@ class Sensing:
         """
         signals = self._signals
         signals.residual_rate = residual_rate
-        np.add(commanded, self.dynamics.gravity, out=signals.commanded_torque)
+        if self._needs_commands:
+            np.add(commanded, self.dynamics.gravity, out=signals.commanded_torque)
         return self.detector.detect(signals, time)

@@ -35,6 +35,9 @@ def choose(settings: ReactionSettings, impact: Verdict, post_impact: Verdict) ->
     return Reaction.CONTINUE
 
 
+_PULLING_BACK, _YIELDING, _RESUMING = Phase.PULLING_BACK, Phase.YIELDING, Phase.RESUMING  # read in every sample
+
+
 class CollisionReaction:
     """State machine driven by verdicts, external torque and time; it emits events of the mode machine.
 
@@ -93,11 +96,12 @@ class CollisionReaction:
         external_torque (n,) [Nm]: the observer's residual. impact: one was detected since the last sample.
         arrived: the motion of PULLING_BACK or RESUMING is done. pressing: contact is planned now.
         """
-        if self.phase is Phase.PULLING_BACK and arrived:
+        phase = self.phase
+        if phase is _PULLING_BACK and arrived:
             return self._stop()
-        if self.phase is Phase.YIELDING:
+        if phase is _YIELDING:
             return self._wait(time, external_torque)
-        if self.phase is Phase.RESUMING:
+        if phase is _RESUMING:
             if arrived:
                 self.phase = Phase.WATCHING
                 return self._judge_anew()
