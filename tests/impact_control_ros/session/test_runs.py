@@ -15,8 +15,9 @@ from impact_control.replay.evaluation import evaluate
 from impact_control.scenario import load_scenario, parts_of
 from impact_control.util.errors import InvalidInputError
 from impact_control_ros.robot_side.supervision import LONGEST_LIMIT
+from impact_control_ros.session import commands, runs
 from impact_control_ros.session.graph import describe_graph, sustainable_real_time_factor
-from impact_control_ros.session.runs import new_run_directory, with_outcome
+from impact_control_ros.session.runs import Run, new_run_directory, with_outcome
 from recorded_courses import write_bag
 
 
@@ -68,3 +69,15 @@ def test_a_task_that_was_cut_short_after_its_verdicts_is_not_as_expected(tmp_pat
     summary = summarise(told.analysis)
     assert not summary.good and summary.verdict.startswith("NOT AS EXPECTED: undecided")
     assert with_outcome(evaluation, SimpleNamespace(outcome=Outcome.SUCCEEDED)).analysis.outcome == "succeeded"
+
+
+def test_a_demo_on_a_busy_machine_says_what_to_do(tmp_path, monkeypatch):
+    gap = "stopped: 23.0 ms without a joint state (a task goes on after 20 ms)"
+    result = SimpleNamespace(outcome=Outcome.UNDECIDED, summary=gap)
+    summary = summarise(with_outcome(evaluate(write_bag(tmp_path)), result).analysis)
+    monkeypatch.setattr(runs, "run", lambda *_, **__: {"": Run(tmp_path, result, summary)})
+    monkeypatch.setattr(commands, "print_objects", lambda bag: None)
+    monkeypatch.setattr(commands, "_begin_loading", lambda: None)
+    ran = CliRunner().invoke(app, ["demo", "--output", str(tmp_path / "runs")])
+    assert ran.exit_code == 1
+    assert "Next:   the machine was busy: run it again, or impact-control demo --real-time-factor 0.5" in ran.output

@@ -25,6 +25,9 @@ from impact_control.util.types import Vector
 _SOUND = Fault.NONE
 _MOVE, _POST, _STOPPED, _FAULT = Mode.MOVE, Mode.POST, Mode.STOPPED, Mode.FAULT
 
+WITHOUT_STATE = "without a joint state"
+"""In the reason of a task that a gap between two samples has ended."""
+
 LARGEST_LAG = 0.1
 """[rad] a joint may be from its reference in a motion outside of a task, which is over then: something holds it."""
 
@@ -253,7 +256,7 @@ class Pipeline:
         if self._gap == 0.0:
             return ""
         longest = 1e3 * self.scenario.control.state_timeout
-        return f"stopped: {1e3 * self._gap:.1f} ms without a joint state (a task goes on after {longest:g} ms)"
+        return f"stopped: {1e3 * self._gap:.1f} ms {WITHOUT_STATE} (a task goes on after {longest:g} ms)"
 
     def start_defect(self) -> str:
         """Say where the arm was when the task was to begin, if it had to be elsewhere; else nothing."""

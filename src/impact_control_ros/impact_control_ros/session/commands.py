@@ -91,6 +91,7 @@ def demo(
     """
     _begin_loading()
     from impact_control.pipeline import Outcome
+    from impact_control.pipeline.pipeline import WITHOUT_STATE
     from impact_control.scenario import load_scenario
     from impact_control.util.stopping import stoppable
     from impact_control_ros.session.graph import View, sustainable_real_time_factor
@@ -136,6 +137,8 @@ def demo(
     typer.echo(f"Bag:    {directory / 'bag'}")
     for loss in losses:
         typer.echo(f"Lost:   {loss}")
+    if any(WITHOUT_STATE in done.result.summary for done in runs.values()):
+        typer.echo("Next:   the machine was busy: run it again, or impact-control demo --real-time-factor 0.5")
     if view:
         play_bag(directory / "bag", port, host, typer.echo)
     ended = (Outcome.FAULT, Outcome.REFUSED, Outcome.CANCELLED)  # of the last two the bag does not know
