@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -573,3 +575,11 @@ def test_nodes_are_seen_from_this_machine_only_unless_the_user_says_otherwise(mo
     variable, file = dds.arguments
     assert variable == "FASTRTPS_DEFAULT_PROFILES_FILE"
     assert Path(file).name == "localhost.xml" and Path(file).is_file()
+
+
+def test_files_of_a_launch_are_there_while_its_process_is():
+    code = "from impact_control_ros.robot_side.files import temporary_directory as t; d = t(); print(d, d.is_dir())"
+    path, there = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert there == "True" and not Path(path).exists()

@@ -199,3 +199,15 @@ def test_it_runs_where_every_package_is_missing():
     for name in NEEDED:
         assert f"FAIL  {name}: not installed" in done.stdout
     assert "FAIL  impact_msgs: not built" in done.stdout
+
+
+def test_a_launch_whose_packages_are_in_a_sourced_workspace_is_named_complete(tmp_path, monkeypatch):
+    index = tmp_path / "share/ament_index/resource_index/packages"
+    index.mkdir(parents=True)
+    for name in ROBOT_SIDES["mock.launch.py"]:
+        (index / name).touch()
+    monkeypatch.setenv("AMENT_PREFIX_PATH", os.pathsep.join(["/nowhere", str(tmp_path)]))
+    lines = CliRunner().invoke(cli.app, ["doctor"]).output.splitlines()
+    assert "OK    mock.launch.py: its packages are there" in lines
+    (gazebo,) = (line for line in lines if "gazebo.launch.py" in line)
+    assert "install or build gz_ros2_control, ros_gz_bridge, ros_gz_sim" in gazebo

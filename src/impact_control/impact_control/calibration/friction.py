@@ -192,13 +192,8 @@ def _fit(
     # At the largest slope the error no longer depends on it, and its scatter is 0.
     if not (p[0] > 2.0 * scatter[0] and p[1] > 2.0 * scatter[1] and p[1] < math.exp(_LARGEST_LOG_SLOPE)):
         words = f"amplitude {p[0]:.3g} Nm, slope {p[1]:.3g} s/rad with standard errors of {scatter[0]:.3g} Nm, "
-        return (
-            unknown,
-            unknown,
-            explained,
-            remaining,
-            words + f"{scatter[1]:.3g} s/rad: not identifiable from this motion",
-        )
+        words += f"{scatter[1]:.3g} s/rad: not identifiable from this motion"
+        return unknown, unknown, explained, remaining, words
     if explained < least_explained:
         words = f"{100.0 * explained:.0f} % of the variance explained, less than {100.0 * least_explained:.0f} %: "
         return unknown, unknown, explained, remaining, words + "other torques act, of a wrong model or a contact"

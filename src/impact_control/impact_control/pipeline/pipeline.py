@@ -22,7 +22,7 @@ from impact_control.scenario import RetreatDirection, Scenario
 from impact_control.util.types import Vector
 
 # Read in every sample: a member that is looked up in its enum costs ten times as much.
-_SOUND = Fault.NONE
+_NONE = Fault.NONE
 _MOVE, _POST, _STOPPED, _FAULT = Mode.MOVE, Mode.POST, Mode.STOPPED, Mode.FAULT
 
 WITHOUT_STATE = "without a joint state"
@@ -278,7 +278,7 @@ class Pipeline:
                 self._answer_standstill()
             return  # the torque of the newest sample stands
         fault = self._check.fault(time, position, velocity, torque, in_task=self._task_running or self.follows)
-        if fault is not _SOUND:
+        if fault is not _NONE:
             self.fail(fault, velocity)
             self._end_task_if_due(time, velocity)
             return

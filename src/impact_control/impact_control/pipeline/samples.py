@@ -34,7 +34,7 @@ through its transmission by more than its motor can, stays below."""
 _NONE = Fault.NONE  # read in every sample
 
 SOUND, NOT_FINITE, OUTSIDE = -1, -2, -3
-"""What is found of a sample, else the index of a joint."""
+"""Status of a sample; from 0 on it is the index of the joint whose position contradicts its velocity."""
 
 CONTRADICTION = 0.06
 """[rad] by which a position may miss what the velocities explain: more than an arm may be off the start of a task, and
@@ -146,13 +146,12 @@ class SampleCheck:
     def __init__(self, robot: RobotDescription, gaps: Gaps) -> None:
         self._names = robot.joint_names
         self._limits = robot.limits
-        self._strongest = robot.limits.torque * TORQUE_TOLERANCE
         self._bounds = np.array(
             [
                 robot.limits.position_lower - LIMIT_TOLERANCE,
                 robot.limits.position_upper + LIMIT_TOLERANCE,
                 robot.limits.velocity * VELOCITY_TOLERANCE,
-                self._strongest,
+                robot.limits.torque * TORQUE_TOLERANCE,
             ]
         )
         self._gaps = gaps
@@ -271,9 +270,10 @@ class SampleCheck:
         joint = int(beyond.argmax())
         if beyond[joint] > LIMIT_TOLERANCE:
             return f"{self._names[joint]} is at {position[joint]:.3f} rad, {beyond[joint]:.3f} rad beyond its limit"
-        joint = int(np.argmax(np.abs(torque) / self._strongest))
-        if abs(torque[joint]) > self._strongest[joint]:
-            allowed = f"at most {self._strongest[joint]:g} Nm"
+        strongest = self._bounds[3]
+        joint = int(np.argmax(np.abs(torque) / strongest))
+        if abs(torque[joint]) > strongest[joint]:
+            allowed = f"at most {strongest[joint]:g} Nm"
             return f"the torque of {self._names[joint]} is {torque[joint]:.4g} Nm; allowed: {allowed}"
         joint = int(np.argmax(np.abs(velocity) / self._limits.velocity))
         limit = self._limits.velocity[joint]
