@@ -57,10 +57,10 @@ def knobs_of(scene: Scene) -> list[Knob]:
 def _of_scenario(scenario: Scenario) -> Iterator[Knob]:
     task, impact, robot = scenario.task, scenario.task.impact, robot_of(scenario.robot)
     yield _scaled("speed", "task.impact.speed", [impact.speed], "m/s", _LESS, steady=True)
-    yield _angle(np.rad2deg(impact.approach_angle))
-    yield _joint_1("task", task.posture, robot)
     yield _scaled("slide", "task.post.slide", [task.post.slide], "m", _LESS, steady=True)
     yield from _shared(task.duration, task.ante, task.post, "task.impact.time", impact.time)
+    yield _angle(np.rad2deg(impact.approach_angle))
+    yield _joint_1("task", task.posture, robot)
     if len(robot.end_effector.contact_points) == 1:
         yield _orientation(impact.orientation, task.home_configuration, robot)
     yield _elbow("task", task.home_configuration, task.posture)

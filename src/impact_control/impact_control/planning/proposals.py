@@ -34,6 +34,9 @@ _NEIGHBOURS = 0.015
 _MOST_PLANS, _MOST_PLANS_OF_PAIRS = 60, 40
 """Coarse plans, at most, with a change of one entry, and with changes of two."""
 
+_PLANS_WITH_PROPOSAL = 20
+"""Coarse plans after which no further proposal is searched beside one that was found."""
+
 _POSTURE = {"joint_1", "approach_angle", "orientation", "home_configuration", "distance", "extension_depth", "slide"}
 """Knobs that move the configurations of the arm."""
 
@@ -58,12 +61,12 @@ def propose(scene: Scene, refusals: Sequence[ImpactControlError]) -> tuple[Propo
 
     Every one was planned in full. refusals: why the task was refused. Empty where nothing was found.
     """
-    search, knobs, names = _Search(scene, refusals), knobs_of(scene), _promising(refusals)
+    search, names = _Search(scene, refusals), _promising(refusals)
+    knobs = sorted(knobs_of(scene), key=lambda knob: knob.name not in search.driving)
     for promising in (True, False):
-        tried = (search.along(knob) for knob in knobs if (knob.name in names) is promising)
-        found = sorted((one for one in tried if one is not None), key=lambda one: abs(one.step))
+        found = search.each([knob for knob in knobs if (knob.name in names) is promising])
         if found:
-            return tuple(one.proposal for one in found)
+            return tuple(one.proposal for one in sorted(found, key=lambda one: abs(one.step)))
     return search.pair(knobs)
 
 
@@ -74,16 +77,21 @@ def proposals_text(proposals: Sequence[Proposal]) -> str:
     return "it can be done with\n" + "\nor with\n".join(map(str, proposals))
 
 
+def _driving(refusals: Iterable[ImpactControlError]) -> set[str]:
+    """Return the names of the knobs that drive what is violated."""
+    uses = (use for refusal in refusals if isinstance(refusal, InfeasibleTaskError) for use in refusal.violations)
+    names = {use.key.rpartition(".")[2] for use in uses}
+    return {_SCENE_NAMES.get(name, name) for name in names}
+
+
 def _promising(refusals: Iterable[ImpactControlError]) -> set[str]:
     """Return the names of the knobs that may help."""
-    names = {"approach_angle", "joint_1"}
+    names = _driving(refusals) | {"approach_angle", "joint_1"}
     for refusal in refusals:
         if not isinstance(refusal, InfeasibleTaskError):
             names |= _POSTURE
             continue
         for use in refusal.violations:
-            name = use.key.rpartition(".")[2]
-            names.add(_SCENE_NAMES.get(name, name))
             names |= _POSTURE if use.quantity is Quantity.POSITION else {"speed"}
             names |= {"distance", "time"} if use.reference == ANTE else set()
             names |= {"force"} if use.quantity is Quantity.TORQUE else set()
@@ -119,6 +127,7 @@ class _Search:
     def __init__(self, scene: Scene, refusals: Sequence[ImpactControlError]) -> None:
         self._scene = scene
         self._with_torque = any(_may_lack_torque(refusal) for refusal in refusals)
+        self.driving = _driving(refusals)
         self._plans_left = _MOST_PLANS
         self._tried: list[tuple[Knob, _Tried]] = []
         self._refused = max(1.0, self._share({}))
@@ -137,6 +146,16 @@ class _Search:
             return float(np.max([largest_share(arm, self._with_torque) for arm in plan.arms.values()]))
         return float(np.max([use.share for arm in plan.arms.values() for use in budget_of(arm).uses]))
 
+    def each(self, knobs: Sequence[Knob]) -> list[_Found]:
+        """Return the smallest step found to work of each knob; of the first ones alone where that takes long."""
+        found: list[_Found] = []
+        for knob in knobs:
+            if found and self._plans_left <= _MOST_PLANS - _PLANS_WITH_PROPOSAL:
+                break
+            one = self.along(knob)
+            found += [] if one is None else [one]
+        return found
+
     def along(self, knob: Knob, kept: Changes | None = None) -> _Found | None:
         """Return the smallest step of a knob that was found to work, beside changes that are kept; None without one."""
 
@@ -154,15 +173,22 @@ class _Search:
         return None
 
     def _bracket(self, knob: Knob, changes: Callable[[float], Changes]) -> tuple[_Tried, _Tried] | None:
-        """Return neighbouring steps of which the larger works; None without one."""
+        """Return neighbouring steps of which the larger works; None without one.
+
+        A knob that does not drive what is violated is given up in a direction in which the use of the limit grows.
+        """
         last = dict.fromkeys((True, False), _Tried(0.0, self._refused))
+        given_up: set[bool] = set()
         for step in knob.steps[-1:] if knob.steady else knob.steps:
-            if not knob.changes(step):
+            upwards = step > 0.0
+            if upwards in given_up or not knob.changes(step):
                 continue
             tried = _Tried(step, self._share(changes(step)))
             if tried.share <= _ENOUGH:
-                return last[step > 0.0], tried
-            last[step > 0.0] = tried
+                return last[upwards], tried
+            if knob.continuous and knob.name not in self.driving and tried.share > last[upwards].share:
+                given_up.add(upwards)
+            last[upwards] = tried
             self._tried.append((knob, tried))
         return None
 
