@@ -107,7 +107,7 @@ messages)
     CMAKE_PREFIX_PATH=$venv
     export AMENT_PREFIX_PATH CMAKE_PREFIX_PATH
     { cmake -S src/impact_msgs -B "$environment/build/impact_msgs" -Wno-dev -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF \
-        -DCMAKE_INSTALL_PREFIX="$venv" -DPython3_EXECUTABLE="$venv/bin/python" &&
+        -DWITHOUT_CPP=ON -DCMAKE_INSTALL_PREFIX="$venv" -DPython3_EXECUTABLE="$venv/bin/python" &&
         cmake --build "$environment/build/impact_msgs" --parallel "$(nproc)" &&
         cmake --install "$environment/build/impact_msgs"; } ||
         fail "impact_msgs does not build: $(cause 'parser\.invalid|[^ ]*: error:' || cause error || echo 'no reason given') (details: $log)"
