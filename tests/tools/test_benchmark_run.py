@@ -9,7 +9,6 @@ from dataclasses import replace
 from itertools import count
 from types import SimpleNamespace
 
-import h5py
 import pytest
 
 from benchmark import bench, growth
@@ -17,7 +16,6 @@ from benchmark.check import Check, describe_machine
 from benchmark.figure import Figure
 from benchmark.growth import Curve
 from benchmark.latency import Latency
-from endurance.records import EnduranceReport, TaskRecord
 from impact_control.cli.main import main
 from impact_control.util.errors import ImpactControlError, InterruptedByUserError, InvalidInputError
 from impact_control_ros.bridge import real_time
@@ -35,7 +33,6 @@ EVERYTHING = [
     "Over DDS at 1 kHz, loaded",
     "Messages",
     "Measures of real time",
-    "Long runs before this one",
 ]
 
 
@@ -138,7 +135,6 @@ def break_off(monkeypatch, name, error):
         ("loaded_cores", "Over DDS at 1 kHz, loaded", [name for name in EVERYTHING if "loaded" not in name]),
         ("message_figures", "Messages", [name for name in EVERYTHING if name != "Messages"]),
         ("measure_figures", "Measures of real time", [name for name in EVERYTHING if "Measures" not in name]),
-        ("long_runs", "Long runs before this one", EVERYTHING[:-1]),
     ],
 )
 def test_a_part_that_fails_ends_no_other_and_is_named(quick, tmp_path, monkeypatch, broken, part, left):
@@ -187,31 +183,6 @@ def test_what_nodes_log_lies_beside_the_report(quick, tmp_path, monkeypatch):
     monkeypatch.setattr(bench, "isolate", logs.append)
     directory = run(tmp_path)
     assert logs == [directory / "log"]
-
-
-@pytest.mark.parametrize("commit", [COMMIT, "fedcba9"])
-def test_the_report_holds_the_long_runs_before_it(quick, tmp_path, commit):
-    task = TaskRecord(1, 3.0, "tabletop", 1, "", "succeeded", "", (), "", 3.0, 1e-4, 0.0, 0)
-    memory = {"loop": [(float(time), 50.0) for time in range(10)]}
-    (tmp_path / "1-soak").mkdir()
-    EnduranceReport("soak", 0, 3600.0, {"commit": commit}, [task], memory).write(tmp_path / "1-soak")
-    run(tmp_path, everything=False)
-    text, report = report_below(tmp_path)
-    assert "PASSED: 1 tasks in 60.0 min" in text and "faults: no record" in text
-    (long_run,) = report["long_runs"]
-    assert (long_run["commit"], long_run["other_commit"]) == (commit, commit != COMMIT)
-    assert long_run["record"]["passed"] is True
-    assert list(report["soak_memory"]) == ["loop"]
-
-
-def test_the_report_holds_the_time_of_studies_before_it(quick, tmp_path):
-    (tmp_path / "proper_signals").mkdir()
-    with h5py.File(tmp_path / "proper_signals" / "results.h5", "w") as file:
-        file.create_group("provenance").attrs.update(quick=False, commit=COMMIT)
-        times = file.create_group("run")
-        times["seconds"], times["found_seconds"] = 60.0, 0.0
-    run(tmp_path, everything=False)
-    assert "all studies" in report_below(tmp_path)[0]
 
 
 def test_a_wrong_word_for_the_measures_is_refused_before_anything_is_measured(quick, tmp_path, monkeypatch):

@@ -13,14 +13,12 @@ from benchmark.course import record_course
 from benchmark.figure import HIGH, HIGHEST, MEDIAN, Figure, Peer
 from benchmark.growth import Curve, growth_curves
 from benchmark.latency import CPP_PING_PONG, LOOP, PING_PONG, Latency, measure_figures, measure_latency
-from benchmark.long_runs import LongRun, long_run_figures, long_runs, soak_memory
 from benchmark.loop import loop_figures
 from benchmark.message_costs import message_figures
 from benchmark.peers import Peers
 from benchmark.physics import physics_figures
 from benchmark.picture import draw_report
 from benchmark.report import PICTURE_FILE, REPORT_FILE, TEXT_FILE, Report, earlier_changes, text_of
-from benchmark.study_time import study_time
 from benchmark.works import checked_works
 from endurance.records import STOPPED_BY_USER, memory_growth
 from impact_control.util.errors import ImpactControlError, InterruptedByUserError, words_of
@@ -65,7 +63,6 @@ def run_bench(
     checks: list[Check] = []
     curves: list[Curve] = []
     memory: dict[str, tuple[tuple[float, float], ...]] = {}
-    before: list[LongRun] = []
     failures: dict[str, str] = {}
     part = partial(_part, failures, tell)
     tell("measuring on one core ...")
@@ -96,13 +93,10 @@ def run_bench(
         if measures:
             with part("Measures of real time") as name:
                 sections[name] = measure_figures(SECONDS_OF_MEASURES, tell)
-        with part("Long runs before this one") as name:
-            before += long_runs(output, machine["commit"])
-            sections[name] = [*long_run_figures(before), *study_time(output, machine["commit"])]
     except KeyboardInterrupt as interruption:
         raise InterruptedByUserError(f"benchmark interrupted; what it measured is in {directory}") from interruption
     finally:
-        report = Report(machine, sections, checks, curves, memory, soak_memory(before), before, failures)
+        report = Report(machine, sections, checks, curves, memory, failures)
         _write(report, directory, output, tell)
     if failures:
         raise ImpactControlError(f"parts of the benchmark failed: {'; '.join(failures)}. All else is in {directory}")

@@ -39,8 +39,7 @@ class Peer:
 class Figure:
     """One measured figure.
 
-    values: by name, in `unit`; limits: what some of them must not exceed; peers: what it is compared with; floors: what
-    some of them must reach.
+    values: by name, in `unit`; limits: what some of them must not exceed; peers: what it is compared with.
     """
 
     name: str
@@ -48,24 +47,18 @@ class Figure:
     unit: str = "us"
     limits: Mapping[str, float] = field(default_factory=dict)
     peers: tuple[Peer, ...] = ()
-    floors: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def target(self) -> str:
-        """Limits and floors in words, empty without."""
-        return "; ".join(
-            f"{how} {', '.join(f'{bound:g} {key}' for key, bound in bounds.items())}"
-            for how, bounds in (("at most", self.limits), ("at least", self.floors))
-            if bounds
-        )
+        """Limits in words, empty without."""
+        return f"at most {', '.join(f'{limit:g} {key}' for key, limit in self.limits.items())}" if self.limits else ""
 
     @property
     def met(self) -> bool | None:
-        """True where all limits and floors are kept, which NaN does not; None without any."""
-        if not self.limits and not self.floors:
+        """True where all limits are kept, which NaN does not; None without any."""
+        if not self.limits:
             return None
-        below = all(self.values[key] <= limit for key, limit in self.limits.items())
-        return below and all(self.values[key] >= floor for key, floor in self.floors.items())
+        return all(self.values[key] <= limit for key, limit in self.limits.items())
 
 
 def percentiles(durations: Sequence[float]) -> dict[str, float]:

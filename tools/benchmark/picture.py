@@ -44,8 +44,6 @@ def draw_report(report: Report, changes: Sequence[Change]) -> bytes:
     halves: list[Callable[[Axes], None]] = [partial(_draw_curve, curve=curve) for curve in report.curves]
     if report.memory:
         halves.append(partial(_draw_memory, memory=report.memory, title="Memory over DDS"))
-    if report.soak_memory:
-        halves.append(partial(_draw_memory, memory=report.soak_memory, title="Memory in the soak"))
     heights = [height for height, _ in wide]
     if halves:
         heights.append(_PANEL * -(-len(halves) // 2))

@@ -13,7 +13,6 @@ import numpy as np
 from benchmark.check import LIMIT, NAME_WIDTH, Check
 from benchmark.figure import HIGH, HIGHEST, MEDIAN, Figure
 from benchmark.growth import Curve
-from benchmark.long_runs import LongRun
 
 REPORT_FILE = "bench.json"
 PICTURE_FILE = "bench.png"
@@ -28,7 +27,6 @@ class Report:
 
     machine: see `describe_machine`, and the versions of the peers; sections: figures by heading, no two of one name;
     checks: of `run_check`; curves: of the growth; memory: by name, times [s] and own memory [MB] of a process;
-    soak_memory: the same of the long run before this one; long_runs: those that were done before, with their logs;
     failures: parts that could not be measured to their end, and why.
     """
 
@@ -37,8 +35,6 @@ class Report:
     checks: Sequence[Check] = ()
     curves: Sequence[Curve] = ()
     memory: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
-    soak_memory: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
-    long_runs: Sequence[LongRun] = ()
     failures: Mapping[str, str] = field(default_factory=dict)
 
     def ratios(self) -> dict[str, float]:
@@ -61,8 +57,6 @@ class Report:
             "checks": [asdict(check) | {"change": check.change, "passed": check.passed} for check in self.checks],
             "curves": [asdict(curve) for curve in self.curves],
             "memory": {name: list(series) for name, series in self.memory.items()},
-            "soak_memory": {name: list(series) for name, series in self.soak_memory.items()},
-            "long_runs": [run.as_dict() for run in self.long_runs],
             "ratios": self.ratios(),
             "changes": [asdict(change) | {"change": change.change, "worse": change.worse} for change in changes],
         }
@@ -138,8 +132,6 @@ def text_of(report: Report, changes: Sequence[Change]) -> str:
             mark = "   WORSE" if change.worse else ""
             numbers = f"{change.ratio:8.2f}{change.before:8.2f}{change.change - 1.0:+8.0%}{len(change.earlier):6d}"
             lines.append(f"  {change.name:78s}{numbers}{mark}")
-    for run in report.long_runs:
-        lines += ["", *run.lines]
     return "\n".join(lines)
 
 

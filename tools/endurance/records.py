@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -84,14 +83,6 @@ class EnduranceReport:
         """The tasks that ended because the machine stood still."""
         return [task for task in self.tasks if task.stopped_by_machine]
 
-    @property
-    def went_wrong(self) -> bool:
-        """True with complaints, memory included, or after an error.
-
-        Else it may still be too short to pass.
-        """
-        return bool(self.bad) or not self.flat or self.broke_off not in ("", STOPPED_BY_USER)
-
     def growth(self) -> dict[str, float]:
         """Return by how much [MB] each process grew from the second tenth of the run to the last."""
         return {name: memory_growth(series) for name, series in self.memory.items() if len(series) >= 10}
@@ -113,27 +104,6 @@ class EnduranceReport:
         file = directory / REPORT_FILE
         file.write_text(json.dumps(content, indent=1))
         return file
-
-
-def readable_reports(directory: Path) -> Iterator[tuple[Path, EnduranceReport]]:
-    """Yield all reports in the directories below `directory`, oldest first, each after its directory.
-
-    Those that cannot be read are passed over: cut off, or of another version.
-    """
-    for file in sorted(directory.glob(f"*/{REPORT_FILE}")):
-        try:
-            report = _report_of(json.loads(file.read_text()))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            continue
-        yield file.parent, report
-
-
-def _report_of(content: Mapping[str, Any]) -> EnduranceReport:
-    """Return the report that `EnduranceReport.write` wrote; of anything else, raise what its shape leads to."""
-    tasks = [TaskRecord(**{**task, "complaints": tuple(task["complaints"])}) for task in content["tasks"]]
-    memory = {name: [(time, size) for time, size in series] for name, series in content["memory"].items()}
-    known = {name: content[name] for name in ("kind", "seed", "seconds", "machine", "broke_off")}
-    return EnduranceReport(**known, tasks=tasks, memory=memory)
 
 
 def memory_growth(series: Sequence[tuple[float, float]]) -> float:
