@@ -6,7 +6,6 @@ Writers fill one message each; DetectionOutput and ControlOutput publish them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -17,9 +16,10 @@ from std_msgs.msg import Float64MultiArray
 from impact_control.control import Fault, Mode, ReferenceSpreadingController
 from impact_control.detection import Detector
 from impact_control.observation import MomentumObserver
+from impact_control.pipeline import Pipeline
+from impact_control.pipeline.alone import DetectorAlone
 from impact_control.pipeline.judge import Judge
 from impact_control.references import ImpactReference
-from impact_control.robots import Dynamics
 from impact_control.robots.urdf import WORLD
 from impact_control.scenario import Scenario, robot_of
 from impact_control.util.types import Vector
@@ -250,15 +250,6 @@ class ClassificationWriter:
         return message
 
 
-class Detecting(Protocol):
-    """A `Pipeline`, or a `DetectorAlone`, after a sample."""
-
-    dynamics: Dynamics
-    observer: MomentumObserver
-    detector: Detector
-    impact_now: bool
-
-
 class DetectionOutput:
     """Publishes the external torque of every sample, impacts, and at a lower rate the state of the end-effector."""
 
@@ -281,7 +272,7 @@ class DetectionOutput:
         self._heard = self._torque.get_subscription_count() > 0
         self._end_effector.look_for_listeners()
 
-    def publish(self, found: Detecting, sample: JointStateReader, base: int) -> None:
+    def publish(self, found: Pipeline | DetectorAlone, sample: JointStateReader, base: int) -> None:
         """Publish the results of a sample. base: time [ns] at which the clock of the samples is at zero."""
         detector, observer = found.detector, found.observer
         if self._heard:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections import deque
 from itertools import chain
@@ -239,7 +238,3 @@ class ClassifierNode(ConfiguredNode[Classification]):
 def main() -> int:
     """Entry point of the process."""
     return runtime.run(ClassifierNode, runtime.spin_until_stopped, priority=runtime.LOOP_PRIORITY)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

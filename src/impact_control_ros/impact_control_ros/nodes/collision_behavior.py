@@ -6,7 +6,6 @@ franka_hardware offers the service; franka_msgs is there where franka_ros2 is.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -62,7 +61,3 @@ def main() -> int:
         for name, (unit, size) in PARAMETERS.items()
     }
     return run_step("collision_behavior", described, set_thresholds)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

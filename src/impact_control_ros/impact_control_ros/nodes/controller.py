@@ -2,12 +2,108 @@
 
 from __future__ import annotations
 
-import sys
+import numpy as np
+from impact_msgs.msg import ImpactClassification, ImpactEvent
 
-from impact_control_ros.bridge import runtime
-from impact_control_ros.bridge.controller_loop import ControllerLoop
+from impact_control.classification import Verdict
+from impact_control.pipeline import Pipeline
+from impact_control.pipeline.elsewhere import DetectorElsewhere, JudgeElsewhere
+from impact_control.planning.assignment import Assignment
+from impact_control_ros.bridge import qos, runtime, topics
+from impact_control_ros.bridge.control_loop import ControlLoop
+from impact_control_ros.bridge.impact_task import BUILT_IN, PreparedTask
 from impact_control_ros.bridge.lifecycle import names_in
+from impact_control_ros.bridge.messages import FirstOfEvent, nanoseconds
 from impact_control_ros.nodes.loop import LoopNode
+
+_VERDICTS = frozenset(Verdict)
+_OPEN = {Verdict.UNKNOWN, Verdict.NOT_STARTED}
+
+EARLY = 20
+"""Samples that a verdict may be ahead of the impact that it is on: both come from other processes."""
+
+
+class ControllerLoop(ControlLoop):
+    """A `Pipeline` that takes impacts and verdicts from topics.
+
+    From one publisher each, and only where the own residual shows the impact: see `DetectorElsewhere`. A verdict is on
+    an impact that is believed.
+    """
+
+    # The classifier keeps the tuning of the scenario that it was started with, and the surface that it expects.
+    built_in = (*BUILT_IN, "classification", "expected_environment")
+
+    def build_pipeline(self, assignment: Assignment) -> Pipeline:
+        """Return the pipeline of an arm."""
+        scenario, robot = assignment.scenario, assignment.robot
+        self._detector = DetectorElsewhere(scenario, len(robot.joint_names))
+        return Pipeline(scenario, robot, detector=self._detector, judge=JudgeElsewhere(scenario, robot))
+
+    def open_results(self) -> None:
+        """Open the topics of detections and verdicts."""
+        self._is_new = FirstOfEvent()
+        self._last_classification = ImpactClassification()
+        self._early: ImpactClassification | None = None
+        self._waited = self._unbelieved = self._reported_unbelieved = 0
+        for kind, topic, callback in (
+            (ImpactEvent, topics.EVENTS, self._on_event),
+            (ImpactClassification, topics.CLASSIFICATION, self._on_classification),
+        ):
+            self._sole[topic] = self.subscription(kind, topic, callback, qos.EVENT)
+
+    def publish_results(self, base: int) -> None:
+        """Take a verdict that was ahead of its impact, or drop it."""
+        if self._early is None:
+            return
+        self._waited += 1
+        if self.pipeline.judge.impacts:
+            self._take(self._early)
+        elif self._waited > EARLY:
+            self._early = None
+            self._unbelieved += 1
+
+    def watch_results(self) -> None:
+        """Report impacts and verdicts that are not believed."""
+        if (count := self._detector.unbelieved + self._unbelieved) != self._reported_unbelieved:
+            self._reported_unbelieved = count
+            what = "an impact event, or the verdict on one, is not believed"
+            self.log.warning(f"{what}: the residual of this node shows no impact then; {count} so far")
+
+    def begin_results(self, task: PreparedTask) -> None:
+        """Forget the verdicts of the task before."""
+        self._last_classification = ImpactClassification()
+        self._early = None
+
+    def classification(self) -> ImpactClassification:
+        """Return the verdicts of the last task."""
+        return self._last_classification
+
+    def _on_event(self, event: ImpactEvent) -> None:
+        if not self.active or not self._is_new(event) or self._watch_sources():
+            return
+        # Events from before the task are kept by the publisher for late joiners; others are of another arm.
+        seconds = self._since_start(nanoseconds(event.impact_time))
+        detected = self._since_start(nanoseconds(event.header.stamp))
+        ours = len(event.joint_position) == len(self._robot.joint_names)
+        if ours and seconds is not None and detected is not None and self._detector.report(detected, seconds):
+            self.pipeline.impact_detected(seconds, np.asarray(event.joint_position))
+
+    def _on_classification(self, message: ImpactClassification) -> None:
+        # Verdicts from before the task are kept by the publisher for late joiners.
+        if not self.active or self._watch_sources() or self._since_start(nanoseconds(message.header.stamp)) is None:
+            return
+        if message.scenario == self.pipeline.scenario.name:
+            if not {message.impact, message.post_impact} <= _VERDICTS:
+                self.log.warning(f"unknown verdict: {message.impact}, {message.post_impact}")
+            elif {message.impact, message.post_impact} <= _OPEN or self.pipeline.judge.impacts:
+                self._take(message)
+            else:
+                self._early, self._waited = message, 0
+
+    def _take(self, message: ImpactClassification) -> None:
+        self._early, self._last_classification = None, message
+        verdicts = Verdict(message.impact), Verdict(message.post_impact)
+        self.pipeline.take_verdicts(*verdicts, answered=message.answered)
 
 
 class ControllerNode(LoopNode):
@@ -24,7 +120,3 @@ class ControllerNode(LoopNode):
 def main() -> int:
     """Entry point of the process."""
     return runtime.run(ControllerNode, runtime.spin_until_stopped, priority=runtime.LOOP_PRIORITY)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

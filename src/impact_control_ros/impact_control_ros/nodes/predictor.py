@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 
 import numpy as np
 import pinocchio as pin
@@ -188,7 +187,3 @@ class PredictorNode(ConfiguredNode[Prediction]):
 def main() -> int:
     """Entry point of the process."""
     return runtime.run(PredictorNode, runtime.spin_until_stopped)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

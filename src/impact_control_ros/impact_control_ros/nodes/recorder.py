@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 from geometry_msgs.msg import PoseStamped
@@ -160,7 +159,3 @@ def _spin(node: RecorderNode, executor: NodeExecutor, stop: runtime.StopRequest)
 def main() -> int:
     """Entry point of the process."""
     return runtime.run(RecorderNode, _spin)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

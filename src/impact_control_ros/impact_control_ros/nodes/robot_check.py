@@ -6,7 +6,6 @@ effort controller is loaded and not yet active, and the arm rests.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterable
 from itertools import groupby
@@ -132,7 +131,3 @@ def watch(node: Node, caller: Caller, joint_names: tuple[str, ...], *, weighs: b
 def main() -> int:
     """Entry point of the process."""
     return run_step("robot_check", PARAMETERS, check_robot_side)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

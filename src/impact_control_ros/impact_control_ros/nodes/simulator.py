@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -407,7 +406,3 @@ def main(node: type[SimulatorNode] = SimulatorNode) -> int:
             raise SystemExit(1) from error
 
     return runtime.run(node, spin, priority=runtime.ROBOT_PRIORITY, cores=real_time.ROBOT_CORES)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from dataclasses import fields, replace
 from typing import Any
@@ -354,7 +353,3 @@ def _spin(node: SupervisorNode, executor: NodeExecutor, stop: runtime.StopReques
 def main() -> int:
     """Entry point of the process."""
     return runtime.run(SupervisorNode, _spin, priority=runtime.SUPERVISOR_PRIORITY)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -168,7 +167,3 @@ def main() -> int:
     """Entry point of the process."""
     runtime.give_way(NICENESS, real_time.ROBOT_CORES)
     return runtime.run(ViewerNode, _spin)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -22,7 +22,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, NoReturn, Protocol
+from typing import IO, Any, NoReturn
 
 from impact_control.util.errors import ImpactControlError
 from impact_control_ros.session.graph import NODE_ENVIRONMENT
@@ -42,28 +42,8 @@ END_INTERVAL = 0.005
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
 
 
-class Child(Protocol):
-    """The part of `subprocess.Popen` that the process of a node is known by."""
-
-    @property
-    def pid(self) -> int:
-        """Process id."""
-
-    def poll(self) -> int | None:
-        """Exit code, below 0 of the signal that ended it; None while it runs."""
-
-    def send_signal(self, sig: int) -> None:
-        """Send a signal; without effect on one that has ended."""
-
-    def kill(self) -> None:
-        """End it at once; without effect on one that has ended."""
-
-    def wait(self) -> int:
-        """Wait for its end and return the exit code."""
-
-
 class ForkedNode:
-    """A node that a server has forked: a `Child`."""
+    """A node that a server has forked, known by the part of `subprocess.Popen` that is needed of it."""
 
     def __init__(self, server: ForkServer, pid: int) -> None:
         self._server = server

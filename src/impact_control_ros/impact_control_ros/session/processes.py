@@ -17,7 +17,7 @@ from impact_control.util.errors import ImpactControlError
 from impact_control.util.share import shared_directory
 from impact_control_ros.bridge.real_time import VARIABLE
 from impact_control_ros.robot_side.supervision import Cause
-from impact_control_ros.session.fork_server import END_INTERVAL, Child, end_with, fork_node
+from impact_control_ros.session.fork_server import END_INTERVAL, ForkedNode, end_with, fork_node
 from impact_control_ros.session.graph import NODE_ENVIRONMENT, NodeSpec
 
 DISCOVERY_RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
@@ -80,7 +80,7 @@ class Processes:
             **({} if measures is None else {VARIABLE: measures}),
         }
         self._namespace = namespace
-        self._children: dict[str, Child] = {}
+        self._children: dict[str, subprocess.Popen[bytes] | ForkedNode] = {}
 
     def start(self, spec: NodeSpec) -> None:
         """Start a node. It ends with this process, however this process ends."""
