@@ -91,7 +91,7 @@ def test_all_of_them_are_found_by_one_name():
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones():
-    with pytest.raises(InvalidInputError, match=r"did you mean rey_arias_tables\? Else all, or one of baselines"):
+    with pytest.raises(InvalidInputError, match=r"all, or one of baselines.*; nearest: rey_arias_tables"):
         find_study("rey_arias_table")
 
 

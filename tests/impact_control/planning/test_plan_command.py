@@ -10,7 +10,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from impact_control.cli.main import app
+from impact_control.cli.main import app, main
 from impact_control.planning import budget_of, draft_plan
 from impact_control.scenario import config_directory, load_scenario
 from impact_control.util.errors import ScenarioError
@@ -64,11 +64,13 @@ def test_a_pose_out_of_reach_is_infeasible():
     ],
     ids=lambda arguments: " ".join(arguments),
 )
-def test_a_wrong_file_or_value_is_another_exit_code_and_one_line(arguments):
-    result = plan(*arguments)
-    assert result.exit_code == 2, result.output
-    assert result.stderr.startswith("impact-control: ")
-    assert not result.stdout
+def test_a_wrong_file_or_value_is_another_exit_code_and_one_line(arguments, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["impact-control", "plan", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    printed = capsys.readouterr()
+    assert ended.value.code == 2, printed
+    assert printed.err.startswith("impact-control: ") and not printed.out
 
 
 def test_json_has_all_of_it():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typer.testing import CliRunner
+
+from impact_control.cli.main import app
 from impact_control.recording.summary import summarise
 from impact_control.replay.evaluation import evaluate
 from impact_control.replay.explanation import explain
@@ -16,3 +19,14 @@ def test_a_task_that_never_began_is_no_task_without_an_impact(tmp_path):
         "The controller was idle from the first to the last sample: no task was executed. `impact-control plan` says "
         "whether the task would be refused, and why.",
     ]
+
+
+def test_the_command_names_the_one_that_draws_figures_where_there_are_none(tmp_path):
+    bag = write_bag(tmp_path, idle=400, rows=slice(0, 400))
+
+    def said():
+        return CliRunner().invoke(app, ["explain", str(bag)]).output
+
+    assert f"Figures: impact-control report {bag}\n" in said()
+    (bag.parent / "figures").mkdir()
+    assert "Figures:" not in said()

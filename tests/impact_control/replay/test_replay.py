@@ -209,12 +209,12 @@ def test_a_bag_cut_off_is_replayed_as_far_as_it_goes(files, tmp_path):
         (["mcap", "-s", "push_catfood_1"], "arm"),
     ],
 )
-def test_what_cannot_be_replayed_ends_with_one_line_and_exit_code_1(files, monkeypatch, capsys, options, reason):
+def test_what_cannot_be_replayed_ends_with_one_line_and_exit_code_2(files, monkeypatch, capsys, options, reason):
     directory, _ = files
     monkeypatch.setattr("sys.argv", ["impact-control", "replay", str(directory / options[0]), *options[1:]])
     with pytest.raises(SystemExit) as caught:
         cli.main()
-    assert caught.value.code == 1
+    assert caught.value.code == 2
     error = capsys.readouterr().err
     assert reason in error and error.count("\n") == 1 and "Traceback" not in error
 

@@ -66,7 +66,7 @@ def test_a_list_is_replaced_as_a_whole(two, tmp_path):
         ("duration: 0.1 s", "duration: 0 s", 8, "[0].duration", "above 0 s"),
         ("link: panda_link6", "link: panda_link0", 9, "[1].link", "one of panda_joint1, panda_link1"),
         ("profile: raised_cosine", "profile: step", 9, "[1].profile", "one of half_sine, raised_cosine"),
-        ("link: panda_link6", "lnk: panda_link6", 9, "[1].lnk", "did you mean 'link'"),
+        ("link: panda_link6", "lnk: panda_link6", 9, "[1].lnk", "; nearest: link"),
         ("start: 0 s,", "", 9, "[1].start", "missing"),
     ],
 )

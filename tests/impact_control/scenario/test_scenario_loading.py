@@ -307,14 +307,14 @@ def test_wrong_values_are_refused_with_key_and_what_is_allowed(key: str, value: 
 def test_unknown_keys_are_refused_with_the_nearest(key: str, nearest: str) -> None:
     error = refused({key: 1})
     assert error.key == key
-    assert f"did you mean {nearest!r}" in error.allowed
+    assert error.allowed.endswith(f"; nearest: {nearest}")
 
 
 def test_unknown_names_are_refused_with_the_known_ones() -> None:
     for name in ("table_top", "../scenarios/tabletop"):
         with pytest.raises(ScenarioError) as caught:
             load_scenario(name)
-        assert "tabletop_raised" in caught.value.allowed
+        assert "a name that `impact-control scenarios` lists" in caught.value.allowed
 
 
 def test_errors_name_the_file_and_line_where_the_value_stands(tmp_path: Path) -> None:
@@ -395,7 +395,13 @@ def test_an_included_file_holds_over_what_is_extended_and_under_what_is_said(tmp
         ("part.yaml", "extends: base.yaml\n", "part.yaml:1", "extends", "sections only"),
         ("part.yaml", "a: 1\ninclude: base.yaml\n", "part.yaml:2", "include", "sections only"),
         ("part.yaml", "name: mine\n", "part.yaml:1", "name", "sections only"),
-        ("part.yaml", "detection:\n  observer_gian: 3 1/s\n", "part.yaml:2", "detection.observer_gian", "did you mean"),
+        (
+            "part.yaml",
+            "detection:\n  observer_gian: 3 1/s\n",
+            "part.yaml:2",
+            "detection.observer_gian",
+            "nearest: observer_gain",
+        ),
         ("part.yaml", "detection: {observer_gain: 3}\n", "part.yaml:1", "detection.observer_gain", "unit is missing"),
     ],
 )
@@ -441,7 +447,10 @@ def test_how_well_that_friction_is_known_is_ones_own_too() -> None:
     [
         ("extends: there.yaml\n", "here.yaml -> there.yaml -> here.yaml"),
         ("extends: nowhere.yaml\n", "a file relative to this one: there.yaml"),
-        ("extends: tabletp\n", "did you mean tabletop? Else a file relative to this one: there.yaml, or the name of a"),
+        (
+            "extends: tabletp\n",
+            "a file relative to this one: there.yaml, or the name of a shipped scenario; nearest: tabletop",
+        ),
         ("extends: [there.yaml]\n", "a file relative to this one"),
         ("name: a\nname: b\n", "duplicate"),
         ("position: [1, 2] m\n", "no brackets"),

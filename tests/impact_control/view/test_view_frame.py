@@ -80,7 +80,6 @@ def test_a_frame_says_what_the_messages_say(recorded):
     row = 400
     time = RUN.time[row]
     frame = arm_frame(recorded, time, time - 0.04)
-    np.testing.assert_allclose(frame.velocity, RUN.velocity(RUN.time)[row])
     np.testing.assert_allclose(frame.position, RUN.position(RUN.time)[row])
     assert frame.mode is Mode.POST and frame.fault is Fault.NONE
     assert frame.impacts == 1

@@ -91,7 +91,7 @@ def test_trials_of_others_are_shown_without_a_truth_that_nobody_knows(tmp_path):
     assert stage.surfaces[0].expected
     frame = arm_frame(record.arms[""], run.time[1500], run.time[1499])
     assert frame.contact_force is None and frame.mode is None and frame.impacts == 1
-    np.testing.assert_allclose(frame.velocity, run.velocity[1500])
+    np.testing.assert_allclose(frame.position, run.position[1500])
 
 
 def test_the_view_is_part_of_the_graph_and_the_only_node_that_is_not_needed():

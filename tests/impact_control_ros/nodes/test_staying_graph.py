@@ -129,5 +129,5 @@ def test_a_namespace_that_ros_does_not_allow_is_refused_in_one_line(words, tmp_p
     monkeypatch.setattr("sys.argv", ["impact-control", *words, "--namespace", "9bad/"])
     with pytest.raises(SystemExit) as caught:
         main()
-    assert caught.value.code == 1
+    assert caught.value.code == 2
     assert "namespace = '9bad/' is not allowed: names of letters, digits and _" in capsys.readouterr().err

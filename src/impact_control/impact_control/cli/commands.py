@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from impact_control.cli.progress_line import ProgressLine
-from impact_control.cli.terminal import complain, in_color, listing, width
-from impact_control.util.errors import ImpactControlError, InvalidInputError, RecordingError, ScenarioError
+from impact_control.cli.terminal import in_color, listing, width
+from impact_control.util.errors import ImpactControlError, InvalidInputError, RecordingError
 
 
 def scenario_names(incomplete: str) -> list[str]:
@@ -117,8 +117,11 @@ def explain_verdict(
     from impact_control.replay.evaluation import evaluate
     from impact_control.replay.explanation import explain
 
-    for paragraph in explain(evaluate(_whole_bag(run))):
+    bag = _whole_bag(run)
+    for paragraph in explain(evaluate(bag)):
         typer.echo(textwrap.fill(paragraph, width(80)) + "\n")
+    if not (bag.parent / "figures").is_dir():
+        typer.echo(f"Figures: impact-control report {bag}")
 
 
 def animate_impacts(
@@ -261,15 +264,11 @@ def plan(
     from impact_control.recording.page import WIDTH
     from impact_control.scenario import load_scenario, parse_overrides
 
-    try:
-        scene = load_scenario(scenario).with_overrides(parse_overrides(changes or ()))
-        for arm in map(scene.arm, scene.arm_names):
-            if arm.detection.own is not None:
-                score_class(arm.detection.own.score)
-        outlook = outlook_of(scene)
-    except (ScenarioError, InvalidInputError) as error:
-        complain(error)
-        raise typer.Exit(2) from None
+    scene = load_scenario(scenario).with_overrides(parse_overrides(changes or ()))
+    for arm in map(scene.arm, scene.arm_names):
+        if arm.detection.own is not None:
+            score_class(arm.detection.own.score)
+    outlook = outlook_of(scene)
     if as_json:
         typer.echo(json.dumps(outlook_values(outlook), indent=2))
     else:

@@ -12,7 +12,13 @@ import typer
 from impact_control import __version__
 from impact_control.cli import commands
 from impact_control.cli.terminal import complain
-from impact_control.util.errors import ImpactControlError, InterruptedByUserError
+from impact_control.util.errors import (
+    ImpactControlError,
+    InterruptedByUserError,
+    InvalidInputError,
+    RecordingError,
+    ScenarioError,
+)
 
 app = typer.Typer(
     help="Impact-aware control of Franka arms: run scenarios, read their recordings.",
@@ -54,12 +60,18 @@ _assemble()
 
 
 def main() -> None:
-    """Run a command: our own errors and those of files become one line. Exit code 130 when the user ended it."""
+    """Run a command: our own errors and those of files become one line.
+
+    Exit code 2: a value or a file is wrong, as it is for a wrong option. 130: the user ended it. 1: anything else.
+    """
     try:
         app()
+    except InterruptedByUserError as error:
+        complain(error)
+        sys.exit(130)
     except ImpactControlError as error:
         complain(error)
-        sys.exit(130 if isinstance(error, InterruptedByUserError) else 1)
+        sys.exit(2 if isinstance(error, (InvalidInputError, ScenarioError, RecordingError)) else 1)
     except OSError as error:  # as a full disk
         place = error.filename or "a file cannot be read or written"
         sys.stderr.write(f"impact-control: {place}: {error.strerror or error}\n")

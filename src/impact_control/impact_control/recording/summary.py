@@ -299,11 +299,12 @@ def _timing_rows(timing: Timing) -> list[Row]:
         rows.append(Row("Computation", f"median {median:.0f} µs, 99 % {high:.0f} µs, largest {largest:.0f} µs"))
     counts = []
     if timing.late_fraction is not None:
-        counts.append(f"{100 * timing.late_fraction:.2f} % late cycles")
+        counts.append(f"{100 * timing.late_fraction:.2f} % of the cycles late")
     if timing.missed_samples is not None:
         counts.append(f"{counted(timing.missed_samples, 'sample')} missed by the controller")
     if timing.held_commands is not None and timing.lost_commands is not None:
-        counts.append(f"commands {timing.held_commands} held, {timing.lost_commands} lost")
+        again = counted(timing.held_commands, "time")
+        counts.append(f"the last command applied again {again}, {counted(timing.lost_commands, 'command')} lost")
     return [*rows, *([Row("Loop", ", ".join(counts))] if counts else [])]
 
 

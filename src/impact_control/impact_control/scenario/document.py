@@ -15,7 +15,7 @@ from ruamel.yaml.scalarbool import ScalarBoolean
 
 from impact_control.scenario.shipped import available_scenarios, available_scenes, find_scenario
 from impact_control.util.errors import ScenarioError
-from impact_control.util.words import meant
+from impact_control.util.words import nearest
 from impact_control.util.yaml_text import LARGEST_FILE, parse_yaml, regular_text, yaml_of
 
 EXTENDS = "extends"
@@ -172,7 +172,7 @@ def _neighbour(name: Any, key: str, origin: str, path: Path) -> Path:
             known = [*neighbours, *available_scenarios(), *available_scenes()]
             also = ", or the name of a shipped scenario"
         allowed = f"a file relative to this one: {', '.join(neighbours) or 'there is none'}{also}"
-        raise ScenarioError(origin, key, name, f"{meant(name, known) if isinstance(name, str) else ''}{allowed}")
+        raise ScenarioError(origin, key, name, f"{allowed}{nearest(name, known) if isinstance(name, str) else ''}")
     return target.resolve()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from impact_control.util.errors import ScenarioError
 from impact_control.util.share import shared_directory
-from impact_control.util.words import meant
+from impact_control.util.words import nearest
 
 
 def config_directory() -> Path:
@@ -58,5 +58,5 @@ def find_scenario(name_or_path: str | Path) -> Path:
         if str(name_or_path) in _names(directory):
             return directory / f"{name_or_path}.yaml"
     names = [name for directory in directories for name in _names(directory)]
-    allowed = f"{meant(str(name_or_path), names)}a .yaml file, or one of {', '.join(names)}"
+    allowed = f"a .yaml file, or a name that `impact-control scenarios` lists{nearest(str(name_or_path), names)}"
     raise ScenarioError(str(name_or_path), "", "no scenario of that name", allowed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -10,6 +9,7 @@ from impact_control.scenario.document import Node
 from impact_control.scenario.fields import REQUIRED, Entry, NamedSections, Refusal, Section, Sections, Sizes
 from impact_control.scenario.settings import entries
 from impact_control.util.errors import ScenarioError
+from impact_control.util.words import nearest
 
 _T = TypeVar("_T")
 
@@ -34,9 +34,7 @@ def build(section_type: type[_T], node: Node, sizes: Sizes, key: str = "", **ext
     declared = entries(plain_type)
     for name, child in node.value.items():
         if name not in declared:
-            nearest = difflib.get_close_matches(name, declared, n=1)
-            hint = f"did you mean {nearest[0]!r}? " if nearest else ""
-            allowed = f"this key is unknown, {hint}known: {', '.join(declared)}"
+            allowed = f"this key is unknown; known: {', '.join(declared)}{nearest(name, declared)}"
             raise ScenarioError(child.origin, _join(key, name), child.plain(), allowed)
     values: dict[str, Any] = {}
     for name, declaration in declared.items():

@@ -22,7 +22,7 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def meant(name: str, known: Iterable[str]) -> str:
-    """Return "did you mean ...? Else " with the known name closest to a wrong one, "" where none is close."""
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return "; nearest: ..." with the known name closest to a wrong one, "" where none is close."""
     found = get_close_matches(name, known, 1)
-    return f"did you mean {found[0]}? Else " if found else ""
+    return f"; nearest: {found[0]}" if found else ""

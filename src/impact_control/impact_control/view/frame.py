@@ -33,16 +33,14 @@ _PLOT_PATIENCE = 0.05
 class ArmFrame:
     """State of an arm at one moment; None or NaN for unknown values.
 
-    position, velocity (n,) [rad, rad/s]; residual (n,) [Nm], its rate (n,) [Nm/s] and the largest in `PEAK_TIME`
-    before, rate_threshold (n,) [Nm/s]; target (3,) [m] of E, desired_force (3,) [N] on the environment, contact_force
+    position (n,) [rad]; residual (n,) [Nm], peak_rate (n,) [Nm/s] its largest rate in `PEAK_TIME` before,
+    rate_threshold (n,) [Nm/s]; target (3,) [m] of E, desired_force (3,) [N] on the environment, contact_force
     (3,) [N] on the robot, largest since the frame before, point_forces (p,) [N] of the contact points then, peak_force
     [N] the largest so far; position_error [m]; frame A.
     """
 
     position: Vector | None = None
-    velocity: Vector | None = None
     residual: Vector | None = None
-    residual_rate: Vector | None = None
     peak_rate: Vector | None = None
     rate_threshold: Vector | None = None
     target: Vector | None = None
@@ -106,9 +104,7 @@ def arm_frame(signals: Signals, time: float, before: float) -> ArmFrame:
     mode, error = signals["mode"].at(time), signals["position_error"].at(time)
     return ArmFrame(
         position=signals["position"].at(time),
-        velocity=signals["velocity"].at(time),
         residual=signals["residual"].at(time),
-        residual_rate=signals["residual_rate"].at(time),
         peak_rate=np.abs(recent).max(axis=0) if len(recent) else None,
         rate_threshold=signals["rate_threshold"].at(time),
         target=signals["target"].at(time),

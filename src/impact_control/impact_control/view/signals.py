@@ -30,11 +30,6 @@ class Signal:
         rows = slice(*np.searchsorted(self.time, (start, end), side="right"))
         return Signal(self.time[rows], self.value[rows])
 
-    def largest(self, start: float, end: float) -> Vector | None:
-        """Return the value (m,) of largest norm later than start and not later than end [s]; None without samples."""
-        values = self.within(start, end).value
-        return values[int(np.argmax(np.linalg.norm(values, axis=1)))] if len(values) else None
-
 
 EMPTY = Signal(np.empty(0), np.empty((0, 1)))
 """Signal of an unknown quantity."""

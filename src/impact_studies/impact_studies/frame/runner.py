@@ -10,7 +10,7 @@ from pathlib import Path
 
 from impact_control.recording.trials import hdf5_library
 from impact_control.util.errors import ImpactControlError, InterruptedByUserError, InvalidInputError
-from impact_control.util.words import meant
+from impact_control.util.words import nearest
 from impact_studies import catalogue
 from impact_studies.frame.computing import InThisProcess, Place, computing_at
 from impact_studies.frame.provenance import writable_directory
@@ -34,7 +34,7 @@ def find_study(name: str) -> Study:
     known = available_studies()
     module_name = name.replace("-", "_")
     if module_name not in known:
-        raise InvalidInputError("study", name, f"{meant(name, known)}{ALL}, or one of {', '.join(known)}")
+        raise InvalidInputError("study", name, f"{ALL}, or one of {', '.join(known)}{nearest(name, known)}")
     study = getattr(importlib.import_module(f"{catalogue.__name__}.{module_name}"), "STUDY", None)
     if not isinstance(study, Study) or study.name != module_name:
         raise ImpactControlError(
