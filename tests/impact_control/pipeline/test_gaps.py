@@ -10,11 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+import yaml
 
 from impact_control.control import Fault
 from impact_control.pipeline import MoveOutcome, Outcome, Pipeline, StartPose
 from impact_control.planning import plan_scenario
 from impact_control.planning.joint_move import plan_move
+from impact_control.scenario import config_directory
 from impact_control.simulation.world import build_world
 from impact_control.util.errors import ImpactControlError
 from random_tasks import random_task
@@ -46,7 +48,8 @@ class Guard:
     """The guard of an arm between two samples, in the place of the simulator's gate: see `impact_guard`."""
 
     def __init__(self):
-        self._damping = np.array([28.5, 69.8, 43.7, 40.8, 4.0, 4.16, 2.69])
+        parameters = yaml.safe_load((config_directory() / "controllers" / "panda.yaml").read_text())
+        self._damping = np.array(parameters["/**/effort_controller"]["ros__parameters"]["damping"])
         self._torque, self._command = np.zeros(7), np.zeros(7)
         self._age, self._commands = 0, 3
 
