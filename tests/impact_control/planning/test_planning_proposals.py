@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from impact_control.planning import draft_plan, outlook_of, plan_scenario, proposals_text, propose
+from impact_control.planning import draft_plan, outlook_of, plan_scenario, proposals, proposals_text, propose
 from impact_control.planning.assignment import assigned
 from impact_control.scenario import load_scenario, scenario_from_text
 from impact_control.util.errors import ImpactControlError
@@ -78,6 +78,24 @@ def test_the_entry_that_is_wrong_is_among_what_is_proposed(overrides, key):
     outlook = outlook_of(scenario)
     assert any(key in keys and keys <= {key, "task.duration"} for keys in changed_keys(outlook))
     require_accepted(scenario, outlook.proposals)
+
+
+def test_the_entry_that_drives_the_violation_is_tried_first_and_no_long_search_follows(monkeypatch):
+    """Fifty plans and more, without this order, the end after a proposal and what is given up."""
+    planned = []
+
+    def counted(scene, **how):
+        planned.append(scene)
+        return draft_plan(scene, **how)
+
+    monkeypatch.setattr(proposals, "draft_plan", counted)
+    tardy = TABLETOP.with_overrides({"task.post.lead": "10 ms"})
+    outlook_of(tardy)
+    leads = [scene.single.task.post.lead for scene in planned[:2]]
+    assert leads[0] == tardy.single.task.post.lead < leads[1]
+    planned.clear()
+    assert outlook_of(draw(4000, "panda", fastest=1.0).with_overrides({"task.impact.speed": "0.9 m/s"})).proposals
+    assert len(planned) <= 35
 
 
 def test_the_posture_is_proposed_where_the_arm_is_badly_bent():

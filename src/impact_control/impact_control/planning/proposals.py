@@ -35,7 +35,10 @@ _MOST_PLANS, _MOST_PLANS_OF_PAIRS = 60, 40
 """Coarse plans, at most, with a change of one entry, and with changes of two."""
 
 _PLANS_WITH_PROPOSAL = 20
-"""Coarse plans after which no further proposal is searched beside one that was found."""
+"""Coarse plans after which no further proposal is searched for beside one that was found."""
+
+_GROWN = 2
+"""Steps in a row with a larger use of a limit, after which a direction is given up."""
 
 _POSTURE = {"joint_1", "approach_angle", "orientation", "home_configuration", "distance", "extension_depth", "slide"}
 """Knobs that move the configurations of the arm."""
@@ -59,7 +62,8 @@ class Proposal:
 def propose(scene: Scene, refusals: Sequence[ImpactControlError]) -> tuple[Proposal, ...]:
     """Return changes of one entry each with which a refused task can be done, the smallest first; else of two.
 
-    Every one was planned in full. refusals: why the task was refused. Empty where nothing was found.
+    Every one was planned in full. refusals: why the task was refused. Entries that drive what is violated are tried
+    first; not all others are once there is a proposal. Empty where nothing was found.
     """
     search, names = _Search(scene, refusals), _promising(refusals)
     knobs = sorted(knobs_of(scene), key=lambda knob: knob.name not in search.driving)
@@ -162,7 +166,7 @@ class _Search:
         def changes(step: float) -> Changes:
             return {**(kept or {}), **knob.changes(step)}
 
-        bracket = self._bracket(knob, changes)
+        bracket = self._bracket(knob, changes, lasting=kept is not None)
         if bracket is None:
             return None
         step = self._refined(changes, *bracket) if knob.continuous else bracket[1].step
@@ -172,22 +176,23 @@ class _Search:
                 return _Found(again, Proposal(changes(again), share))
         return None
 
-    def _bracket(self, knob: Knob, changes: Callable[[float], Changes]) -> tuple[_Tried, _Tried] | None:
+    def _bracket(self, knob: Knob, changes: Callable[[float], Changes], lasting: bool) -> tuple[_Tried, _Tried] | None:
         """Return neighbouring steps of which the larger works; None without one.
 
-        A knob that does not drive what is violated is given up in a direction in which the use of the limit grows.
+        A direction in which two steps in a row use more of a limit is given up, unless the knob drives what is
+        violated or jumps from solution to solution. lasting: never give up, as beside a change whose use is not known.
         """
         last = dict.fromkeys((True, False), _Tried(0.0, self._refused))
-        given_up: set[bool] = set()
+        grown = {True: 0, False: 0}
+        patient = lasting or knob.name in self.driving or not knob.continuous
         for step in knob.steps[-1:] if knob.steady else knob.steps:
             upwards = step > 0.0
-            if upwards in given_up or not knob.changes(step):
+            if (grown[upwards] == _GROWN and not patient) or not knob.changes(step):
                 continue
             tried = _Tried(step, self._share(changes(step)))
             if tried.share <= _ENOUGH:
                 return last[upwards], tried
-            if knob.continuous and knob.name not in self.driving and tried.share > last[upwards].share:
-                given_up.add(upwards)
+            grown[upwards] = grown[upwards] + 1 if tried.share > last[upwards].share else 0
             last[upwards] = tried
             self._tried.append((knob, tried))
         return None
