@@ -20,10 +20,10 @@ JOINTS = [f"panda_joint{i}" for i in range(1, 8)]
 class Peer:
     """A ROS node of the test with its own executor, and child processes beside it."""
 
-    def __init__(self, log_directory: Path, namespace: str = "") -> None:
+    def __init__(self, log_directory: Path, namespace: str = "", name: str = "test_peer") -> None:
         self.context = rclpy.Context()
         rclpy.init(context=self.context)
-        self.node = rclpy.create_node("test_peer", context=self.context, namespace=namespace)
+        self.node = rclpy.create_node(name, context=self.context, namespace=namespace)
         self.executor = EventsExecutor(context=self.context)
         self.executor.add_node(self.node)
         self._others = []

@@ -24,9 +24,11 @@ from impact_msgs.msg import (
     SupervisorStatus,
 )
 from impact_msgs.srv import PredictPostImpact
+from lifecycle_msgs.msg import Transition
 from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
 
 from harness import Peer, joint_state
 from impact_control.robots import load_robot
@@ -80,12 +82,28 @@ class LaunchedArm:
         """Send the task, from wherever the arm is; it runs on while the peer is served."""
         sent = self._action.send_goal_async(ExecuteImpactTask.Goal(scenario=scenario, approach_start=True))
         self.peer.until(sent.done, what="the answer to the goal")
+        assert sent.result().accepted, self.log.read_text(errors="replace")[-3000:]
         self.result = sent.result().get_result_async()
 
     def summary(self):
         """Return the summary of the task, once it has ended."""
         self.peer.until(self.result.done, patience=60.0, what="the end of the task")
         return self.result.result().result.summary
+
+    def restore(self):
+        """Clear a fault of the loop and a stop of the supervisor, as soon as nobody else publishes any more."""
+        for _ in range(20):
+            since = len(self.statuses)
+            self.peer.spin(0.5)
+            newest = self.statuses[-1] if len(self.statuses) > since else None
+            if newest is not None and newest.fault == ControllerStatus.FAULT_NONE and self._up():
+                return
+            if newest is None or newest.fault != ControllerStatus.FAULT_NONE:
+                for transition in (Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_ACTIVATE):
+                    self.peer.change("impact_loop", transition)
+            if self.watch[-1].state == SupervisorStatus.STOPPED:
+                self.peer.call(Trigger, topics.RESUME, Trigger.Request())
+        raise AssertionError(f"not to be had again: {self.statuses[-1].fault_reason} {self.watch[-1].reason}")
 
     def until_phase(self, phase):
         """Wait for a random moment of the approach or of the slide in contact."""
@@ -209,51 +227,12 @@ def last_hold(truths, command):
     return int(truths[held[-1]].cycles - truths[held[0]].cycles), held[0]
 
 
-@pytest.fixture
-def arm(tmp_path):
-    """A launch for an attack, in which the loop may stay in FAULT."""
-    with launched(tmp_path / "launch", "hardware:=shared") as arm:
-        yield arm
-
-
 ATTACKS = {
     "another place": lambda true: (np.array(true.joint_position) - 0.05, np.full(7, 1e-3), np.zeros(7)),
     "1e100 Nm": lambda true: (true.joint_position, true.joint_velocity, np.full(7, 1e100)),
     "not a number": lambda true: np.full((3, 7), np.nan),
 }
 EFFORTS = {"80 Nm": [80.0] * 7, "not a number": [np.nan] * 7, "three values": [1.0] * 3}
-
-
-@pytest.mark.parametrize("kind", ATTACKS)
-def test_a_second_source_of_joint_states_does_not_drive_the_arm(arm, kind):
-    arm.begin()
-    since = arm.until_phase("approach")
-    forged = arm.peer.another("forger").create_publisher(JointState, topics.JOINT_STATES, qos.STREAM)
-    true = arm.truths[-1]
-
-    def forge():
-        stamp = nanoseconds(arm.truths[-1].header.stamp)
-        forged.publish(joint_state(stamp + 500_000, *ATTACKS[kind](true)))
-        return arm.result.done()
-
-    arm.peer.until(forge, patience=30.0, what="the end of the task")
-    arm.tell(f"joint states of {kind}: {arm.summary()}", since)
-    assert arm.summary().startswith(("STATE_", "SUPERVISOR_STOP")) and "2 publishers of joint" in arm.summary()
-
-
-@pytest.mark.parametrize("kind", EFFORTS)
-def test_a_second_commander_does_not_drive_the_arm(arm, kind):
-    arm.begin()
-    since = arm.until_phase("approach")
-    second = arm.peer.another("commander").create_publisher(Float64MultiArray, topics.COMMANDS, qos.COMMAND)
-
-    def command():
-        second.publish(Float64MultiArray(data=EFFORTS[kind]))
-        return arm.result.done()
-
-    arm.peer.until(command, patience=30.0, what="the end of the task")
-    arm.tell(f"commands of {kind}: {arm.summary()}", since)
-    assert "2 publishers of commands" in arm.summary()
 
 
 def fifo(path):
@@ -273,26 +252,74 @@ def foreign(path):
     path.write_text("extends: ../../../etc/passwd\n")
 
 
-@pytest.mark.parametrize("make", [fifo, large, many_entries, foreign], ids=lambda make: make.__name__)
-def test_a_goal_with_such_a_file_is_refused_and_the_loop_goes_on(arm, make, tmp_path):
-    make(tmp_path / "scenario.yaml")
-    since, first = len(arm.truths), len(arm.statuses)
-    arm.begin(str(tmp_path / "scenario.yaml"))
-    summary = arm.summary()
-    arm.tell(f"goal with the file {make.__name__}: {summary}", since)
-    stamps = np.array([1e-9 * nanoseconds(status.header.stamp) for status in arm.statuses[first:]])
-    assert arm.result.result().result.outcome == ExecuteImpactTask.Result.REFUSED and "root:" not in summary
-    assert np.diff(stamps).max() < LONGEST_GAP and arm.watch[-1].state == SupervisorStatus.WATCHING
+class TestAttacks:
+    """One launch for all of them: after each, the graph goes on. A task begins with a motion to its start."""
 
+    @pytest.fixture(scope="class")
+    def launch(self, tmp_path_factory):
+        with launched(tmp_path_factory.mktemp("launch"), "hardware:=shared") as arm:
+            yield arm
 
-def test_a_thousand_calls_of_the_predictor_are_answered_and_the_loop_goes_on(arm):
-    client = arm.peer.node.create_client(PredictPostImpact, topics.PREDICT, qos_profile=qos.CALLS)
-    arm.peer.until(client.service_is_ready, what="the predictor")
-    since = len(arm.truths)
-    answers = [client.call_async(PredictPostImpact.Request()) for _ in range(1000)]
-    arm.peer.until(lambda: all(answer.done() for answer in answers), patience=60.0, what="a thousand answers")
-    arm.tell("a thousand calls", since)
-    assert arm.watch[-1].state == SupervisorStatus.WATCHING
+    @pytest.fixture
+    def arm(self, launch):
+        yield launch
+        launch.restore()
+
+    @pytest.fixture
+    def attacker(self, arm, tmp_path):
+        with Peer(tmp_path / "attacker", name="attacker") as attacker:
+            arm.restore()  # A process that joins may have stopped it.
+            yield attacker
+
+    @pytest.mark.parametrize("kind", ATTACKS)
+    def test_a_second_source_of_joint_states_does_not_drive_the_arm(self, arm, attacker, kind):
+        arm.begin()
+        since = arm.until_phase("approach")
+        forged = attacker.node.create_publisher(JointState, topics.JOINT_STATES, qos.STREAM)
+        true = arm.truths[-1]
+
+        def forge():
+            stamp = nanoseconds(arm.truths[-1].header.stamp)
+            forged.publish(joint_state(stamp + 500_000, *ATTACKS[kind](true)))
+            return arm.result.done()
+
+        arm.peer.until(forge, patience=30.0, what="the end of the task")
+        arm.tell(f"joint states of {kind}: {arm.summary()}", since)
+        assert arm.summary().startswith(("STATE_", "SUPERVISOR_STOP")) and "2 publishers of joint" in arm.summary()
+
+    @pytest.mark.parametrize("kind", EFFORTS)
+    def test_a_second_commander_does_not_drive_the_arm(self, arm, attacker, kind):
+        arm.begin()
+        since = arm.until_phase("approach")
+        second = attacker.node.create_publisher(Float64MultiArray, topics.COMMANDS, qos.COMMAND)
+
+        def command():
+            second.publish(Float64MultiArray(data=EFFORTS[kind]))
+            return arm.result.done()
+
+        arm.peer.until(command, patience=30.0, what="the end of the task")
+        arm.tell(f"commands of {kind}: {arm.summary()}", since)
+        assert "2 publishers of commands" in arm.summary()
+
+    @pytest.mark.parametrize("make", [fifo, large, many_entries, foreign], ids=lambda make: make.__name__)
+    def test_a_goal_with_such_a_file_is_refused_and_the_loop_goes_on(self, arm, make, tmp_path):
+        make(tmp_path / "scenario.yaml")
+        since, first = len(arm.truths), len(arm.statuses)
+        arm.begin(str(tmp_path / "scenario.yaml"))
+        summary = arm.summary()
+        arm.tell(f"goal with the file {make.__name__}: {summary}", since)
+        stamps = np.array([1e-9 * nanoseconds(status.header.stamp) for status in arm.statuses[first:]])
+        assert arm.result.result().result.outcome == ExecuteImpactTask.Result.REFUSED and "root:" not in summary
+        assert np.diff(stamps).max() < LONGEST_GAP and arm.watch[-1].state == SupervisorStatus.WATCHING
+
+    def test_a_thousand_calls_of_the_predictor_are_answered_and_the_loop_goes_on(self, arm):
+        client = arm.peer.node.create_client(PredictPostImpact, topics.PREDICT, qos_profile=qos.CALLS)
+        arm.peer.until(client.service_is_ready, what="the predictor")
+        since = len(arm.truths)
+        answers = [client.call_async(PredictPostImpact.Request()) for _ in range(1000)]
+        arm.peer.until(lambda: all(answer.done() for answer in answers), patience=60.0, what="a thousand answers")
+        arm.tell("a thousand calls", since)
+        assert arm.watch[-1].state == SupervisorStatus.WATCHING
 
 
 @pytest.mark.parametrize("topic", [topics.EVENTS, topics.CLASSIFICATION])
