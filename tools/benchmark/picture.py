@@ -43,7 +43,7 @@ def draw_report(report: Report, changes: Sequence[Change]) -> bytes:
         wide.append((_ROW * len(changes) + 0.9, partial(_draw_changes, changes=changes)))
     halves: list[Callable[[Axes], None]] = [partial(_draw_curve, curve=curve) for curve in report.curves]
     if report.memory:
-        halves.append(partial(_draw_memory, memory=report.memory, title="Memory over DDS"))
+        halves.append(partial(_draw_memory, memory=report.memory))
     heights = [height for height, _ in wide]
     if halves:
         heights.append(_PANEL * -(-len(halves) // 2))
@@ -119,7 +119,7 @@ def _draw_curve(axes: Axes, curve: Curve) -> None:
     axes.legend(fontsize=7.5, loc="upper left")
 
 
-def _draw_memory(axes: Axes, memory: Mapping[str, Sequence[tuple[float, float]]], title: str) -> None:
+def _draw_memory(axes: Axes, memory: Mapping[str, Sequence[tuple[float, float]]]) -> None:
     """Growth since the second tenth of the time: before it, caches fill. What moves most lies below the others."""
     by_range = sorted(memory.items(), key=lambda one: -np.ptp([size for _, size in one[1]]))
     for (name, series), colour in zip(by_range, cycle(SERIES), strict=False):
@@ -128,5 +128,5 @@ def _draw_memory(axes: Axes, memory: Mapping[str, Sequence[tuple[float, float]]]
         axes.plot([time / 60.0 for time, _ in series], [size - first for _, size in series], color=colour, label=label)
     axes.set_xlabel("time [min]")
     axes.set_ylabel("own memory, growth [MB]")
-    axes.set_title(title)
+    axes.set_title("Memory over DDS")
     axes.legend(fontsize=7.5, frameon=True, framealpha=0.85, edgecolor="none")

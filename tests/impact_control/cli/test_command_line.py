@@ -78,6 +78,13 @@ def test_a_name_that_is_almost_right_is_answered_with_the_one_that_was_meant(run
     assert code == 2 and name in error
 
 
+def test_many_names_stand_in_columns_and_the_nearest_below_them():
+    names = ", ".join(f"study_{k}" for k in range(30))
+    lines = terminal._with_columns(f"study = 's' is not allowed: one of {names}; nearest: study_1", 80).splitlines()
+    assert lines[0].endswith("one of") and lines[-1] == "nearest: study_1"
+    assert len(lines) == 7 and max(map(len, lines[1:])) <= 80
+
+
 def test_colors_need_a_terminal_and_no_no_color(monkeypatch):
     assert not terminal.in_color()
     monkeypatch.setattr("sys.stdout", SimpleNamespace(isatty=lambda: True))

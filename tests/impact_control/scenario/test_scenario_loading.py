@@ -310,11 +310,11 @@ def test_unknown_keys_are_refused_with_the_nearest(key: str, nearest: str) -> No
     assert error.allowed.endswith(f"; nearest: {nearest}")
 
 
-def test_unknown_names_are_refused_with_the_known_ones() -> None:
-    for name in ("table_top", "../scenarios/tabletop"):
+def test_unknown_names_are_refused_with_the_nearest() -> None:
+    for name, nearest in (("table_top", "; nearest: tabletop"), ("../scenarios/tabletop", "")):
         with pytest.raises(ScenarioError) as caught:
             load_scenario(name)
-        assert "a name that `impact-control scenarios` lists" in caught.value.allowed
+        assert caught.value.allowed == f"a .yaml file, or a name that `impact-control scenarios` lists{nearest}"
 
 
 def test_errors_name_the_file_and_line_where_the_value_stands(tmp_path: Path) -> None:

@@ -40,7 +40,8 @@ FITS = {
 def check(peer, scenario="tabletop", **parameters):
     """Run the check as a process while the stand-ins are served; return its exit code and what it said."""
     given = {"scenario": scenario, **parameters}
-    command = [f"{sys.prefix}/bin/robot_check", "--ros-args"]
+    entry = "from impact_control_ros.nodes.robot_check import main; raise SystemExit(main())"
+    command = [sys.executable, "-c", entry, "--ros-args"]
     command += [word for name, value in given.items() for word in ("-p", f"{name}:={value}")]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     peer.until(lambda: process.poll() is not None, patience=60.0, what="the end of the check")

@@ -106,6 +106,6 @@ def test_a_wrong_word_ends_a_command_with_a_line_that_names_it(tmp_path, command
         text=True,
         timeout=60,
     )
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     assert ended.stderr.startswith(f"impact-control: {real_time.VARIABLE} = 'fast' is not allowed: 1, 0, or words of")
     assert ended.stderr.count("\n") == 1, "one line, and no traceback"

@@ -42,12 +42,17 @@ def complain(error: ImpactControlError) -> None:
 
 
 def _with_columns(text: str, columns: int) -> str:
-    """Return a text that ends with "one of a, b, c" with these names in columns, where they are many."""
-    head, _, names = text.rpartition("one of ")
+    """Return a text that ends with "one of a, b, c" with these names in columns, where they are many.
+
+    "; nearest: a" may follow, and has a line of its own then.
+    """
+    listed, _, near = text.partition("; nearest: ")
+    head, _, names = listed.rpartition("one of ")
     entries = names.split(", ")
     if not head or len(entries) < _MANY or len(text) <= columns:
         return text
     cell = max(map(len, entries)) + 2
     many = max(1, (columns - 2) // cell)
     rows = (entries[k : k + many] for k in range(0, len(entries), many))
-    return f"{head}one of\n" + "\n".join("  " + "".join(f"{name:{cell}s}" for name in row).rstrip() for row in rows)
+    lines = ["  " + "".join(f"{name:{cell}s}" for name in row).rstrip() for row in rows]
+    return "\n".join([f"{head}one of", *lines, *([f"nearest: {near}"] if near else [])])

@@ -304,7 +304,7 @@ def _timing_rows(timing: Timing) -> list[Row]:
         counts.append(f"{counted(timing.missed_samples, 'sample')} missed by the controller")
     if timing.held_commands is not None and timing.lost_commands is not None:
         again = counted(timing.held_commands, "time")
-        counts.append(f"the last command applied again {again}, {counted(timing.lost_commands, 'command')} lost")
+        counts.append(f"last command repeated {again}, {counted(timing.lost_commands, 'command')} lost")
     return [*rows, *([Row("Loop", ", ".join(counts))] if counts else [])]
 
 

@@ -43,7 +43,7 @@ _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
 
 
 class ForkedNode:
-    """A node that a server has forked, known by the part of `subprocess.Popen` that is needed of it."""
+    """A node that a server has forked, with the methods of `subprocess.Popen` that are needed here."""
 
     def __init__(self, server: ForkServer, pid: int) -> None:
         self._server = server
@@ -281,7 +281,7 @@ def _become(request: dict[str, Any], log: int, server: int) -> None:
 
 
 def _take_names(module: str) -> None:
-    """Have the command line of this process, which is that of the server, name the module and `sys.argv`.
+    """Have the command line of this process, which is that of the server, name the module and `sys.argv`: for display.
 
     The system reads it from the memory of the process, between two addresses, the fields 48 and 49 of proc(5).
     """
