@@ -285,6 +285,7 @@ class TestAttacks:
 
         arm.peer.until(forge, patience=30.0, what="the end of the task")
         arm.tell(f"joint states of {kind}: {arm.summary()}", since)
+        assert forged.get_subscription_count(), "the attack reached nobody"
         assert arm.summary().startswith(("STATE_", "SUPERVISOR_STOP")) and "2 publishers of joint" in arm.summary()
 
     @pytest.mark.parametrize("kind", EFFORTS)
@@ -299,6 +300,7 @@ class TestAttacks:
 
         arm.peer.until(command, patience=30.0, what="the end of the task")
         arm.tell(f"commands of {kind}: {arm.summary()}", since)
+        assert second.get_subscription_count(), "the attack reached nobody"
         assert "2 publishers of commands" in arm.summary()
 
     @pytest.mark.parametrize("make", [fifo, large, many_entries, foreign], ids=lambda make: make.__name__)
