@@ -81,7 +81,7 @@ def test_the_entry_that_is_wrong_is_among_what_is_proposed(overrides, key):
 
 
 def test_the_entry_that_drives_the_violation_is_tried_first_and_no_long_search_follows(monkeypatch):
-    """Fifty plans and more, without this order, the end after a proposal and what is given up."""
+    """Without the end after a proposal there are 48 plans."""
     planned = []
 
     def counted(scene, **how):
@@ -95,7 +95,7 @@ def test_the_entry_that_drives_the_violation_is_tried_first_and_no_long_search_f
     assert leads[0] == tardy.single.task.post.lead < leads[1]
     planned.clear()
     assert outlook_of(draw(4000, "panda", fastest=1.0).with_overrides({"task.impact.speed": "0.9 m/s"})).proposals
-    assert len(planned) <= 35
+    assert len(planned) <= 30
 
 
 def test_the_posture_is_proposed_where_the_arm_is_badly_bent():

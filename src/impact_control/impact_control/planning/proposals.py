@@ -37,9 +37,6 @@ _MOST_PLANS, _MOST_PLANS_OF_PAIRS = 60, 40
 _PLANS_WITH_PROPOSAL = 20
 """Coarse plans after which no further proposal is searched for beside one that was found."""
 
-_GROWN = 2
-"""Steps in a row with a larger use of a limit, after which a direction is given up."""
-
 _POSTURE = {"joint_1", "approach_angle", "orientation", "home_configuration", "distance", "extension_depth", "slide"}
 """Knobs that move the configurations of the arm."""
 
@@ -65,8 +62,8 @@ def propose(scene: Scene, refusals: Sequence[ImpactControlError]) -> tuple[Propo
     Every one was planned in full. refusals: why the task was refused. Entries that drive what is violated are tried
     first; not all others are once there is a proposal. Empty where nothing was found.
     """
-    search, names = _Search(scene, refusals), _promising(refusals)
-    knobs = sorted(knobs_of(scene), key=lambda knob: knob.name not in search.driving)
+    search, driving, names = _Search(scene, refusals), _driving(refusals), _promising(refusals)
+    knobs = sorted(knobs_of(scene), key=lambda knob: knob.name not in driving)
     for promising in (True, False):
         found = search.each([knob for knob in knobs if (knob.name in names) is promising])
         if found:
@@ -131,7 +128,6 @@ class _Search:
     def __init__(self, scene: Scene, refusals: Sequence[ImpactControlError]) -> None:
         self._scene = scene
         self._with_torque = any(_may_lack_torque(refusal) for refusal in refusals)
-        self.driving = _driving(refusals)
         self._plans_left = _MOST_PLANS
         self._tried: list[tuple[Knob, _Tried]] = []
         self._refused = max(1.0, self._share({}))
@@ -166,7 +162,7 @@ class _Search:
         def changes(step: float) -> Changes:
             return {**(kept or {}), **knob.changes(step)}
 
-        bracket = self._bracket(knob, changes, lasting=kept is not None)
+        bracket = self._bracket(knob, changes)
         if bracket is None:
             return None
         step = self._refined(changes, *bracket) if knob.continuous else bracket[1].step
@@ -176,24 +172,16 @@ class _Search:
                 return _Found(again, Proposal(changes(again), share))
         return None
 
-    def _bracket(self, knob: Knob, changes: Callable[[float], Changes], lasting: bool) -> tuple[_Tried, _Tried] | None:
-        """Return neighbouring steps of which the larger works; None without one.
-
-        A direction in which two steps in a row use more of a limit is given up, unless the knob drives what is
-        violated or jumps from solution to solution. lasting: never give up, as beside a change whose use is not known.
-        """
+    def _bracket(self, knob: Knob, changes: Callable[[float], Changes]) -> tuple[_Tried, _Tried] | None:
+        """Return neighbouring steps of which the larger works; None without one."""
         last = dict.fromkeys((True, False), _Tried(0.0, self._refused))
-        grown = {True: 0, False: 0}
-        patient = lasting or knob.name in self.driving or not knob.continuous
         for step in knob.steps[-1:] if knob.steady else knob.steps:
-            upwards = step > 0.0
-            if (grown[upwards] == _GROWN and not patient) or not knob.changes(step):
+            if not knob.changes(step):
                 continue
             tried = _Tried(step, self._share(changes(step)))
             if tried.share <= _ENOUGH:
-                return last[upwards], tried
-            grown[upwards] = grown[upwards] + 1 if tried.share > last[upwards].share else 0
-            last[upwards] = tried
+                return last[step > 0.0], tried
+            last[step > 0.0] = tried
             self._tried.append((knob, tried))
         return None
 
