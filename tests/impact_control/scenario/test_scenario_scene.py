@@ -116,8 +116,8 @@ def test_a_mistake_in_a_file_has_its_line(tmp_path):
     with pytest.raises(ScenarioError) as caught:
         load_scenario(path)
     assert caught.value.file == f"{path}:5"
-    with pytest.raises(ScenarioError, match="push_juice_1"):
-        load_scenario("no_such_scene")
+    with pytest.raises(ScenarioError, match="nearest: push_juice_1"):
+        load_scenario("push_juice1")
     with pytest.raises(ScenarioError, match="arms"):
         _ = load_scenario(base).single
 

@@ -124,8 +124,8 @@ def test_the_predictor_answers_with_the_map_of_the_core(session):
 
 
 def test_what_is_refused_or_not_answered_is_said(session):
-    with ImpactClient() as client, pytest.raises(GraphError, match=r"refused scenario 'nowhere'.*tabletop"):
-        client.run("nowhere")
+    with ImpactClient() as client, pytest.raises(GraphError, match=r"refused scenario 'tabletopp'.*nearest: tabletop"):
+        client.run("tabletopp")
     with ImpactClient("nobody", patience=0.3) as client:
         for call in (client.run, lambda: client.wait_for_verdict(0.3), lambda: client.predict([0.0], [0.0], (0, 0, 1))):
             with pytest.raises(NoAnswerError) as caught:

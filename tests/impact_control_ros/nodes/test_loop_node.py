@@ -316,7 +316,7 @@ def test_a_wrong_scenario_is_refused_at_configuration(tmp_path):
         peer.processes.start(spec)
         peer.caller.await_node("impact_loop")
         assert not peer.change("impact_loop", Transition.TRANSITION_CONFIGURE)
-        peer.until(lambda: "tabletop_tilted" in peer.log("impact_loop"), what="the reason in the log")
+        peer.until(lambda: "no scenario of that name" in peer.log("impact_loop"), what="the reason in the log")
 
 
 def test_a_loop_without_a_robot_is_not_activated(tmp_path):
