@@ -16,6 +16,7 @@ from impact_control.recording.analysis import RunAnalysis, analyse
 from impact_control.recording.bag import BagWriter
 from impact_control.recording.measures import CommandLimits, loop_timing
 from impact_control.recording.series import Recording, read_bag
+from impact_control.recording.summary import summarise
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.words import in_words
 from recording_samples import (
@@ -128,6 +129,13 @@ def test_forces_speeds_and_counts(analysis: RunAnalysis, recording: Recording) -
     assert analysis.timing.held_commands == 6
     assert analysis.timing.lost_commands == 0
     assert analysis.final_position_error == pytest.approx(0.0005, rel=0.2)
+
+
+def test_the_summary_words_the_counts_of_the_loop_in_full(analysis: RunAnalysis) -> None:
+    (said,) = (row.value for row in summarise(analysis).rows if row.label == "Loop")
+    late = f"{100 * analysis.timing.late_fraction:.2f} % of the cycles late"
+    missed = f"{analysis.timing.missed_samples} samples missed by the controller"
+    assert said == f"{late}, {missed}, last command repeated 6 times, 0 commands lost"
 
 
 @pytest.mark.parametrize(
