@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import time
+from types import SimpleNamespace
 
 import pytest
 import rclpy
@@ -20,7 +21,7 @@ from impact_control.scenario import load_scenario
 from impact_control_ros.bridge import qos, topics
 from impact_control_ros.bridge.calls import NoAnswerError
 from impact_control_ros.bridge.runtime import StopRequest
-from impact_control_ros.nodes import recorder
+from impact_control_ros.nodes import recorder, supervisor, viewer
 from impact_control_ros.session.graph import describe_graph
 from impact_control_ros.session.processes import GraphError
 from impact_control_ros.session.session import Session
@@ -109,3 +110,19 @@ def test_what_came_before_the_recorder_is_stopped_is_written(node, tmp_path):
     recorder._spin(node, LastMoment(), stop)
     node.trigger_deactivate()
     assert read_bag(tmp_path / "bag").series("joint_states")["position"].tolist() == [[0.5]]
+
+
+@pytest.mark.parametrize("module", [recorder, supervisor, viewer])
+def test_a_node_whose_work_takes_all_its_time_still_answers(module):
+    stop, rounds, served = StopRequest(), [], []
+
+    def work():
+        time.sleep(0.11)
+        rounds.append(True)
+        if len(rounds) == 3:
+            stop(signal.SIGTERM, None)
+
+    late = SimpleNamespace(poll=work, draw=work, close=int, deactivate=int)
+    node = SimpleNamespace(configured=late, look=work)
+    module._spin(node, SimpleNamespace(spin_once=lambda timeout_sec: served.append(timeout_sec)), stop)
+    assert len(served) >= len(rounds)

@@ -149,6 +149,7 @@ def _spin(node: RecorderNode, executor: NodeExecutor, stop: runtime.StopRequest)
             end = time.monotonic() + POLL_PERIOD
             if node.configured is not None:
                 node.configured.poll()
+            executor.spin_once(timeout_sec=0.0)  # a recorder that has no time left must still answer
             while (left := end - time.monotonic()) > 0.0:
                 executor.spin_once(timeout_sec=left)
     finally:

@@ -346,6 +346,7 @@ def _spin(node: SupervisorNode, executor: NodeExecutor, stop: runtime.StopReques
     while not stop.requested:
         node.look()
         due = max(due + LOOK_INTERVAL, time.monotonic())
+        executor.spin_once(timeout_sec=0.0)  # also when it is late
         while (left := due - time.monotonic()) > 0.0 and not stop.requested:
             executor.spin_once(timeout_sec=left)
 
