@@ -18,13 +18,15 @@ from impact_control.replay.evaluation import Evaluation
 class SeriesTrial:
     """A trial that was begun: its varied values, its outcome in words, and the evaluation of its recording.
 
-    arm: of a scene, each of which has such a trial; "" for the only one.
+    arm: of a scene, each of which has such a trial; "" for the only one. reason: why it came to no verdict; "" where
+    it did.
     """
 
     changes: Mapping[str, Any]
     outcome: str
     evaluation: Evaluation
     arm: str = ""
+    reason: str = ""
 
     @property
     def delay(self) -> float:
@@ -79,9 +81,15 @@ def summarise_series(name: str, times: int, trials: Sequence[SeriesTrial], ended
         ),
     ]
     lines = tuple((str(k // arms + 1), *(cell(k, trial) for _, cell in columns)) for k, trial in enumerate(trials))
-    grid = Grid("Trials", ("", *(header for header, _ in columns)), lines)
+    undecided = tuple((line[0], trial.reason) for line, trial in zip(lines, trials, strict=True) if trial.reason)
+    grids = [
+        Grid("Trials", ("", *(header for header, _ in columns)), lines),
+        Grid("Without a verdict", ("", "reason"), undecided),
+    ]
     verdict = f"All {times} trials were begun." if not ended else f"NOT AS EXPECTED: {ended}."
-    return RunSummary(f"{name}, {times} times", tuple(rows), (grid,) if lines else (), verdict, not ended)
+    return RunSummary(
+        f"{name}, {times} times", tuple(rows), tuple(grid for grid in grids if grid.rows), verdict, not ended
+    )
 
 
 def _counts(words: Any) -> str:

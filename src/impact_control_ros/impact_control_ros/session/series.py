@@ -25,6 +25,9 @@ from impact_control_ros.session.runs import TASK_PATIENCE
 from impact_control_ros.session.session import Session
 from impact_control_ros.session.shape import Shape
 
+WITHOUT_A_VERDICT = (Outcome.UNDECIDED, Outcome.CANCELLED, Outcome.FAULT)
+"""Outcomes of which the report says why."""
+
 MOTION_ATTEMPTS = 3
 """Attempts to bring the arm to the start of a trial."""
 
@@ -128,7 +131,13 @@ def run_series(
             session.pause(True)
     on_stage("writing the report")
     trials = [
-        SeriesTrial(trial.changes, in_words(results[arm].outcome), evaluation, arm)
+        SeriesTrial(
+            trial.changes,
+            in_words(results[arm].outcome),
+            evaluation,
+            arm,
+            results[arm].summary if results[arm].outcome in WITHOUT_A_VERDICT else "",
+        )
         for trial, bag, results in begun
         for arm, evaluation in evaluate_arms(bag).items()
     ]
