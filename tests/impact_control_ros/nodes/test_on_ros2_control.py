@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import subprocess
 from contextlib import contextmanager, suppress
@@ -343,19 +344,29 @@ def test_a_forged_result_is_not_believed(tmp_path, topic):
         assert "RESULT_SOURCES" in arm.summary()
 
 
+MEANT = {
+    "tabletop": "succeeded",
+    "tabletop_tilted": "post impact unexpected",
+    "tabletop_raised": "impact unexpected",
+    "tabletop_absent": "no impact",
+}
+
+
 @pytest.mark.parametrize("hardware", ["shared", "topics"])
-@pytest.mark.parametrize("scenario", ["tabletop", "tabletop_tilted", "tabletop_raised", "tabletop_absent"])
+@pytest.mark.parametrize("scenario", MEANT)
 def test_tasks_end_as_in_the_demo(scenario, hardware, tmp_path, pytestconfig):
-    times = str(pytestconfig.getoption("--runs"))
-    run_launched(scenario, tmp_path, f"hardware:={hardware}", options=("--times", times))
+    times = pytestconfig.getoption("--runs")
+    told = run_launched(scenario, tmp_path, f"hardware:={hardware}", options=("--times", str(times)))
+    assert re.search(rf"Outcome +{times} {MEANT[scenario]} *$", told, re.MULTILINE)
 
 
 def test_two_arms_end_as_in_the_demo(tmp_path):
-    run_launched("grab_juice_1", tmp_path, "hardware:=shared", namespace="left")
+    told = run_launched("grab_juice_1", tmp_path, "hardware:=shared", namespace="left")
+    assert re.search(r"Outcome +2 succeeded *$", told, re.MULTILINE)
 
 
 def run_launched(scenario, directory, *arguments, namespace="", options=()):
-    """Run trials on a launch to which nobody else listens; all have to be begun and to end as meant."""
+    """Run trials on a launch to which nobody else listens, and return what is printed; all have to be begun."""
     with launch_of(directory / "log", f"scenario:={scenario}", *arguments) as launch:
         with Peer(directory / "log", namespace) as peer:
             LaunchedArm(peer, launch, directory / "log" / "launch.log")
@@ -363,3 +374,4 @@ def run_launched(scenario, directory, *arguments, namespace="", options=()):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     print(f"\n{scenario} {' '.join(arguments)}: {done.stdout[-2500:]}{done.stderr[-500:]}")
     assert done.returncode == 0
+    return done.stdout
