@@ -27,7 +27,7 @@ ELSEWHERE = {
     r"make demo VIEW=1": "tests/browser/test_live_view.py",
     r"(\.venv/bin/)?python -m pip": "tests/project/test_docs_examples.py",
     r"(\.venv/bin/)?impact-control study all .*--scheduler": "tests/impact_studies/cluster/test_study_command.py",
-    r"(\.venv/bin/)?impact-control study all": "tests/impact_studies/test_study_all.py",  # 11 minutes
+    r"(\.venv/bin/)?impact-control study all": "tests/impact_studies/cluster/test_study_command.py",  # 11 minutes
     r"\S*impact-control (calibrate|tune)": "tests/project/test_docs_examples.py",  # on recordings it makes
     r"impact-control security": "tests/impact_control_ros/nodes/test_security.py",  # a Fast DDS with security
     r"ros2 launch": "tests/impact_control_ros/nodes/test_real_launch.py",  # an installation of ROS 2
