@@ -22,7 +22,7 @@ def alarms(signal, threshold, block):
     return int(np.count_nonzero(above.reshape(rows, block).any(axis=1)))
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=8)
 @given(st.floats(0.01, 100.0), st.integers(0, 2**32 - 1), st.sampled_from([1.0, 60.0, 3600.0]))
 def test_for_an_exponential_tail_the_interval_holds_the_exact_threshold(size, seed, hours_seconds):
     # |Laplace| is exponential: P(max of N in a block > x) = 1 - (1 - e^{-x/size})^N; the chosen rate fixes x.

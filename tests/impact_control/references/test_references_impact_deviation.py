@@ -191,7 +191,7 @@ def test_friction_that_is_not_fed_forward_counts_as_not_known():
 
 
 @pytest.mark.scenario
-@pytest.mark.parametrize("model", ["panda", "fr3"])
+@pytest.mark.parametrize("model", ["panda", pytest.param("fr3", marks=pytest.mark.long)])
 def test_they_are_the_spread_of_simulated_arms_of_other_friction(model):
     """Joints 5 to 7, whose inertia is small; at the others other things are larger, and the tracking covers them."""
     scenario = load_scenario("tabletop").with_overrides({"robot.model": model, "simulation.noise": 0.0})

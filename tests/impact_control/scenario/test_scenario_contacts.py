@@ -167,10 +167,11 @@ def test_without_a_section_for_it_a_link_is_settled_at_once():
     assert [k for k, _ in done.settled] == [round(t / PERIOD) for t in done.detections]
 
 
-def test_random_plates_that_rock_into_full_contact_are_expected_and_tilts_are_found():
+@pytest.mark.parametrize("seeds", [range(40, 45), pytest.param(range(45, 52), marks=pytest.mark.long)])
+def test_random_plates_that_rock_into_full_contact_are_expected_and_tilts_are_found(seeds):
     """The way and the speed of what still rocks when the contact is complete are no verdict on the surface."""
     plate, ends, tilts = load_scenario("tabletop_plate"), [], []
-    for seed in range(40, 52):
+    for seed in seeds:
         task = random_task(seed, ("panda", "fr3")[seed % 2], plate.single, friction=0.3)
         task = task.with_overrides({"task.post.force": f"{10 + 2.5 * (seed - 40)} N", "task.post.slide": "5 cm"})
         try:
@@ -181,6 +182,6 @@ def test_random_plates_that_rock_into_full_contact_are_expected_and_tilts_are_fo
         turned = pin.exp3(np.array([0.0, np.deg2rad(10.0), 0.0])) @ task.expected_environment.surface.normal
         tilted = task.with_overrides({"actual_environment.surface.normal": turned.tolist()})
         tilts.append(run_scenario(tilted, plan=plan).outcome)
-    assert len(ends) >= 9
+    assert len(ends) >= 0.75 * len(seeds)
     assert ends.count(Outcome.SUCCEEDED) >= len(ends) - 1
     assert Outcome.SUCCEEDED not in tilts

@@ -113,5 +113,5 @@ def test_an_arm_that_is_held_refuses_and_nothing_is_asked_twice(arm):
 
 def test_hardware_that_was_given_up_is_no_recovered_arm(arm):
     arm.told = False
-    with ImpactClient(patience=8.0) as client:
+    with ImpactClient(patience=4.0) as client:
         assert not client.recover()
