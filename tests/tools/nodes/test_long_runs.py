@@ -92,6 +92,7 @@ def test_a_fault_leaves_nothing_to_the_next_task(name, target, size, recovery, t
     assert report.broke_off == STOPPED_BY_USER and not report.passed
 
 
+@pytest.mark.long
 def test_a_ctrl_c_ends_the_run_in_order_and_says_so(tmp_path):
     """As in a terminal, which sends it to all processes of the command."""
     command = [f"{sys.prefix}/bin/impact-control", "endure", "--real-time-factor", str(SLOWED), "-o", str(tmp_path)]
