@@ -103,9 +103,8 @@ def fit_contact_model(
     mass [kg]: the effective mass along the normal, None if unknown. Either it or the speed of every profile has to
     be known. exponent [-]: of the laws that have one, None if unknown. With it unknown, stiffness and damping are
     determined only together with it: near a depth delta, d ln(k) = -ln(delta) d eta, so 1 % of the exponent is
-    about 10 % of the stiffness. That is in the data, not in the search: `contact_parameter_bound` says how well any
-    fit could do, and profiles of several speeds together, each with its `noise`, are what makes it better.
-    Raises InvalidInputError.
+    about 10 % of the stiffness. That is in the data, not in the search; profiles of several speeds together, each with
+    its `noise`, are what makes it better. Raises InvalidInputError.
     """
     search = Search(model, profiles, mass, exponent)
     rough = [search.solve(start, 1e-4) for start in search.starts()]

@@ -118,26 +118,6 @@ class Search:
                 law[name] = searched[name]
         return Point(law, mass, speeds, onsets)
 
-    def locate(self, point: Point) -> Vector:
-        """Return where a point in SI units lies in the search: the inverse of `point`."""
-        law = point.law
-        searched = {
-            "stiffness": math.log(law["stiffness"] * self.typical_depth ** law.get("exponent", 1.0) / self.peak),
-            "exponent": math.log(law.get("exponent", 1.0)),
-            "mass": math.log(point.mass / self.typical_mass),
-        }
-        if self.model is ContactModel.MAXWELL:
-            searched["damping"] = math.sqrt(law["stiffness"] * point.mass) / (2.0 * law["damping"])
-        elif "damping" in law:
-            searched["damping"] = math.asinh(law["damping"] * self.typical_speed / law["stiffness"])
-        for name in ("restitution", "newton_restitution"):
-            if name in law:
-                searched[name] = law[name]
-        for i, outline in enumerate(self.outlines):
-            searched[f"speed {i}"] = math.log(point.speeds[i] / self.speeds[i])
-            searched[f"onset {i}"] = (point.onsets[i] - outline.onset) / outline.duration
-        return np.array([searched[unknown.name] for unknown in self.unknowns])
-
     def parameters(self, point: Point, i: int) -> Vector:
         """Return the parameters (4,) of the kernel for profile i."""
         law = point.law
