@@ -8,12 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from impact_control.util.checks import checked_count, finite_rows, require_positive
+from impact_control.util.checks import finite_rows
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Matrix, Vector
 
-_REFINEMENTS = 3
-"""Of the grid: with 51 points the last one has steps of 1e-6."""
+_LARGEST = 1.0
+"""Coefficient that is searched for."""
+
+_POINTS, _REFINEMENTS = 51, 3
+"""Of the grid, whose last refinement has steps of 1e-6."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +35,8 @@ class FrictionEstimate:
     errors: Vector
 
 
-def identify_friction_coefficient(
-    predict: Callable[[float], Matrix], observed: Matrix, *, largest: float = 1.0, points: int = 51
-) -> FrictionEstimate:
-    """Return the friction coefficient in [0, largest] with the smallest mean absolute prediction error.
+def identify_friction_coefficient(predict: Callable[[float], Matrix], observed: Matrix) -> FrictionEstimate:
+    """Return the friction coefficient in [0, 1] with the smallest mean absolute prediction error.
 
     Rey Arias 2024, section IV-B, with the error (17). The error is a sum of absolute values, with kinks and more
     than one minimum: it is searched on a grid, and that again between the neighbours of the best point.
@@ -44,15 +45,11 @@ def identify_friction_coefficient(
         predict: post-impact velocities (trials, n) of an impact map for a coefficient, any unit. Where it raises
             InvalidInputError, because the impact jams, the coefficient does not come into question.
         observed: (trials, n) post-impact velocities, same unit.
-        largest: above 0.
-        points: of the grid, at least 3.
 
     Raises:
         InvalidInputError: not finite or empty observations, or no coefficient that the map accepts.
     """
     measured = finite_rows("observed", observed)
-    require_positive("largest", largest)
-    checked_count("points", points, 3)
 
     def error(coefficient: float) -> float:
         try:
@@ -60,15 +57,15 @@ def identify_friction_coefficient(
         except InvalidInputError:
             return math.inf
 
-    grid = np.linspace(0.0, largest, points)
+    grid = np.linspace(0.0, _LARGEST, _POINTS)
     errors = np.array([error(float(coefficient)) for coefficient in grid])
     best = int(np.argmin(errors))
     if not math.isfinite(errors[best]):
-        raise InvalidInputError("predict", predict, f"a map that accepts some coefficient in 0 to {largest}")
+        raise InvalidInputError("predict", predict, f"a map that accepts some coefficient in 0 to {_LARGEST}")
     smallest, coefficient = float(errors[best]), float(grid[best])
     step = float(grid[1])
     for _ in range(_REFINEMENTS):
-        around = np.linspace(max(coefficient - step, 0.0), min(coefficient + step, largest), points)
+        around = np.linspace(max(coefficient - step, 0.0), min(coefficient + step, _LARGEST), _POINTS)
         smallest, coefficient = min((smallest, coefficient), *((error(float(one)), float(one)) for one in around))
         step = float(around[1] - around[0])
     return FrictionEstimate(coefficient, smallest, grid, errors)
