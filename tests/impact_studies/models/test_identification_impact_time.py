@@ -72,19 +72,28 @@ def test_second_differences_of_noisy_positions_would_hide_an_impact():
     assert 8.0 * central < 0.05 * jump / (2.0 * PERIOD)
 
 
+def test_a_jump_in_a_joint_that_is_not_searched_is_not_found():
+    velocity = np.where(TIME[:, None] >= 0.5, [0.5, 0.0], 0.0) + TIME[:, None] ** 3
+    assert offline_impact_time(TIME, velocity, joints=(0,)) == pytest.approx(0.499)
+    assert offline_impact_time(TIME, velocity, joints=(1,)) is None
+
+
 @pytest.mark.parametrize(
-    ("time", "velocity", "changes"),
+    ("time", "velocity", "changes", "words"),
     [
-        (TIME[::-1], motion(0.5, [0.3, 0.1]), {}),
-        (TIME, motion(0.5, [0.3, np.nan]), {}),
-        (TIME[:-1], motion(0.5, [0.3, 0.1]), {}),
-        (TIME, motion(0.305, [0.3, 0.1]), {}),
-        (TIME, motion(0.5, [0.3, 0.1]), {"growth": 1.0}),
-        (TIME, motion(0.5, [0.3, 0.1]), {"lead": 9}),
-        (TIME, motion(0.5, [0.3, 0.1]), {"interval": 1}),
+        (TIME[::-1], motion(0.5, [0.3, 0.1]), {}, "time"),
+        (np.append(TIME[:-1], np.inf), motion(0.5, [0.3, 0.1]), {}, "time"),
+        (np.append(TIME[:-1], np.nan), motion(0.5, [0.3, 0.1]), {}, "time"),
+        (TIME, motion(0.5, [0.3, np.nan]), {}, "velocity"),
+        (TIME[:-1], motion(0.5, [0.3, 0.1]), {}, "velocity"),
+        (TIME, motion(0.305, [0.3, 0.1]), {}, "largest acceleration"),
+        (TIME, motion(0.5, [0.3, 0.1]), {"growth": 1.0}, "growth"),
+        (TIME, motion(0.5, [0.3, 0.1]), {"joints": ()}, "joints"),
+        (TIME, motion(0.5, [0.3, 0.1]), {"joints": (2,)}, "joints"),
+        (TIME, motion(0.5, [0.3, 0.1]), {"joints": (-1,)}, "joints"),
+        (TIME, motion(0.5, [0.3, 0.1]), {"joints": (0, 5)}, "joints"),
     ],
-    ids=["stamps", "not finite", "sizes", "too early", "growth", "lead", "interval"],
 )
-def test_wrong_input_is_refused(time, velocity, changes):
-    with pytest.raises(InvalidInputError):
+def test_wrong_input_is_refused(time, velocity, changes, words):
+    with pytest.raises(InvalidInputError, match=words):
         offline_impact_time(time, velocity, **changes)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from impact_control.util.checks import checked_count, finite_rows, increasing_stamps
+from impact_control.util.checks import finite_rows, increasing_stamps
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Matrix, Vector
 
@@ -26,14 +26,12 @@ def offline_impact_time(
     *,
     joints: Sequence[int] | None = None,
     growth: float = GROWTH,
-    interval: int = INTERVAL,
-    lead: int = LEAD,
 ) -> float | None:
     """Return the time [s] of the sample at which an impact shows first, or None where nothing grows that much.
 
     Rey Arias 2024, section IV. The acceleration is taken by central differences of the velocity; where it is
-    largest in all samples and joints, the impact is roughly. Its mean magnitude over the `interval` samples that
-    begin `lead` before that is what the arm did without impact; the impact is the first sample, of the `interval`
+    largest in all samples and joints, the impact is roughly. Its mean magnitude over the `INTERVAL` samples that
+    begin `LEAD` before that is what the arm did without impact; the impact is the first sample, of the `INTERVAL`
     samples centred at the rough estimate, at which the acceleration of a joint is `growth` times its mean.
 
     The source differentiates what is printed as q. Differences of the velocity are meant or have to be: the second
@@ -46,18 +44,15 @@ def offline_impact_time(
         velocity: (m, n) [rad/s] of the joints.
         joints: which are searched, from 0, None for all; the source leaves out joint 7, which gave false positives.
         growth: above 1.
-        interval: at least 2 samples.
-        lead: at least interval, so that the interval before the impact ends before the other one begins.
 
     Raises:
-        InvalidInputError: sizes that do not match, numbers that are not finite, or fewer samples than `lead` before
+        InvalidInputError: sizes that do not match, numbers that are not finite, or fewer samples than `LEAD` before
             the rough estimate.
     """
     t = increasing_stamps("time", time, fewest=3)
     dq = finite_rows("velocity", velocity, t.size)
     if not growth > 1.0:
         raise InvalidInputError("growth", growth, "above 1")
-    checked_count("lead", lead, checked_count("interval", interval, 2))
     chosen = list(range(dq.shape[1])) if joints is None else list(joints)
     if not chosen or not all(0 <= joint < dq.shape[1] for joint in chosen):
         raise InvalidInputError("joints", joints, f"at least one, each from 0 to {dq.shape[1] - 1}")
@@ -66,10 +61,10 @@ def offline_impact_time(
     acceleration[1:-1] = np.abs(searched[2:] - searched[:-2]) / (t[2:] - t[:-2])[:, None]
 
     rough = int(np.argmax(np.max(acceleration, axis=1)))
-    if rough - lead < 1:
-        raise InvalidInputError("time of the largest acceleration", t[rough], f"more than {lead} samples after {t[0]}")
-    before = np.mean(acceleration[rough - lead : rough - lead + interval], axis=0)
-    first = rough - interval // 2
-    close = acceleration[first : first + interval]
+    if rough - LEAD < 1:
+        raise InvalidInputError("time of the largest acceleration", t[rough], f"more than {LEAD} samples after {t[0]}")
+    before = np.mean(acceleration[rough - LEAD : rough - LEAD + INTERVAL], axis=0)
+    first = rough - INTERVAL // 2
+    close = acceleration[first : first + INTERVAL]
     grown = np.any((close >= growth * before) & (close > 0.0), axis=1)
     return float(t[first + int(np.argmax(grown))]) if np.any(grown) else None
