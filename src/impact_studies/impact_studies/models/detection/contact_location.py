@@ -14,10 +14,14 @@ import numpy as np
 from scipy.special import chdtrc, erfc
 
 from impact_control.detection.detector import NO_LINK
-from impact_control.util.checks import require_positive
-from impact_control.util.errors import InvalidInputError
+from impact_control.util.checks import checked_count, checked_vector, finite_array, positive_definite, require_positive
 from impact_control.util.types import Matrix, Vector
-from impact_studies.models.detection.contact_posterior import ContactPosterior, contact_posterior
+from impact_studies.models.detection.contact_posterior import (
+    ContactPosterior,
+    checked_residual,
+    contact_posterior,
+    require_share,
+)
 from impact_studies.models.detection.line_of_action import Surfaces, first_entries, lines_of_action
 from impact_studies.models.detection.surface_points import surface_points
 
@@ -112,11 +116,10 @@ class LocationOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _require_share("false_alarm", self.false_alarm)
+        require_share("false_alarm", self.false_alarm)
         require_positive("resolution", self.resolution)
         require_positive("spacing", self.spacing)
-        if self.samples < 2:
-            raise InvalidInputError("samples", self.samples, "at least 2")
+        checked_count("samples", self.samples, 2)
 
 
 def reacting_link(residual: Vector, deviation: Vector, false_alarm: float = 1e-3) -> ReactingLink:
@@ -134,10 +137,9 @@ def reacting_link(residual: Vector, deviation: Vector, false_alarm: float = 1e-3
     Raises:
         InvalidInputError: for anything else.
     """
-    r, sigma = _vector("residual", residual), _vector("deviation", deviation)
-    if sigma.shape != r.shape or not np.all(sigma > 0.0):
-        raise InvalidInputError("deviation", deviation, f"{r.size} numbers above 0")
-    _require_share("false_alarm", false_alarm)
+    r = checked_residual(residual)
+    sigma = checked_vector("deviation", deviation, r.size, zero_allowed=False)
+    require_share("false_alarm", false_alarm)
     significance = np.abs(r) / sigma
     alone = erfc(significance / math.sqrt(2.0))  # probability that noise makes this joint react as much
     reacting = np.flatnonzero(alone < false_alarm / r.size)
@@ -166,11 +168,10 @@ def estimate_wrench(
     Raises:
         InvalidInputError: for anything else.
     """
-    r = _vector("residual", residual)
-    whiten = _whitening(covariance, r.size)
-    J = np.asarray(jacobian, dtype=float)
-    if J.shape != (6, r.size) or not np.all(np.isfinite(J)):
-        raise InvalidInputError("jacobian", jacobian, f"finite numbers of shape (6, {r.size})")
+    r = checked_residual(residual)
+    # W^T W is the inverse of the covariance.
+    whiten = np.linalg.inv(np.linalg.cholesky(positive_definite("covariance", covariance, r.size)))
+    J = finite_array("jacobian", jacobian, (6, r.size))
     require_positive("resolution", resolution)
     scale = np.array([1.0, 1.0, 1.0, LEVER, LEVER, LEVER])
     seen = whiten @ J.T * scale  # torques in units of their noise, for components of the wrench in N
@@ -221,10 +222,11 @@ def locate_contact(
     Raises:
         InvalidInputError: for anything else.
     """
-    r = _vector("residual", residual)
+    r = checked_residual(residual)
     options = options or LocationOptions()
     false_alarm, resolution = options.false_alarm, options.resolution
-    isolation = reacting_link(r, np.sqrt(np.diagonal(_symmetric(covariance, r.size))), false_alarm)
+    variance = np.diagonal(positive_definite("covariance", covariance, r.size))
+    isolation = reacting_link(r, np.sqrt(variance), false_alarm)
     if isolation.link == NO_LINK:
         return ContactLocation(isolation, None, None, (), "no joint reacts more than noise does")
     wrench = estimate_wrench(r, covariance, jacobians[isolation.link - 1], isolation.link, resolution)
@@ -276,32 +278,3 @@ def _point_on(
     point = entries[0]
     deviation = math.sqrt(float(np.mean(np.sum((hits - point) ** 2, axis=1)))) if len(hits) else math.inf
     return ContactPoint(wrench.link, point, deviation, probability * len(hits) / len(noise), wrench)
-
-
-def _vector(name: str, value: Vector) -> Vector:
-    array = np.asarray(value, dtype=float)
-    if array.ndim != 1 or not array.size or not np.all(np.isfinite(array)):
-        raise InvalidInputError(name, value, "finite numbers, one for each joint")
-    return array
-
-
-def _symmetric(covariance: Matrix, size: int) -> Matrix:
-    matrix = np.asarray(covariance, dtype=float)
-    if matrix.shape != (size, size) or not np.all(np.isfinite(matrix)) or np.any(np.diagonal(matrix) <= 0.0):
-        raise InvalidInputError("covariance", covariance, f"a positive definite matrix of shape ({size}, {size})")
-    return matrix
-
-
-def _whitening(covariance: Matrix, size: int) -> Matrix:
-    """Return W (size, size) with W^T W the inverse of the covariance."""
-    try:
-        root = np.linalg.cholesky(_symmetric(covariance, size))
-    except np.linalg.LinAlgError:
-        raise InvalidInputError("covariance", covariance, "a positive definite matrix") from None
-    inverse: Matrix = np.linalg.inv(root)
-    return inverse
-
-
-def _require_share(name: str, value: float) -> None:
-    if not 0.0 < value < 1.0:
-        raise InvalidInputError(name, value, "between 0 and 1")

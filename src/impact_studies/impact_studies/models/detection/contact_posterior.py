@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from impact_control.util.checks import require_positive
+from impact_control.util.checks import finite_array, positive_definite, require_positive
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Matrix, Vector
 from impact_studies.models.detection.surface_points import SurfacePoints
@@ -52,8 +52,18 @@ class ContactPrior:
     def __post_init__(self) -> None:
         require_positive("strength", self.strength)
         require_positive("friction", self.friction)
-        if not 0.0 < self.smooth < 1.0:
-            raise InvalidInputError("smooth", self.smooth, "a number between 0 and 1")
+        require_share("smooth", self.smooth)
+
+
+def require_share(name: str, value: float) -> None:
+    """Raise InvalidInputError for a number that is not between 0 and 1."""
+    if not 0.0 < value < 1.0:
+        raise InvalidInputError(name, value, "between 0 and 1")
+
+
+def checked_residual(residual: Vector) -> Vector:
+    """Return a residual (n,), one finite number for each joint."""
+    return finite_array("residual", residual, (max(1, np.size(residual)),))
 
 
 def contact_posterior(
@@ -87,12 +97,8 @@ def contact_posterior(
     Raises:
         InvalidInputError: for anything else.
     """
-    r = np.asarray(residual, dtype=float)
-    sigma = np.asarray(covariance, dtype=float)
-    if r.ndim != 1 or not np.all(np.isfinite(r)):
-        raise InvalidInputError("residual", residual, "finite numbers, one for each joint")
-    if sigma.shape != (r.size, r.size) or not np.all(np.isfinite(sigma)) or np.linalg.eigvalsh(sigma)[0] <= 0.0:
-        raise InvalidInputError("covariance", covariance, f"a positive definite matrix of shape ({r.size}, {r.size})")
+    r = checked_residual(residual)
+    sigma = positive_definite("covariance", covariance, r.size)
     require_positive("spacing", spacing)
     prior = prior or ContactPrior()
     strength, friction, smooth = prior.strength, prior.friction, prior.smooth
