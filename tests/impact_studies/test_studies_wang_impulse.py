@@ -260,9 +260,12 @@ def test_a_case_gives_errors_ratio_and_the_nearest_option():
         predicted = case.predictions[InertiaOption.ALGEBRAIC]
         assert errors[InertiaOption.ALGEBRAIC] == pytest.approx(predicted / case.measured(reading).mean() - 1.0)
     assert best([case], OPTIONS_OF_WANG, Reading.FITTED) in OPTIONS_OF_WANG
-    table = ratio_table(ROBOT, [case])
-    np.testing.assert_allclose(table.exact, [[SPEED]], rtol=0.05)
-    np.testing.assert_allclose(table.ratio, published.RATIO[:1].mean(), atol=0.02)
+    # A row for each configuration, a column for each speed.
+    other = replace(case, approach=APPROACHES[1], velocity=SPEED * APPROACHES[1].velocity_per_speed)
+    both = [replace(one, velocity=factor * one.velocity) for one in (case, other) for factor in (1.0, 2.0)]
+    table = ratio_table(ROBOT, both)
+    np.testing.assert_allclose(table.exact, [[SPEED, 2.0 * SPEED]] * 2, rtol=0.05)
+    np.testing.assert_allclose(table.ratio, [[row.mean()] * 2 for row in published.RATIO[:2]], atol=0.02)
 
 
 def test_the_study_runs_from_one_case_of_each_mode_to_its_report(monkeypatch, tmp_path):

@@ -163,8 +163,7 @@ def verdicts(courses, **others):
         for speed, (maxwell, printed) in zip(SPEEDS, course, strict=True)
     ]
     numbers = np.tile(SPEEDS, (len(courses), 1))
-    ratio = np.full_like(numbers, 0.9)
-    table = ContactVelocityTable(numbers, ratio * numbers, ratio)
+    table = ContactVelocityTable(numbers, 0.9 * numbers)
     return {(one.where, one.what.rsplit(", ", 1)[-1]): one for one in model_comparisons(cases, table)}
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from impact_control.robots import RobotDescription
 from impact_control.util.types import Vector
-from impact_studies.models.impacts.inverse_inertia import ContactMotion, ContactVelocityTable, contact_velocity_table
+from impact_studies.models.impacts.inverse_inertia import ContactVelocityTable
 from impact_studies.models.impacts.normal_impact import NormalImpact
 from impact_studies.wang.impacts import Impact, ModelCase, Observation, predicted_masses
 from impact_studies.wang.measurement import FittedStop, Impulses, fitted_impact
@@ -120,12 +120,14 @@ def ratio_table(robot: RobotDescription, cases: Sequence[Case]) -> ContactVeloci
     by_approach: dict[int, list[Case]] = {}
     for case in cases:
         by_approach.setdefault(id(case.approach), []).append(case)
-    motions = []
+    rows = []
     for group in by_approach.values():
         approach = group[0].approach
-        contact, average = contact_jacobians_of(robot, approach.position, approach.normal)
-        motions.append(ContactMotion(contact, average, approach.normal, np.array([case.velocity for case in group])))
-    return contact_velocity_table(motions)
+        velocities = np.array([case.velocity for case in group])
+        jacobians = contact_jacobians_of(robot, approach.position, approach.normal)
+        rows.append([-approach.normal @ jacobian @ velocities.T for jacobian in jacobians])
+    exact, approximation = np.swapaxes(rows, 0, 1)
+    return ContactVelocityTable(exact, approximation)
 
 
 @dataclass(frozen=True, eq=False)

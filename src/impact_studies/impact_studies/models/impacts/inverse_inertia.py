@@ -14,7 +14,6 @@ All in the axes of one fixed frame; normals point from the surface to the robot,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -118,7 +117,11 @@ def end_of_compression_impulse(inverse_inertia: Matrix, normal: Vector, contact_
     surface. Raises InvalidInputError.
     """
     mass = effective_mass(inverse_inertia, normal)
-    return mass * _approach_speed(unit_vector("normal", normal), contact_velocity)
+    speed = -float(unit_vector("normal", normal) @ finite_array("contact_velocity", contact_velocity, (3,)))
+    if speed <= 0.0:
+        allowed = f"into the surface; its speed along the normal is {-speed:.6g} m/s"
+        raise InvalidInputError("contact_velocity", contact_velocity, allowed)
+    return mass * speed
 
 
 def projected_impulse(mass_matrix: Matrix, contact_velocity: Vector, restitution: float = 0.0) -> Vector:
@@ -135,76 +138,18 @@ def projected_impulse(mass_matrix: Matrix, contact_velocity: Vector, restitution
 
 
 @dataclass(frozen=True, eq=False)
-class ContactMotion:
-    """An arm in one configuration that meets a surface with several joint velocities.
-
-    contact_jacobian J_Op (3, n) and average_jacobian (3, n), as in `joint_motion_inverse_inertia`, rad/s -> m/s;
-    normal n (3,), unit; joint_velocities (s, n) [rad/s], each into the surface. Raises InvalidInputError.
-    """
-
-    contact_jacobian: Matrix
-    average_jacobian: Matrix
-    normal: Vector
-    joint_velocities: Matrix
-
-    def __post_init__(self) -> None:
-        count, size = np.shape(self.joint_velocities) if np.ndim(self.joint_velocities) == 2 else (1, 0)
-        for name, shape in (("contact_jacobian", (3, size)), ("average_jacobian", (3, size))):
-            object.__setattr__(self, name, finite_array(name, getattr(self, name), shape))
-        object.__setattr__(
-            self, "joint_velocities", finite_array("joint_velocities", self.joint_velocities, (count, size))
-        )
-        object.__setattr__(self, "normal", unit_vector("normal", self.normal))
-
-
-@dataclass(frozen=True, eq=False)
 class ContactVelocityTable:
     """Table I of Wang 2022: a row for each configuration, a column for each speed.
 
     Attributes:
         exact: speed of the contact point into the surface, -n^T v_Op [m/s], (14).
         approximation: that of the composite rigid body there, -n^T (v_Op - v_cp) [m/s], (15).
-        ratio: e_a, approximation over exact, (29). Near 1 the arm does move like a rigid body.
     """
 
     exact: Matrix
     approximation: Matrix
-    ratio: Matrix
 
-
-def contact_velocity_table(motions: Sequence[ContactMotion]) -> ContactVelocityTable:
-    """Return the numbers of Table I of Wang 2022 for these configurations, of equally many speeds each.
-
-    Raises InvalidInputError.
-    """
-    counts = [motion.joint_velocities.shape[0] for motion in motions]
-    if not counts or min(counts) != max(counts) or not counts[0]:
-        raise InvalidInputError("motions", counts, "configurations with equally many joint velocities, one or more")
-    exact = np.empty((len(motions), counts[0]))
-    ratio = np.empty_like(exact)
-    for row, motion in enumerate(motions):
-        for column, velocity in enumerate(motion.joint_velocities):
-            contact = motion.contact_jacobian @ velocity
-            ratio[row, column] = approximate_to_exact_ratio(motion.normal, contact, motion.average_jacobian @ velocity)
-            exact[row, column] = -motion.normal @ contact
-    return ContactVelocityTable(exact, exact * ratio, ratio)
-
-
-def approximate_to_exact_ratio(normal: Vector, contact_velocity: Vector, average_velocity: Vector) -> float:
-    """Return e_a = n^T (v_Op - v_cp) / n^T v_Op. Wang 2022 (29).
-
-    normal n (3,), unit; contact_velocity v_Op (3,) [m/s], into the surface; average_velocity v_Op - v_cp (3,) [m/s],
-    of the same point as part of the composite rigid body, (15). Raises InvalidInputError.
-    """
-    n = unit_vector("normal", normal)
-    average = finite_array("average_velocity", average_velocity, (3,))
-    return -float(n @ average) / _approach_speed(n, contact_velocity)
-
-
-def _approach_speed(normal: Vector, contact_velocity: Vector) -> float:
-    """Return -n^T v [m/s], required to be above 0."""
-    speed = -float(normal @ finite_array("contact_velocity", contact_velocity, (3,)))
-    if speed <= 0.0:
-        allowed = f"into the surface; its speed along the normal is {-speed:.6g} m/s"
-        raise InvalidInputError("contact_velocity", contact_velocity, allowed)
-    return speed
+    @property
+    def ratio(self) -> Matrix:
+        """e_a, approximation over exact, (29). Near 1 the arm does move like a rigid body."""
+        return self.approximation / self.exact
