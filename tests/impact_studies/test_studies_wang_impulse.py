@@ -166,13 +166,13 @@ def test_a_given_mass_decides_the_stop_of_the_fitted_law():
     approach = APPROACHES[1]
     trial = run_trial(ROBOT, approach, ControlMode.TORQUE_HELD, SPEED)
     free = fit_push(trial)
-    assert free.impulse == measure(trial).fitted
+    assert free.fitted == measure(trial).fitted
     mass = predicted_impulses(ROBOT, trial.position, trial.velocity, approach.normal)[InertiaOption.COMPOSITE]
     mass /= trial.speed
-    assert mass > 1.3 * free.mass
+    assert mass > 1.3 * free.fitted_mass
     # A free mass stops when it has given up its momentum, which the fitted force has to be near to.
-    assert fit_push(trial, mass).impulse == pytest.approx(mass * trial.speed, rel=0.03)
-    assert fit_push(trial, free.mass).time == pytest.approx(free.time, rel=1e-3)
+    assert fit_push(trial, mass).fitted == pytest.approx(mass * trial.speed, rel=0.03)
+    assert fit_push(trial, free.fitted_mass).fitted_time == pytest.approx(free.fitted_time, rel=1e-3)
 
 
 def limits_of(masses, option_mass):

@@ -84,7 +84,7 @@ def evaluate_case(
 class FittedImpact:
     """One trial and (23) fitted to its first push.
 
-    speed [m/s]: of the reference; onset [s]: when the fitted impact begins; misfit [-]: see `Impulses`.
+    speed [m/s]: of the reference; onset [s]: when the fitted impact begins; misfit [-]: see `FittedStop`.
     """
 
     speed: float

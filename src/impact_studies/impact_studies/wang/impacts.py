@@ -191,13 +191,12 @@ def model_fits(trial: Trial, masses: Mapping[MassOf, float | None]) -> ModelFits
     for model in MODELS:
         for source in MassOf:
             place = _place(model, source)
-            profile, fit = fit_first_push(model, trial, masses[source])
+            fit, misfit[place] = fit_first_push(model, trial, masses[source])
             mass[place] = fit.mass.value
             stiffness[place] = fit.parameters["stiffness"].value
             if "damping" in fit.parameters:
                 damping[place] = fit.parameters["damping"].value
             restitution[place] = fit.restitutions[0].value
-            misfit[place] = fit.residual_rms / float(np.max(profile.force))
     return ModelFits(trial.speed, mass, stiffness, damping, restitution, misfit)
 
 

@@ -33,19 +33,34 @@ BEFORE = 3e-3
 
 
 @dataclass(frozen=True)
-class Impulses:
-    """Measurements of one impact.
+class FittedStop:
+    """Stop of (23) fitted to the first push of an impact.
 
     Attributes:
-        speed: [m/s] before it, into the wall.
-        compression: [Ns] from the touch to the moment at which the contact point stops; NaN if it does not.
-        compression_time: [s] that takes.
-        fitted: [Ns] the same up to the end of compression of (23) fitted to the first push.
+        fitted: [Ns] from the touch to the end of compression of the fitted law.
         fitted_time: [s] that takes.
         fitted_mass: [kg] of the free mass in that fit.
         fitted_restitution: [-] of that fit, speed after over speed before.
         printed_restitution: [-] of that fit by (25), k / (c v), what the source calls its restitution.
         misfit: [-] root of the mean square of what the fit leaves, over the peak force.
+    """
+
+    fitted: float
+    fitted_time: float
+    fitted_mass: float
+    fitted_restitution: float
+    printed_restitution: float
+    misfit: float
+
+
+@dataclass(frozen=True)
+class Impulses(FittedStop):
+    """Measurements of one impact, with the fitted law, whose mass is fitted, too.
+
+    Attributes:
+        speed: [m/s] before it, into the wall.
+        compression: [Ns] from the touch to the moment at which the contact point stops; NaN if it does not.
+        compression_time: [s] that takes.
         push: [Ns] from the touch to the end of the first push.
         push_time: [s] that takes.
         separates: whether the contact opens at its end; else another push begins there.
@@ -57,12 +72,6 @@ class Impulses:
     speed: float
     compression: float
     compression_time: float
-    fitted: float
-    fitted_time: float
-    fitted_mass: float
-    fitted_restitution: float
-    printed_restitution: float
-    misfit: float
     push: float
     push_time: float
     separates: bool
@@ -71,38 +80,21 @@ class Impulses:
     peak_time: float
 
 
-@dataclass(frozen=True)
-class FittedStop:
-    """Stop of (23) fitted to the first push of an impact.
-
-    time [s] of it; impulse [Ns] up to it; mass [kg] of the free mass; restitution and printed_restitution [-]: of the
-    fit, and by (25); misfit [-]: see `Impulses`.
-    """
-
-    time: float
-    impulse: float
-    mass: float
-    restitution: float
-    printed_restitution: float
-    misfit: float
-
-
 def fit_push(trial: Trial, mass: float | None = None) -> FittedStop:
     """Fit (23) to the first push, with the free mass [kg] given or, with None, fitted too; the speed is given.
 
     Raises InvalidInputError when no law fits: one with negative damping.
     """
-    profile, fit = fit_first_push(ContactModel.NONLINEAR_VISCOELASTIC, trial, mass)
+    fit, misfit = fit_first_push(ContactModel.NONLINEAR_VISCOELASTIC, trial, mass)
     law = fit.law()
-    found = fit.mass.value if mass is None else mass
-    stop = fit.onsets[0].value + simulate_normal_impact(law, found, trial.speed).compression_end
+    stop = fit.onsets[0].value + simulate_normal_impact(law, fit.mass.value, trial.speed).compression_end
     return FittedStop(
-        time=stop,
-        impulse=impulse_until(trial.time, trial.force, stop),
-        mass=found,
-        restitution=fit.restitutions[0].value,
+        fitted=impulse_until(trial.time, trial.force, stop),
+        fitted_time=stop,
+        fitted_mass=fit.mass.value,
+        fitted_restitution=fit.restitutions[0].value,
         printed_restitution=vanishing_force_restitution(law.parameters[1] * trial.speed / law.parameters[0]),
-        misfit=fit.residual_rms / float(np.max(profile.force)),
+        misfit=misfit,
     )
 
 
@@ -111,20 +103,20 @@ def fitted_impact(trial: Trial) -> tuple[float, NormalImpact, float]:
 
     Raises InvalidInputError when no law fits: one with negative damping.
     """
-    profile, fit = fit_first_push(ContactModel.NONLINEAR_VISCOELASTIC, trial)
-    impact = simulate_normal_impact(fit.law(), fit.mass.value, trial.speed)
-    return fit.onsets[0].value, impact, fit.residual_rms / float(np.max(profile.force))
+    fit, misfit = fit_first_push(ContactModel.NONLINEAR_VISCOELASTIC, trial)
+    return fit.onsets[0].value, simulate_normal_impact(fit.law(), fit.mass.value, trial.speed), misfit
 
 
-def fit_first_push(model: ContactModel, trial: Trial, mass: float | None = None) -> tuple[ForceProfile, ContactFit]:
-    """Return the force of the first push and a model fitted to it, mass [kg] given or, with None, fitted too.
+def fit_first_push(model: ContactModel, trial: Trial, mass: float | None = None) -> tuple[ContactFit, float]:
+    """Return a model fitted to the force of the first push, mass [kg] given or, with None, fitted too; and the misfit.
 
-    The speed is given. What is not physical about the fit is among its objections.
+    The speed is given. What is not physical about the fit is among its objections. Misfit [-]: see `FittedStop`.
     """
     end, _ = end_of_push(trial.time, trial.force)
     seen = slice(int(np.searchsorted(trial.time, -BEFORE)), end + 1)
     profile = ForceProfile(trial.time[seen], trial.force[seen], trial.speed)
-    return profile, fit_contact_model(model, [profile], mass)
+    fit = fit_contact_model(model, [profile], mass)
+    return fit, fit.residual_rms / float(np.max(profile.force))
 
 
 def measure(trial: Trial) -> Impulses:
@@ -133,17 +125,11 @@ def measure(trial: Trial) -> Impulses:
     pushing = (trial.time > 0.0) & (trial.time <= trial.time[end])
     peak = int(np.flatnonzero(pushing)[np.argmax(trial.force[pushing])])
     stop = end_of_compression(trial.time, trial.penetration_rate)
-    fitted = fit_push(trial)
     return Impulses(
+        **vars(fit_push(trial)),
         speed=trial.speed,
         compression=impulse_until(trial.time, trial.exact_force, stop),
         compression_time=stop,
-        fitted=fitted.impulse,
-        fitted_time=fitted.time,
-        fitted_mass=fitted.mass,
-        fitted_restitution=fitted.restitution,
-        printed_restitution=fitted.printed_restitution,
-        misfit=fitted.misfit,
         push=impulse_until(trial.time, trial.force, float(trial.time[end])),
         push_time=float(trial.time[end]),
         separates=separates,

@@ -227,7 +227,7 @@ def _given_mass_finding(outcome: Outcome) -> Finding:
     composite = [
         (limit, stop) for limit, option, stop in outcome.given if option is InertiaOption.COMPOSITE and stop is not None
     ]
-    ratios = [stop.impulse / limit.impulses.speed / limit.masses[InertiaOption.COMPOSITE] for limit, stop in composite]
+    ratios = [stop.fitted / limit.impulses.speed / limit.masses[InertiaOption.COMPOSITE] for limit, stop in composite]
     free = [limit.mass(Reading.FITTED) / limit.masses[InertiaOption.COMPOSITE] for limit, _ in composite]
     wider = [100.0 * (stop.misfit - limit.impulses.misfit) for limit, stop in composite]
     printed = [stop.printed_restitution for _, stop in composite]

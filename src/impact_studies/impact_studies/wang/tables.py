@@ -191,7 +191,7 @@ def given_mass_table(given: Sequence[tuple[Limit, InertiaOption, FittedStop | No
         if stop is None:
             yield from (None,) * 5
         else:
-            yield from (stop.impulse / speed, stop.impulse / speed / mass, 1e3 * stop.time)
+            yield from (stop.fitted / speed, stop.fitted / speed / mass, 1e3 * stop.fitted_time)
             yield from (stop.printed_restitution, 100.0 * stop.misfit)
 
     return Table.of(
