@@ -18,7 +18,7 @@ from impact_studies.detection.drawing import draw_delays, draw_roc
 from impact_studies.detection.evaluation import (
     MARGIN,
     Choice,
-    Target,
+    at_most,
     choose,
     measured_targets,
     median_delay,
@@ -91,6 +91,7 @@ from impact_studies.detection.trials import (
     measure_scores,
     motions,
 )
+from impact_studies.frame.study import Mark
 from impact_studies.models.detection.record import event_samples
 
 PLANAR, PANDA = ARMS
@@ -458,17 +459,17 @@ def test_a_missed_impact_is_later_than_all_others():
 def test_targets_compare_with_what_was_measured():
     choice = Choice(((5,) * len(METHODS),) * 2, 5)
     good = measured_targets(outcomes_with(lambda m, s: 1.5e-3), EXTENT, choice, IDEAL)
-    assert all(target.met for target in good)
+    assert all(target.mark is Mark.GOOD for target in good)
     slow = measured_targets(outcomes_with(lambda m, s: 3e-3), EXTENT, choice, IDEAL)
-    assert [target.met for target in slow] == [False, False, True, True, True, True, True]
+    assert [target.mark for target in slow] == [Mark.BAD] * 2 + [Mark.GOOD] * 5
     lost = measured_targets(outcomes_with(lambda m, s: math.nan if m == 5 else 1e-3), EXTENT, choice, IDEAL)
-    assert not any(target.met for target in lost[:5])
-    assert not Target("nothing measured", "1", 0.0, math.nan).met
+    assert [target.mark for target in lost[:5]] == [Mark.BAD] * 5
+    assert at_most("nothing measured", "1", 0.0, math.nan).mark is Mark.BAD
     wrong = outcomes_with(lambda m, s: 1e-3)
     wrong.link[0, 0, 0, 0, 0] = 1
     share = 1.0 - np.mean(right_links(wrong, EXTENT.contacts, 5, choice.scales))
     assert share == pytest.approx(1 / 48)
-    assert measured_targets(wrong, EXTENT, choice, IDEAL)[-1].measured == pytest.approx(100.0 * (1.0 - share))
+    assert measured_targets(wrong, EXTENT, choice, IDEAL)[-1].own == pytest.approx(100.0 * (1.0 - share))
 
 
 def test_only_what_an_ideal_detector_can_find_in_time_counts_as_possible():
@@ -477,7 +478,7 @@ def test_only_what_an_ideal_detector_can_find_in_time_counts_as_possible():
     outcomes = outcomes_with(lambda m, s: 1e-3)
     outcomes.delay[:, 1] = math.nan
     outcomes.delay[0, 1, 0, ..., 0, :, 5, 5] = 3e-3
-    measured = {target.text: target.measured for target in measured_targets(outcomes, EXTENT, choice, IDEAL)}
+    measured = {target.what: target.own for target in measured_targets(outcomes, EXTENT, choice, IDEAL)}
     # Four cells at 1 ms and one at 3 ms; the missed ones were not possible.
     assert measured["median delay at 0.01 m/s, where an ideal detector needs at most 4 ms"] == 1.0
 
@@ -494,7 +495,7 @@ def test_tables_figures_and_findings_say_what_the_outcomes_are():
     assert sum(row[3] for row in conditions.rows) == outcomes.alarms[..., 5, 2].sum() == 2
     targets = measured_targets(outcomes, EXTENT, choice, IDEAL)
     assert len(targets_table(targets).rows) == len(targets)
-    said = findings(outcomes, EXTENT, choice, targets)
+    said = findings(outcomes, EXTENT, choice)
     assert any(METHODS[5].name in finding.text for finding in said)
     ideal = ideal_table(IDEAL, outcomes, EXTENT, choice)
     # Phi(-4.3546) = 4/600000: in 4 samples so many standard deviations of 10 are needed, 0.435 of the 300 mNm.

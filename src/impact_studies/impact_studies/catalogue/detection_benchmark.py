@@ -12,7 +12,7 @@ from impact_studies.detection.methods import METHODS
 from impact_studies.detection.plan import REPORT, TUNING, Extent, Plan
 from impact_studies.detection.statements import ASSUMPTIONS, findings
 from impact_studies.detection.trials import SCALES
-from impact_studies.frame.study import Progress, Study, StudyFigure, StudyResult, part
+from impact_studies.frame.study import Mark, Progress, Study, StudyFigure, StudyResult, part
 from impact_studies.frame.trials import trials_directory
 
 QUICK = Extent(
@@ -45,7 +45,7 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
     # Late, so that listing the studies does not load the drawing library.
     from impact_studies.detection import drawing
 
-    met = sum(target.met for target in targets)
+    met = sum(target.mark is Mark.GOOD for target in targets)
     return StudyResult(
         tables=(
             tables.targets_table(targets),
@@ -73,11 +73,11 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
                 lambda: drawing.draw_delays(outcomes, extent, choice, ideal),
             ),
         ),
-        findings=findings(outcomes, extent, choice, targets),
+        findings=findings(outcomes, extent, choice),
         verdict=f"{METHODS[choice.method].name}: {met} of {len(targets)} targets are met.",
         holds=met == len(targets),
         assumptions=ASSUMPTIONS,
-        comparisons=tables.comparisons(targets),
+        comparisons=targets,
     )
 
 

@@ -12,6 +12,7 @@ from impact_studies.detection.methods import METHODS
 from impact_studies.detection.motion import ARMS, HARD, TOUCH, ArmSetting
 from impact_studies.detection.plan import Extent, Ideal, Outcomes
 from impact_studies.detection.trials import LATEST, SCALES
+from impact_studies.frame.study import OWN_TARGET, Comparison, Mark
 
 MARGIN = 1
 """Steps of the scale above the smallest without a false alarm in tuning."""
@@ -104,20 +105,9 @@ RIGHT_LINK = 99.0
 """[%]"""
 
 
-@dataclass(frozen=True)
-class Target:
-    """Target and measured value; at_least: True where more is better."""
-
-    text: str
-    unit: str
-    limit: float
-    measured: float
-    at_least: bool = False
-
-    @property
-    def met(self) -> bool:
-        """True where the target is reached; NaN does not reach it."""
-        return self.measured >= self.limit if self.at_least else self.measured <= self.limit
+def at_most(text: str, unit: str, limit: float, measured: float) -> Comparison:
+    """Return a target of ours beside the measured value; NaN does not reach it."""
+    return Comparison(OWN_TARGET, text, limit, measured, unit, Mark.of(measured <= limit))
 
 
 def possible(ideal: Ideal) -> NDArray[np.bool_]:
@@ -125,8 +115,8 @@ def possible(ideal: Ideal) -> NDArray[np.bool_]:
     return np.asarray(np.nanmedian(np.where(np.isnan(ideal.delay), np.inf, ideal.delay), axis=2) <= 1e-3 * SLOW_DELAY)
 
 
-def measured_targets(outcomes: Outcomes, extent: Extent, choice: Choice, ideal: Ideal) -> tuple[Target, ...]:
-    """Return the targets: delays over all contacts, hard ones and possible ones; false alarms, links."""
+def measured_targets(outcomes: Outcomes, extent: Extent, choice: Choice, ideal: Ideal) -> tuple[Comparison, ...]:
+    """Return our targets with what was measured: delays of all, hard and possible contacts; false alarms, links."""
     best = choice.method
     scales = tuple(choice.scales[a][best] for a in range(len(ARMS)))
     delay = np.array([outcomes.delay[a, ..., best, s] for a, s in enumerate(scales)])
@@ -138,18 +128,20 @@ def measured_targets(outcomes: Outcomes, extent: Extent, choice: Choice, ideal: 
     reachable = np.moveaxis(delay[:, :, 0], 4, 2)[possible(ideal)]
     right = percentage(right_links(outcomes, extent.contacts, best, choice.scales))
     return (
-        Target("median delay from 0.05 m/s, all contacts", "ms", FAST_DELAY, 1e3 * median_delay(delay[:, :, fast])),
-        Target("median delay from 0.05 m/s, hard", "ms", FAST_DELAY, 1e3 * median_delay(delay[:, hard][:, :, fast])),
-        Target("median delay at 0.01 m/s, all contacts", "ms", SLOW_DELAY, 1e3 * median_delay(delay[:, :, 0])),
-        Target("median delay at 0.01 m/s, hard", "ms", SLOW_DELAY, 1e3 * median_delay(delay[:, hard, 0])),
-        Target(
+        at_most("median delay from 0.05 m/s, all contacts", "ms", FAST_DELAY, 1e3 * median_delay(delay[:, :, fast])),
+        at_most("median delay from 0.05 m/s, hard", "ms", FAST_DELAY, 1e3 * median_delay(delay[:, hard][:, :, fast])),
+        at_most("median delay at 0.01 m/s, all contacts", "ms", SLOW_DELAY, 1e3 * median_delay(delay[:, :, 0])),
+        at_most("median delay at 0.01 m/s, hard", "ms", SLOW_DELAY, 1e3 * median_delay(delay[:, hard, 0])),
+        at_most(
             "median delay at 0.01 m/s, where an ideal detector needs at most 4 ms",
             "ms",
             SLOW_DELAY,
             1e3 * median_delay(reachable),
         ),
-        Target(
+        at_most(
             f"false alarms in {minutes:.3g} min of free motion, each with all noises and models", "", 0.0, float(alarms)
         ),
-        Target("right link, of the detected impacts", "%", RIGHT_LINK, right, at_least=True),
+        Comparison(
+            OWN_TARGET, "right link, of the detected impacts", RIGHT_LINK, right, "%", Mark.of(right >= RIGHT_LINK)
+        ),
     )

@@ -13,7 +13,6 @@ from impact_studies.detection.evaluation import (
     FAST_DELAY,
     SLOW_DELAY,
     Choice,
-    Target,
     median_delay,
     percentage,
     right_links,
@@ -45,14 +44,9 @@ ASSUMPTIONS = (
 )
 
 
-def findings(outcomes: Outcomes, extent: Extent, choice: Choice, targets: tuple[Target, ...]) -> tuple[Finding, ...]:
-    """Return each target with its cause where it was missed, and what else the numbers say."""
-    said = [
-        Finding(f"{t.text}: {t.measured:.2f} {t.unit}".rstrip() + f", target {t.limit:g}.", Mark.of(t.met))
-        for t in targets
-    ]
-    said += _slow_contacts(outcomes, extent, choice)
-    said.append(_wrong_links(outcomes, extent, choice))
+def findings(outcomes: Outcomes, extent: Extent, choice: Choice) -> tuple[Finding, ...]:
+    """Return why targets are missed, and what else the numbers say."""
+    said = [*_slow_contacts(outcomes, extent, choice), _wrong_links(outcomes, extent, choice)]
     said += _levers(outcomes, extent, choice)
     best = choice.method
     scales = ", ".join(f"{SCALES[choice.scales[a][best]]:g} for {arm.robot}" for a, arm in enumerate(ARMS))

@@ -13,7 +13,6 @@ from impact_control.detection.isolation import WINDOWS
 from impact_studies.detection.evaluation import (
     SLOW_DELAY,
     Choice,
-    Target,
     is_right_link,
     median_delay,
     missed,
@@ -25,22 +24,17 @@ from impact_studies.detection.methods import METHODS
 from impact_studies.detection.motion import ARMS, PERIOD
 from impact_studies.detection.plan import FRICTIONS, LATER, QUIET, Extent, Ideal, Outcomes, Sequences, needed_distance
 from impact_studies.detection.trials import INERTIAS, NOISES, SCALES
-from impact_studies.frame.study import OWN_TARGET, Cell, Column, Comparison, Judged, Mark, Table, columns
+from impact_studies.frame.study import Cell, Column, Comparison, Judged, Mark, Table, columns
 
 
-def targets_table(targets: tuple[Target, ...]) -> Table:
+def targets_table(targets: tuple[Comparison, ...]) -> Table:
     """Targets beside the measured values."""
     return Table.of(
         "targets",
         "Targets, best setting",
         (*columns(("what", "unit")), Column("target", decimals=1), Column("measured", decimals=2)),
-        ((t.text, t.unit, t.limit, Judged(t.measured, t.met)) for t in targets),
+        ((t.what, t.unit, t.published, Judged(t.own, t.mark is Mark.GOOD)) for t in targets),
     )
-
-
-def comparisons(targets: tuple[Target, ...]) -> tuple[Comparison, ...]:
-    """Each target, which is ours, in the place of what is published."""
-    return tuple(Comparison(OWN_TARGET, t.text, t.limit, t.measured, t.unit, Mark.of(t.met)) for t in targets)
 
 
 def methods_table(outcomes: Outcomes, extent: Extent, choice: Choice) -> Table:
