@@ -6,18 +6,13 @@ predicted velocity, five trials each: noise, joint friction, arms and objects th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from impact_studies.frame.study import Progress, Study, StudyData, StudyFigure, StudyResult, part, tally
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from impact_studies.net_feedback.outcome import CaseResult, Experiment
-    from impact_studies.net_feedback.plan import SceneCase
+    from impact_studies.net_feedback.outcome import CaseResult
 
 QUICK_SCALES = (0.8, 1.0, 1.2)
 """References of the quick version, and of the experiments without noise."""
@@ -28,45 +23,34 @@ _NAME = "van_steen_net_feedback"
 def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
     from impact_studies.net_feedback import tables
     from impact_studies.net_feedback.comparisons import comparisons
-    from impact_studies.net_feedback.outcome import Outcome
-    from impact_studies.net_feedback.plan import ALL_CASES, GRAB, PUSH, SHOWN
+    from impact_studies.net_feedback.data import write_case
+    from impact_studies.net_feedback.outcome import Outcome, evaluate, run_experiments
+    from impact_studies.net_feedback.plan import ALL_CASES, GRAB, PUSH, REPETITIONS, SHOWN, trial_cases
     from impact_studies.net_feedback.statements import ASSUMPTIONS, findings, verdict
+    from impact_studies.net_feedback.velocity_fit import REFERENCE_SCALES
 
-    results = _measure(SHOWN if quick else ALL_CASES, seed, quick, part(progress, 0.0, 1.0 if quick else 0.8))
-    outcome = Outcome(results, [] if quick else _experiments(part(progress, 0.8, 0.2)))
+    if quick:
+        results = evaluate(trial_cases(SHOWN, QUICK_SCALES, 1, seed), _NAME, progress)
+        outcome = Outcome(results, [])
+    else:
+        trials = trial_cases(ALL_CASES, REFERENCE_SCALES, REPETITIONS, seed)
+        results = evaluate(trials, _NAME, part(progress, 0.0, 0.8))
+        outcome = Outcome(results, run_experiments(_NAME, QUICK_SCALES, part(progress, 0.8, 0.2)))
     compared = comparisons(outcome)
-    figures = (*_pose_figures(), *_figures([result for result in results if result.case in SHOWN]))
     return StudyResult(
         tables=(
             *(tables.errors_table(outcome, scene) for scene in (PUSH, GRAB)),
             *(tables.targets_table(outcome), tables.course_table(outcome), tables.window_table(outcome)),
             *([tables.experiments_table(outcome)] if outcome.experiments else []),
         ),
-        figures=figures,
+        figures=(*_pose_figures(), *_figures([result for result in results if result.case in SHOWN])),
         findings=findings(outcome),
         verdict=f"{verdict(outcome)} {tally(compared)}",
         holds=outcome.holds,
         assumptions=ASSUMPTIONS,
         comparisons=compared,
-        data=tuple(_data(result, seed) for result in results),
+        data=tuple(StudyData(f"{result.case.name}.h5", partial(write_case, result, seed)) for result in results),
     )
-
-
-def _measure(cases: tuple[SceneCase, ...], seed: int, quick: bool, progress: Progress) -> list[CaseResult]:
-    """Run the trials of the study."""
-    from impact_studies.net_feedback.outcome import evaluate
-    from impact_studies.net_feedback.plan import REPETITIONS, trial_cases
-    from impact_studies.net_feedback.velocity_fit import REFERENCE_SCALES
-
-    scales, repetitions = (QUICK_SCALES, 1) if quick else (REFERENCE_SCALES, REPETITIONS)
-    return evaluate(trial_cases(cases, scales, repetitions, seed), _NAME, progress)
-
-
-def _experiments(progress: Progress) -> list[Experiment]:
-    """Run the experiments without noise."""
-    from impact_studies.net_feedback.outcome import run_experiments
-
-    return run_experiments(_NAME, QUICK_SCALES, progress)
 
 
 def _pose_figures() -> tuple[StudyFigure, ...]:
@@ -99,44 +83,27 @@ def _pose_figures() -> tuple[StudyFigure, ...]:
 
 def _figures(shown: list[CaseResult]) -> tuple[StudyFigure, ...]:
     """Return the pictures of a push and of a grab."""
+    from impact_studies.net_feedback import drawing
     from impact_studies.net_feedback.tables import case_name
 
     figures = []
     for result, (signals, fit) in zip(shown, ((6, 7), (8, 9)), strict=True):
         what = f"{result.case.scene}, {case_name(result.case)}"
-        figures.append(
+        figures += [
             StudyFigure(
                 f"figure_{signals}",
                 f"As Fig. {signals}: {what}",
                 "Means of the trials with each reference, along the motion; dashed: the post-impact references.",
-                partial(_drawn, "draw_signals", result),
-            )
-        )
-        figures.append(
+                partial(drawing.draw_signals, result),
+            ),
             StudyFigure(
                 f"figure_{fit}",
                 f"As Fig. {fit}: {what}",
                 "Net feedback of each trial over the velocity with which its post-impact reference begins.",
-                partial(_drawn, "draw_fit", result),
-            )
-        )
+                partial(drawing.draw_fit, result),
+            ),
+        ]
     return tuple(figures)
-
-
-def _drawn(name: str, result: CaseResult) -> Figure:
-    from impact_studies.net_feedback import drawing
-
-    draw: Callable[[CaseResult], Figure] = getattr(drawing, name)
-    return draw(result)
-
-
-def _data(result: CaseResult, seed: int) -> StudyData:
-    def write(path: Path) -> None:
-        from impact_studies.net_feedback.data import write_case
-
-        write_case(result, seed, path)
-
-    return StudyData(f"{result.case.name}.h5", write)
 
 
 STUDY = Study(
