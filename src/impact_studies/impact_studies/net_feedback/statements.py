@@ -31,8 +31,6 @@ ASSUMPTIONS = (
 def findings(outcome: Outcome) -> tuple[Finding, ...]:
     """Return one sentence each."""
     return (
-        *(_scene(outcome, scene) for scene in (PUSH, GRAB)),
-        _best(outcome),
         *(_order(outcome, scene) for scene in (PUSH, GRAB)),
         _scatter(outcome),
         _switch(outcome),
@@ -53,25 +51,6 @@ def verdict(outcome: Outcome) -> str:
     return (
         f"Mean absolute error of the nominal prediction: {', '.join(parts)}; B_theta {best} the best in the mean over "
         "all cases."
-    )
-
-
-def _scene(outcome: Outcome, scene: str) -> Finding:
-    errors, absolute = outcome.errors(scene)[:, 0], outcome.absolute(scene)[0]
-    return Finding(
-        f"{SCENE_NAMES[scene].capitalize()}: the mean absolute error with B_theta is {absolute:.2f} % (published "
-        f"{published.ABSOLUTE_ERROR[scene][0]:.2f} %), the average {errors.mean():+.2f} % (published "
-        f"{published.MEAN_ERROR[scene][0]:+.2f} %), single cases {errors.min():+.1f} to {errors.max():+.1f} %.",
-        Mark.of(outcome.meets(scene)),
-    )
-
-
-def _best(outcome: Outcome) -> Finding:
-    own = outcome.absolute()
-    return Finding(
-        f"Over all cases the mean absolute errors are {own[0]:.2f} % with B_theta, {own[1]:.2f} % with B_rho and "
-        f"{own[2]:.2f} % without motors; published 3.55, 6.02 and 4.25 %.",
-        Mark.of(outcome.reduced_motors_are_best),
     )
 
 

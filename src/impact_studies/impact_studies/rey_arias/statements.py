@@ -43,7 +43,6 @@ def findings(outcome: Outcome) -> tuple[Finding, ...]:
         _sixth_joint(outcome),
         _fifth_joint(outcome),
         _cells("B_theta instead of B_rho", outcome.errors.motors, PUBLISHED.motors, outcome),
-        _friction_gain(outcome),
         _cells("friction", outcome.errors.without_friction, PUBLISHED.without_friction, outcome),
         _largest(outcome),
         _coefficient(outcome),
@@ -92,16 +91,6 @@ def _cells(what: str, ours: Matrix, theirs: Matrix, outcome: Outcome) -> Finding
         f"{np.count_nonzero(same)} change in the same direction here."
     )
     return Finding(text, Mark.of(bool(np.count_nonzero(same) > 0.5 * np.count_nonzero(significant))))
-
-
-def _friction_gain(outcome: Outcome) -> Finding:
-    ours, theirs = outcome.errors, PUBLISHED
-    text = (
-        f"With friction the mean error of all joints is {ours.reduced_motors.mean():.2f} deg/s, without "
-        f"{ours.without_friction.mean():.2f}; published {theirs.reduced_motors.mean():.2f} and "
-        f"{theirs.without_friction.mean():.2f}."
-    )
-    return Finding(text, Mark.of(bool(ours.reduced_motors.mean() < ours.without_friction.mean())))
 
 
 def _largest(outcome: Outcome) -> Finding:
