@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any, TypeVar
 
 import numpy as np
 import pinocchio as pin
@@ -16,6 +17,8 @@ from impact_control.robots.description import CONTACT_FRAME
 from impact_control.robots.joints import JointFriction, JointLimits, SensorNoise, Transmission
 from impact_control.scenario import Control, TaskGains, TaskWeights
 from impact_control.util.types import Vector
+
+Group = TypeVar("Group", JointLimits, Transmission, JointFriction, SensorNoise)
 
 LINK = 0.2
 """[m] length of a link; a cylinder of 2 kg."""
@@ -35,45 +38,21 @@ def chain(joints: int) -> RobotDescription:
         model.addJoint(k, kind, step, f"joint{k + 1}")
         model.appendBodyToJoint(k + 1, link, pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.5 * LINK])))
     frame = model.addFrame(pin.Frame(CONTACT_FRAME, joints, 0, step, pin.FrameType.OP_FRAME))
-    limits, motors, rubs, noise = panda.limits, panda.transmission, panda.friction, panda.noise
 
-    def of_all(values: Vector) -> Vector:
-        return np.full(joints, values[0])
+    def of_all(group: Group) -> Group:
+        """Return what each joint has as the first one has it."""
+        names = [entry.name for entry in fields(group) if entry.init and np.ndim(getattr(group, entry.name))]
+        values: dict[str, Any] = {name: np.full(joints, getattr(group, name)[0]) for name in names}
+        return replace(group, **values)
 
     return replace(
         panda,
         name=f"chain of {joints}",
         joint_names=tuple(model.names[1:]),
-        limits=JointLimits(
-            *(
-                of_all(values)
-                for values in (
-                    limits.position_lower,
-                    limits.position_upper,
-                    limits.velocity,
-                    limits.torque,
-                    limits.torque_rate,
-                )
-            )
-        ),
-        transmission=Transmission(
-            *(
-                of_all(values)
-                for values in (
-                    motors.stiffness,
-                    motors.damping,
-                    motors.motor_inertia,
-                    motors.reduced_motor_inertia,
-                )
-            )
-        ),
-        friction=JointFriction(of_all(rubs.amplitude), of_all(rubs.slope), of_all(rubs.offset)),
-        noise=SensorNoise(
-            *(
-                of_all(values)
-                for values in (noise.position, noise.velocity, noise.torque, noise.motor_position, noise.motor_velocity)
-            )
-        ),
+        limits=of_all(panda.limits),
+        transmission=of_all(panda.transmission),
+        friction=of_all(panda.friction),
+        noise=of_all(panda.noise),
         pinocchio_model=model,
         contact_frame_id=int(frame),
     )
