@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from impact_control.scenario import CompletionSettings
 from impact_control.simulation import FlexibleJointPlant, PlantOptions, Sensors, Surface, inclined_plane
 from impact_control.util.types import Matrix, Vector
 from impact_studies.classification.plan import Plan, Timetable, measured_pose, plan_impact, tabulate
+from impact_studies.frame.trials import from_arrays
 from impact_studies.planar_impact.response import PLANAR_TASK
 from impact_studies.three_plants.course import EXPECTED_NORMAL, PRESSING_FORCE, SPEED, STIFFNESS
 from impact_studies.three_plants.response import CONTACT_DAMPING, CONTACT_EXPONENT, CONTACT_STIFFNESS
@@ -110,22 +111,10 @@ def run_point(point: SweepPoint) -> Mapping[str, NDArray[Any]]:
 
 def unpack(point: SweepPoint, arrays: Mapping[str, NDArray[Any]]) -> list[tuple[float, ImpactTrial]]:
     """Return the trials of `run_point`, each with its tilt [deg], in the order of the tilts."""
-    return [(tilt, _unpacked(arrays, index)) for index, tilt in enumerate(point.tilts)]
-
-
-def _unpacked(arrays: Mapping[str, NDArray[Any]], index: int) -> ImpactTrial:
-    return ImpactTrial(
-        time=arrays[f"time {index}"],
-        velocity=arrays[f"velocity {index}"],
-        reference=arrays[f"reference {index}"],
-        impact_times=arrays[f"impact_times {index}"],
-        impact_samples=arrays[f"impact_samples {index}"],
-        configurations=arrays[f"configurations {index}"],
-        completion_time=float(arrays[f"completion_time {index}"]),
-        completion_sample=int(arrays[f"completion_sample {index}"]),
-        closed_time=float(arrays[f"closed_time {index}"]),
-        touches=arrays[f"touches {index}"],
-    )
+    return [
+        (tilt, from_arrays(ImpactTrial, {entry.name: arrays[f"{entry.name} {index}"] for entry in fields(ImpactTrial)}))
+        for index, tilt in enumerate(point.tilts)
+    ]
 
 
 def run_trial(

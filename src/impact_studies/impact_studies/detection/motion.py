@@ -218,17 +218,10 @@ def impact_record(
 
 def _until(record: Record, end: float) -> Record:
     rows = slice(0, int(np.searchsorted(record.time, end)))
-    return Record(
-        record.time[rows],
-        record.position[rows],
-        record.velocity[rows],
-        record.joint_torque[rows],
-        record.commanded_torque[rows],
-        record.noise[:, rows],
-        record.force[rows],
-        tuple(t for t in record.closings if t < end),
-        record.lever,
-    )
+    sampled = ("time", "position", "velocity", "joint_torque", "commanded_torque", "force")
+    cut = {name: getattr(record, name)[rows] for name in sampled}
+    closings = tuple(t for t in record.closings if t < end)
+    return replace(record, **cut, noise=record.noise[:, rows], closings=closings)
 
 
 def free_record(arm: ArmSetting, joint_friction: bool, duration: float, seed: int, at_rest: bool = False) -> Record:

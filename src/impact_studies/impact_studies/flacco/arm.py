@@ -117,17 +117,7 @@ class Recording:
 
     def sample(self, k: int) -> Sample:
         """Return what was measured in sample k."""
-        return Sample(
-            self.time[k],
-            self.position[k],
-            self.motor_position[k],
-            self.velocity[k],
-            self.motor_velocity[k],
-            self.motor_torque[k],
-            self.mass_matrix[k],
-            self.coriolis_transposed_velocity[k],
-            self.gravity[k],
-        )
+        return Sample(*(getattr(self, name)[k] for name in Sample._fields))
 
 
 class Mechanism(Protocol):
