@@ -123,13 +123,11 @@ def _figures(
     from impact_studies.planar_impact import drawing
 
     def sweep_figure() -> Figure:
-        from impact_studies.planar_impact.drawing import draw_sweep
-
         errors = {
             after: {case: {model: mean_error(jump, model) for model in InertiaModel} for case, jump in by_case.items()}
             for after, by_case in impacts.items()
         }
-        return draw_sweep(errors, ANGLE, SPEED)
+        return drawing.draw_sweep(errors, ANGLE, SPEED)
 
     return (
         StudyFigure(
