@@ -13,6 +13,7 @@ from impact_control.robots import Dynamics, InertiaModel, RobotDescription
 from impact_control.robots.inverse_kinematics import solve
 from impact_control.simulation import FlexibleJointPlant, PlantOptions, Surface
 from impact_control.simulation.options import RigidContactOptions
+from impact_control.util.checks import require_positive
 from impact_control.util.errors import ImpactControlError, InvalidInputError
 from impact_control.util.types import Matrix, Vector
 from impact_studies.models.rigid_contact.plant import RigidJointRigidContactPlant
@@ -46,9 +47,7 @@ class StraightApproach:
 
     def __post_init__(self) -> None:
         for name in ("speed", "ramp", "cruise"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0.0):
-                raise InvalidInputError(name, value, "a finite number above 0")
+            require_positive(name, getattr(self, name))
 
     @property
     def impact_time(self) -> float:
