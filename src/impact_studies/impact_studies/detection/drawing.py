@@ -14,6 +14,7 @@ from impact_studies.detection.methods import METHODS
 from impact_studies.detection.motion import ARMS
 from impact_studies.detection.plan import Extent, Ideal, Outcomes
 from impact_studies.detection.trials import NOISES
+from impact_studies.frame.legend import legend_above
 
 _IDEAL: dict[str, Any] = {"marker": "x", "color": "black", "linestyle": "", "markersize": 7.0}
 
@@ -75,12 +76,8 @@ def draw_delays(outcomes: Outcomes, extent: Extent, choice: Choice, ideal: Ideal
 
 
 def _finish(figure: Figure, *more: Line2D) -> None:
-    width, height = figure.get_size_inches()
     entries = [line(method.name, _COLOURS[m], "-") for m, method in enumerate(METHODS)]
     for entry, mark in zip(entries, _MARKS, strict=True):
         entry.set_marker(mark)
         entry.set_markersize(3.5)
-    figure.legend(handles=[*entries, *more], loc="upper center", ncols=4, bbox_to_anchor=(0.5, 1.0))
-    figure.subplots_adjust(
-        left=0.8 / width, right=1 - 0.15 / width, bottom=0.5 / height, top=1 - 1.25 / height, hspace=0.25, wspace=0.1
-    )
+    legend_above(figure, [*entries, *more], 1.25, left=0.8, columns=4, hspace=0.25, wspace=0.1)

@@ -15,6 +15,7 @@ from impact_studies.flacco.arm import JOINTS, SHOWN_GAP
 from impact_studies.flacco.evaluation import JOINT, START, crossings
 from impact_studies.flacco.experiments import SETTLING, figure_9_motion
 from impact_studies.flacco.outcome import Outcome
+from impact_studies.frame.legend import legend_above
 
 _TOP = 0.45
 """[inch] for the legend."""
@@ -179,9 +180,5 @@ def _bounds(axes: Axes, value: float) -> None:
 
 
 def _legend(figure: Figure, entries: Sequence[Artist]) -> None:
-    width, height = figure.get_size_inches()
-    figure.legend(handles=list(entries), loc="upper center", ncols=len(entries), bbox_to_anchor=(0.5, 1.0))
-    figure.subplots_adjust(
-        left=0.85 / width, right=1 - 0.15 / width, bottom=0.5 / height, top=1 - _TOP / height, hspace=0.15
-    )
+    legend_above(figure, entries, _TOP, hspace=0.15)
     figure.align_ylabels()

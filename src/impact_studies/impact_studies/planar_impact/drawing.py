@@ -13,6 +13,7 @@ from impact_control.recording.style import ANTE, IMPACT, INK, INTERIM, LIMIT, NE
 from impact_control.robots import Dynamics, InertiaModel
 from impact_control.robots.link_shapes import LinkFrames
 from impact_control.util.types import Matrix, Vector
+from impact_studies.frame.legend import legend_above
 from impact_studies.planar_impact.jump import GrossJump
 from impact_studies.planar_impact.response import AfterImpact, FlexibleResponse
 
@@ -166,10 +167,5 @@ def draw_limit(scales: Sequence[float], errors: Mapping[str, Sequence[float]]) -
 
 
 def _legend(figure: Figure, entries: Sequence[Artist], top: float = _TOP) -> None:
-    """One legend in the `top` [inch] above the panels, and margins that do not depend on their content."""
-    width, height = figure.get_size_inches()
-    figure.legend(handles=list(entries), loc="upper center", ncols=len(entries), bbox_to_anchor=(0.5, 1.0))
-    figure.subplots_adjust(
-        left=0.85 / width, right=1 - 0.15 / width, bottom=0.5 / height, top=1 - top / height, hspace=0.22, wspace=0.08
-    )
+    legend_above(figure, entries, top, hspace=0.22, wspace=0.08)
     figure.align_ylabels()

@@ -10,6 +10,7 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
 from impact_control.recording.style import ANTE, IMPACT, INK, INTERIM, LIMIT, NEUTRAL, POST, ROW, WIDTH, LineStyle, line
+from impact_studies.frame.legend import legend_above
 from impact_studies.three_plants.claims import SecondImpact, task_motion
 from impact_studies.three_plants.measures import Responses, expected_time, lateness
 from impact_studies.three_plants.response import OBSERVED, PlantModel, Scenario
@@ -117,9 +118,5 @@ def draw_second_impact(found: SecondImpact) -> Figure:
 
 
 def _finish(figure: Figure, entries: Sequence[Artist], wspace: float = 0.28) -> None:
-    width, height = figure.get_size_inches()
-    figure.legend(handles=entries, loc="upper center", ncols=len(entries), bbox_to_anchor=(0.5, 1.0))
-    figure.subplots_adjust(
-        left=0.8 / width, right=1 - 0.15 / width, bottom=0.5 / height, top=1 - 0.75 / height, hspace=0.15, wspace=wspace
-    )
+    legend_above(figure, entries, 0.75, left=0.8, hspace=0.15, wspace=wspace)
     figure.align_ylabels()

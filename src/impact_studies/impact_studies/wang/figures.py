@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from impact_control.recording.style import ANTE, IMPACT, INK, INTERIM, LIMIT, NEUTRAL, POST, ROW, WIDTH, LineStyle, line
+from impact_studies.frame.legend import legend_above
 from impact_studies.models.contact_identification.contact_model import ContactModel
 from impact_studies.wang import published
 from impact_studies.wang.evaluation import Case, FittedImpact, Limit, Reading
@@ -44,7 +45,7 @@ _ENERGY_COLOURS = (ANTE, POST, INTERIM, NEUTRAL)
 _MASSES = (3, 5, 7, 10, 20, 30, 50)
 """[kg] marked on the axis of the walls."""
 
-_LEGEND_ROW = 0.24
+_LEGEND_ROW, _LEGEND_COLUMNS = 0.24, 4
 
 
 def draw_impulses(cases: Sequence[Case]) -> Figure:
@@ -181,18 +182,9 @@ def _option_entries() -> list[Artist]:
 
 def finish(figure: Figure, entries: Sequence[Artist], hspace: float = 0.28) -> None:
     """Put the legend above the panels, with margins in inches; hspace: between rows, in heights of a panel."""
-    width, height = figure.get_size_inches()
-    columns = 4
-    rows = -(-len(entries) // columns)
-    figure.legend(handles=list(entries), loc="upper center", ncols=columns, bbox_to_anchor=(0.5, 1.0))
-    figure.subplots_adjust(
-        left=0.65 / width,
-        right=1.0 - 0.15 / width,
-        bottom=0.5 / height,
-        top=1.0 - (0.45 + _LEGEND_ROW * rows) / height,
-        hspace=hspace,
-        wspace=0.1,
-    )
+    rows = -(-len(entries) // _LEGEND_COLUMNS)
+    top = 0.45 + _LEGEND_ROW * rows
+    legend_above(figure, entries, top, left=0.65, columns=_LEGEND_COLUMNS, hspace=hspace, wspace=0.1)
 
 
 SHADED_RESTITUTION = 0.5
