@@ -42,29 +42,25 @@ _SHARP = 1e-9
 class Ranges:
     """Smallest and largest value (2,) of what is drawn for a task; uniform between them, each by itself."""
 
-    x: Annotated[Vector, Entry(Numbers(2, "m"), "`task.impact.position` along x of A")]
-    y: Annotated[Vector, Entry(Numbers(2, "m"), "`task.impact.position` along y of A")]
-    z: Annotated[Vector, Entry(Numbers(2, "m"), "`task.impact.position` along z of A")]
+    x: Annotated[Vector, Numbers(2, "m"), "`task.impact.position` along x of A"]
+    y: Annotated[Vector, Numbers(2, "m"), "`task.impact.position` along y of A"]
+    z: Annotated[Vector, Numbers(2, "m"), "`task.impact.position` along z of A"]
     tilt: Annotated[
         Vector,
-        Entry(
-            Numbers(2, "rad", Range(0.0, math.pi / 2.0)),
-            "angle of `expected_environment.surface.normal` to the vertical, about any horizontal axis",
-        ),
+        Numbers(2, "rad", Range(0.0, math.pi / 2.0)),
+        "angle of `expected_environment.surface.normal` to the vertical, about any horizontal axis",
     ]
     approach_angle: Annotated[
-        Vector, Entry(Numbers(2, "rad", Range(0.0, math.pi / 2.0, open_lower=True)), "`task.impact.approach_angle`")
+        Vector, Numbers(2, "rad", Range(0.0, math.pi / 2.0, open_lower=True)), "`task.impact.approach_angle`"
     ]
-    speed: Annotated[Vector, Entry(Numbers(2, "m/s", POSITIVE), "`task.impact.speed`")]
-    friction: Annotated[Vector, Entry(Numbers(2, "", NOT_NEGATIVE), "`expected_environment.surface.friction`")]
-    force: Annotated[Vector, Entry(Numbers(2, "N", NOT_NEGATIVE), "`task.post.force`")]
-    slide: Annotated[Vector, Entry(Numbers(2, "m", NOT_NEGATIVE), "`task.post.slide`")]
+    speed: Annotated[Vector, Numbers(2, "m/s", POSITIVE), "`task.impact.speed`"]
+    friction: Annotated[Vector, Numbers(2, "", NOT_NEGATIVE), "`expected_environment.surface.friction`"]
+    force: Annotated[Vector, Numbers(2, "N", NOT_NEGATIVE), "`task.post.force`"]
+    slide: Annotated[Vector, Numbers(2, "m", NOT_NEGATIVE), "`task.post.slide`"]
     stiffness: Annotated[
         Vector,
-        Entry(
-            Numbers(2, "N/m^1.5", POSITIVE),
-            "`actual_environment.surface.contact.stiffness`, uniform in its logarithm; the damping goes with it",
-        ),
+        Numbers(2, "N/m^1.5", POSITIVE),
+        "`actual_environment.surface.contact.stiffness`, uniform in its logarithm; the damping goes with it",
     ]
 
     def check(self) -> None:
@@ -80,22 +76,22 @@ class Deviations:
     """Deviations of the actual from the expected environment that have to be found unexpected."""
 
     tilt: Annotated[
-        float, Entry(Number("rad", Range(0.0, math.pi / 4.0, open_lower=True)), "of the surface, about any axis in it")
+        float, Number("rad", Range(0.0, math.pi / 4.0, open_lower=True)), "of the surface, about any axis in it"
     ]
-    time: Annotated[float, Entry(Number("s", POSITIVE), "by which the surface is met early or late")]
-    friction: Annotated[float, Entry(Number("", POSITIVE), "of the surface, more or less, but not below 0")]
+    time: Annotated[float, Number("s", POSITIVE), "by which the surface is met early or late"]
+    friction: Annotated[float, Number("", POSITIVE), "of the surface, more or less, but not below 0"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OperatingEnvelope:
     """Which tasks are drawn."""
 
-    name: Annotated[str, Entry(Text(), "name; that of the file when left out")]
-    scenario: Annotated[str, Entry(Text(), "name of the scenario with the entries that are not drawn")]
-    robots: Annotated[tuple[str, ...], Entry(Texts(), "`robot.model`, each of which gets tasks of its own")]
-    end_effector: Annotated[str, Entry(Text(), "`robot.end_effector`")]
-    ranges: Annotated[Ranges, Entry(Section(Ranges), "what is drawn")]
-    deviations: Annotated[Deviations, Entry(Section(Deviations), "what is then different from what is expected")]
+    name: Annotated[str, Text(), "name; that of the file when left out"]
+    scenario: Annotated[str, Text(), "name of the scenario with the entries that are not drawn"]
+    robots: Annotated[tuple[str, ...], Texts(), "`robot.model`, each of which gets tasks of its own"]
+    end_effector: Annotated[str, Text(), "`robot.end_effector`"]
+    ranges: Annotated[Ranges, Section(Ranges), "what is drawn"]
+    deviations: Annotated[Deviations, Section(Deviations), "what is then different from what is expected"]
 
     def check(self) -> None:
         """Require a scenario with a surface, and robots, that come with the package and fit together.

@@ -12,7 +12,6 @@ from impact_control.scenario.fields import (
     POSITIVE,
     Choice,
     Count,
-    Entry,
     Number,
     Numbers,
     Refusal,
@@ -30,21 +29,21 @@ SINGLE, SIMULTANEOUS = "single", "simultaneous"
 class CompletionSettings(Settings):
     """Full contact of all contact points of the end-effector, Proper 2021 section 5.2."""
 
-    window: Annotated[int, Entry(Count(2, 10_000), "samples over which the means are taken, and have to hold")]
+    window: Annotated[int, Count(2, 10_000), "samples over which the means are taken, and have to hold"]
     largest_speed: Annotated[
-        float, Entry(Number("m/s", POSITIVE), "mean speed of a contact point along the normal of the face")
+        float, Number("m/s", POSITIVE), "mean speed of a contact point along the normal of the face"
     ]
-    least_force: Annotated[float, Entry(Number("N", POSITIVE), "mean force on the face")]
+    least_force: Annotated[float, Number("N", POSITIVE), "mean force on the face"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HeldForceSettings(Settings):
     """Check of the force with which an object or a surface pushes back; published, without a reaction."""
 
-    after: Annotated[float, Entry(Number("s", NOT_NEGATIVE), "time after the impact from which the mean is taken")]
-    window: Annotated[float, Entry(Number("s", POSITIVE), "time over which the mean is taken")]
+    after: Annotated[float, Number("s", NOT_NEGATIVE), "time after the impact from which the mean is taken"]
+    window: Annotated[float, Number("s", POSITIVE), "time over which the mean is taken"]
     limit: Annotated[
-        float, Entry(Number("N", POSITIVE), "largest mean of external force and force that is to be exerted, added up")
+        float, Number("N", POSITIVE), "largest mean of external force and force that is to be exerted, added up"
     ]
 
 
@@ -52,10 +51,8 @@ class HeldForceSettings(Settings):
 class ContactPathSettings(Settings):
     """Times at which heights of the contact over the expected surface are compared."""
 
-    begin: Annotated[
-        float, Entry(Number("s", POSITIVE), "time after the impact, when the contact has closed", default="60 ms")
-    ]
-    window: Annotated[float, Entry(Number("s", POSITIVE), "time over which heights are averaged", default="100 ms")]
+    begin: Annotated[float, Number("s", POSITIVE), "time after the impact, when the contact has closed", "60 ms"]
+    window: Annotated[float, Number("s", POSITIVE), "time over which heights are averaged", "100 ms"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -67,61 +64,43 @@ class Classification(Settings):
     """
 
     method: Annotated[
-        str,
-        Entry(Choice((SINGLE, SIMULTANEOUS)), "one impact, Algorithm 1, or many points, Algorithm 2", default=SINGLE),
+        str, Choice((SINGLE, SIMULTANEOUS)), "one impact, Algorithm 1, or many points, Algorithm 2", SINGLE
     ]
-    window_length: Annotated[int, Entry(Count(1), "m, samples of the moving window")]
-    decay_rate: Annotated[float, Entry(Number("1/s", POSITIVE), "a, rate at which the envelope closes")]
+    window_length: Annotated[int, Count(1), "m, samples of the moving window"]
+    decay_rate: Annotated[float, Number("1/s", POSITIVE), "a, rate at which the envelope closes"]
     envelope_margin: Annotated[
         Vector | float | None,
-        Entry(
-            Numbers(JOINTS, "rad/s", NOT_NEGATIVE, repeats=True),
-            "e_eta, fixed as by Proper 2021; when left out it follows from `classification.uncertainty`",
-            default=None,
-        ),
+        Numbers(JOINTS, "rad/s", NOT_NEGATIVE, repeats=True),
+        "e_eta, fixed as by Proper 2021; when left out it follows from `classification.uncertainty`",
+        None,
     ]
-    uncertainty: Annotated[
-        Uncertainty,
-        Entry(Section(Uncertainty), "standard deviations, from which the margins follow", default={}),
-    ]
+    uncertainty: Annotated[Uncertainty, Section(Uncertainty), "standard deviations, from which the margins follow", {}]
     contact_path: Annotated[
         ContactPathSettings | None,
-        Entry(
-            Section(ContactPathSettings, none_allowed=True),
-            "after an expected behaviour, judge whether the contact stays on the expected surface",
-            default="none",
-        ),
+        Section(ContactPathSettings, none_allowed=True),
+        "after an expected behaviour, judge whether the contact stays on the expected surface",
+        "none",
     ]
-    configuration_error: Annotated[
-        float, Entry(Number("rad", POSITIVE), "epsilon, largest norm of q(t_1) - q_ref(T_nom)")
-    ]
-    time_error: Annotated[float, Entry(Number("s", POSITIVE), "zeta, largest |t_1 - T_nom|")]
-    post_impact_time: Annotated[
-        float, Entry(Number("s", POSITIVE), "t_xi, time until the behaviour counts as expected")
-    ]
+    configuration_error: Annotated[float, Number("rad", POSITIVE), "epsilon, largest norm of q(t_1) - q_ref(T_nom)"]
+    time_error: Annotated[float, Number("s", POSITIVE), "zeta, largest |t_1 - T_nom|"]
+    post_impact_time: Annotated[float, Number("s", POSITIVE), "t_xi, time until the behaviour counts as expected"]
     impact_interval: Annotated[
         float | None,
-        Entry(
-            Number("s", NOT_NEGATIVE),
-            "simultaneous: t_int, largest time between two impacts; any when left out",
-            default=None,
-        ),
+        Number("s", NOT_NEGATIVE),
+        "simultaneous: t_int, largest time between two impacts; any when left out",
+        None,
     ]
     completion: Annotated[
         CompletionSettings | None,
-        Entry(
-            Section(CompletionSettings, none_allowed=True),
-            "simultaneous: judge the behaviour from full contact on, and not after every impact",
-            default="none",
-        ),
+        Section(CompletionSettings, none_allowed=True),
+        "simultaneous: judge the behaviour from full contact on, and not after every impact",
+        "none",
     ]
     held_force: Annotated[
         HeldForceSettings | None,
-        Entry(
-            Section(HeldForceSettings, none_allowed=True),
-            "after an expected behaviour, judge the force with which the arm is pushed back",
-            default="none",
-        ),
+        Section(HeldForceSettings, none_allowed=True),
+        "after an expected behaviour, judge the force with which the arm is pushed back",
+        "none",
     ]
 
     @property

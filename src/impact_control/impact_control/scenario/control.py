@@ -13,7 +13,6 @@ from impact_control.scenario.fields import (
     NOT_NEGATIVE,
     POSITIVE,
     Count,
-    Entry,
     Number,
     Numbers,
     Option,
@@ -70,12 +69,11 @@ class FurtherImpacts(StrEnum):
 class TaskGains(Settings):
     """Position feedback of each task; the velocity feedback is 2 sqrt(k), van Steen 2024 (15)-(17)."""
 
-    position: Annotated[float, Entry(Number("1/s^2", POSITIVE), "k_p")]
-    orientation: Annotated[float, Entry(Number("1/s^2", POSITIVE), "k_theta")]
-    posture: Annotated[float, Entry(Number("1/s^2", POSITIVE), "k_q, joint 1")]
+    position: Annotated[float, Number("1/s^2", POSITIVE), "k_p"]
+    orientation: Annotated[float, Number("1/s^2", POSITIVE), "k_theta"]
+    posture: Annotated[float, Number("1/s^2", POSITIVE), "k_q, joint 1"]
     joint: Annotated[
-        float,
-        Entry(Number("1/s^2", POSITIVE), "k of all joints: holding, yielding, feedback joint_space", "400 1/s^2"),
+        float, Number("1/s^2", POSITIVE), "k of all joints: holding, yielding, feedback joint_space", "400 1/s^2"
     ]
 
 
@@ -100,9 +98,9 @@ def largest_gain(cutoff_frequency: float) -> float:
 class TaskWeights(Settings):
     """Weights of the tasks in the cost, van Steen 2024 (18)."""
 
-    position: Annotated[float, Entry(Number("", POSITIVE), "w_p")]
-    orientation: Annotated[float, Entry(Number("", POSITIVE), "w_theta")]
-    posture: Annotated[float, Entry(Number("", POSITIVE), "w_q")]
+    position: Annotated[float, Number("", POSITIVE), "w_p"]
+    orientation: Annotated[float, Number("", POSITIVE), "w_theta"]
+    posture: Annotated[float, Number("", POSITIVE), "w_q"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -111,36 +109,28 @@ class Interim(Settings):
 
     until: Annotated[
         InterimEnd,
-        Entry(
-            Option(InterimEnd),
-            "what closes the contact; until then no velocity is fed back",
-            default=InterimEnd.FIRST_IMPACT,
-        ),
+        Option(InterimEnd),
+        "what closes the contact; until then no velocity is fed back",
+        InterimEnd.FIRST_IMPACT,
     ]
-    expected_impacts: Annotated[int, Entry(Count(1), "n_imp, impacts that close the contact (impact_count)", default=1)]
+    expected_impacts: Annotated[int, Count(1), "n_imp, impacts that close the contact (impact_count)", 1]
     longest: Annotated[
         float,
-        Entry(
-            Number("s", POSITIVE),
-            "t_switch, time from the first impact after which the contact counts as closed",
-            default="150 ms",
-        ),
+        Number("s", POSITIVE),
+        "t_switch, time from the first impact after which the contact counts as closed",
+        "150 ms",
     ]
     reference: Annotated[
         InterimReference,
-        Entry(
-            Option(InterimReference),
-            "reference that is followed until the contact is closed",
-            default=InterimReference.POST,
-        ),
+        Option(InterimReference),
+        "reference that is followed until the contact is closed",
+        InterimReference.POST,
     ]
     further_impacts: Annotated[
         FurtherImpacts,
-        Entry(
-            Option(FurtherImpacts),
-            "what an impact on a closed contact does within `longest` of the first one: begin the interim mode anew",
-            default=FurtherImpacts.IGNORE,
-        ),
+        Option(FurtherImpacts),
+        "what an impact on a closed contact does within `longest` of the first one: begin the interim mode anew",
+        FurtherImpacts.IGNORE,
     ]
 
 
@@ -148,74 +138,56 @@ class Interim(Settings):
 class Control(Settings):
     """The QP controller with reference spreading, van Steen 2024 section IV-B."""
 
-    period: Annotated[float, Entry(Number("s", Range(1e-4, 0.1)), "control period Delta t")]
-    gains: Annotated[TaskGains, Entry(Section(TaskGains), "feedback gains")]
-    weights: Annotated[TaskWeights, Entry(Section(TaskWeights), "task weights")]
+    period: Annotated[float, Number("s", Range(1e-4, 0.1)), "control period Delta t"]
+    gains: Annotated[TaskGains, Section(TaskGains), "feedback gains"]
+    weights: Annotated[TaskWeights, Section(TaskWeights), "task weights"]
     impact_strategy: Annotated[
         ImpactStrategy,
-        Entry(
-            Option(ImpactStrategy),
-            "switch to the post-impact reference at the impact; the same without interim mode; at the nominal time",
-            default=ImpactStrategy.REFERENCE_SPREADING,
-        ),
+        Option(ImpactStrategy),
+        "switch to the post-impact reference at the impact; the same without interim mode; at the nominal time",
+        ImpactStrategy.REFERENCE_SPREADING,
     ]
     feedback: Annotated[
         Feedback,
-        Entry(
-            Option(Feedback),
-            "the reference is followed in position, orientation and joint 1, or in all joints, Proper 2021 (2.67)",
-            default=Feedback.TASK_SPACE,
-        ),
+        Option(Feedback),
+        "the reference is followed in position, orientation and joint 1, or in all joints, Proper 2021 (2.67)",
+        Feedback.TASK_SPACE,
     ]
     cutoff_frequency: Annotated[
         float,
-        Entry(
-            Number("Hz", POSITIVE),
-            "each of the two stages of the low-pass of the commanded torque, against the noise of the measurements",
-            default="50 Hz",
-        ),
+        Number("Hz", POSITIVE),
+        "each of the two stages of the low-pass of the commanded torque, against the noise of the measurements",
+        "50 Hz",
     ]
     interim_duration: Annotated[
-        float,
-        Entry(Number("s", NOT_NEGATIVE), "Delta t_int in which the velocity feedback returns after an impact, (24)"),
+        float, Number("s", NOT_NEGATIVE), "Delta t_int in which the velocity feedback returns after an impact, (24)"
     ]
-    interim: Annotated[Interim, Entry(Section(Interim), "the interim mode with more than one impact", default={})]
+    interim: Annotated[Interim, Section(Interim), "the interim mode with more than one impact", {}]
     missing_impact_timeout: Annotated[
         float | None,
-        Entry(
-            Number("s", NOT_NEGATIVE),
-            "time after the nominal impact at which an approach without impact is stopped; at its end when left out",
-            default=None,
-        ),
+        Number("s", NOT_NEGATIVE),
+        "time after the nominal impact at which an approach without impact is stopped; at its end when left out",
+        None,
     ]
     friction_compensation: Annotated[
-        float, Entry(Number("", FRACTION), "fraction of the identified joint friction that is fed forward")
+        float, Number("", FRACTION), "fraction of the identified joint friction that is fed forward"
     ]
     stop_damping: Annotated[
-        float,
-        Entry(Number("1/s", POSITIVE), "rate at which joint velocities decay in a stop, ddq = -rate dq"),
+        float, Number("1/s", POSITIVE), "rate at which joint velocities decay in a stop, ddq = -rate dq"
     ]
     max_joint_acceleration: Annotated[
-        Vector,
-        Entry(
-            Numbers(JOINTS, "rad/s^2", POSITIVE, repeats=True),
-            "deceleration with which limits are kept viable",
-        ),
+        Vector, Numbers(JOINTS, "rad/s^2", POSITIVE, repeats=True), "deceleration with which limits are kept viable"
     ]
     state_timeout: Annotated[
         float,
-        Entry(
-            Number("s", POSITIVE),
-            "gap of the joint states over which a task goes on; a Franka bridges 20 missing commands, then it stops",
-        ),
+        Number("s", POSITIVE),
+        "gap of the joint states over which a task goes on; a Franka bridges 20 missing commands, then it stops",
     ]
     longest_gap: Annotated[
         float,
-        Entry(
-            Number("s", POSITIVE),
-            "gap of the joint states that stops the task in order; after a longer one the arm may be anywhere: a fault",
-            default="64 ms",
-        ),
+        Number("s", POSITIVE),
+        "gap of the joint states that stops the task in order; after a longer one the arm may be anywhere: a fault",
+        "64 ms",
     ]
 
     def check(self) -> None:

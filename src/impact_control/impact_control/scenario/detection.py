@@ -12,7 +12,6 @@ from impact_control.scenario.fields import (
     NOT_NEGATIVE,
     POSITIVE,
     Count,
-    Entry,
     JointNumbers,
     Number,
     Numbers,
@@ -28,7 +27,7 @@ from impact_control.util.types import Matrix, Vector
 class ResidualRate:
     """Rate of the momentum residual, Proper 2021 (3.4), (3.6), (3.7): hard impacts."""
 
-    threshold: Annotated[Vector, Entry(Numbers(JOINTS, "Nm/s", POSITIVE, repeats=True), "r_b, bound of the rate")]
+    threshold: Annotated[Vector, Numbers(JOINTS, "Nm/s", POSITIVE, repeats=True), "r_b, bound of the rate"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -36,7 +35,7 @@ class Residual:
     """The momentum residual itself, Proper 2021 (2.91): soft and slow touches too."""
 
     threshold: Annotated[
-        Vector, Entry(Numbers(JOINTS, "Nm", POSITIVE, repeats=True), "bound; above the friction that is not known")
+        Vector, Numbers(JOINTS, "Nm", POSITIVE, repeats=True), "bound; above the friction that is not known"
     ]
 
 
@@ -44,47 +43,47 @@ class Residual:
 class VelocityJump:
     """Joint velocity against where its last samples point, Proper 2021 section 1.1."""
 
-    threshold: Annotated[Vector, Entry(Numbers(JOINTS, "rad/s", POSITIVE, repeats=True), "bound of the jump")]
-    window: Annotated[int, Entry(Count(2, 1000), "samples through which the line is laid", default=8)]
+    threshold: Annotated[Vector, Numbers(JOINTS, "rad/s", POSITIVE, repeats=True), "bound of the jump"]
+    window: Annotated[int, Count(2, 1000), "samples through which the line is laid", 8]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TorqueError:
     """Sum of the torque errors of chosen joints, Wang 2022 section VI. Needs detector and controller in one process."""
 
-    threshold: Annotated[float, Entry(Number("Nm", POSITIVE), "bound of the sum")]
-    joints: Annotated[tuple[int, ...], Entry(JointNumbers(), "joints whose errors are added, the first is 1")]
+    threshold: Annotated[float, Number("Nm", POSITIVE), "bound of the sum"]
+    joints: Annotated[tuple[int, ...], JointNumbers(), "joints whose errors are added, the first is 1"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SlidingFriction:
     """Friction that the residual shows in free motion, in the form of the robot's `joint_friction`."""
 
-    amplitude: Annotated[Vector, Entry(Numbers(JOINTS, "Nm"), "between the two directions")]
-    slope: Annotated[Vector, Entry(Numbers(JOINTS, "s/rad"), "how fast it turns about at a reversal")]
-    offset: Annotated[Vector, Entry(Numbers(JOINTS, "rad/s"), "from rest, of the reversal")]
-    viscous: Annotated[Vector, Entry(Numbers(JOINTS, "Nm*s/rad"), "in proportion to the speed")]
+    amplitude: Annotated[Vector, Numbers(JOINTS, "Nm"), "between the two directions"]
+    slope: Annotated[Vector, Numbers(JOINTS, "s/rad"), "how fast it turns about at a reversal"]
+    offset: Annotated[Vector, Numbers(JOINTS, "rad/s"), "from rest, of the reversal"]
+    viscous: Annotated[Vector, Numbers(JOINTS, "Nm*s/rad"), "in proportion to the speed"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Whitened:
     """All joints at once against noise and model errors of this arm; written by `impact-control calibrate detector`."""
 
-    threshold: Annotated[Vector, Entry(Numbers(5, "", POSITIVE), "bound of each band, 2.5 to 40 ms")]
-    friction: Annotated[SlidingFriction, Entry(Section(SlidingFriction), "taken out of the residual")]
+    threshold: Annotated[Vector, Numbers(5, "", POSITIVE), "bound of each band, 2.5 to 40 ms"]
+    friction: Annotated[SlidingFriction, Section(SlidingFriction), "taken out of the residual"]
     known_speed: Annotated[
-        Vector, Entry(Numbers(JOINTS, "rad/s", POSITIVE), "largest of the recording; beyond it a joint counts less")
+        Vector, Numbers(JOINTS, "rad/s", POSITIVE), "largest of the recording; beyond it a joint counts less"
     ]
-    deviations: Annotated[Matrix, Entry(Rows("Nm"), "of band and signal: constant, with speed, acceleration, at rest")]
-    correlations: Annotated[Matrix, Entry(Rows(), "of the joints' signals in each band")]
+    deviations: Annotated[Matrix, Rows("Nm"), "of band and signal: constant, with speed, acceleration, at rest"]
+    correlations: Annotated[Matrix, Rows(), "of the joints' signals in each band"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Own:
     """A score of another package, found by the name under which it is installed, see `detection.own_scores`."""
 
-    score: Annotated[str, Entry(Text(), "name under which an installed package offers it")]
-    threshold: Annotated[float, Entry(Number("", POSITIVE), "bound of each channel of the score, in its SI unit")]
+    score: Annotated[str, Text(), "name under which an installed package offers it"]
+    threshold: Annotated[float, Number("", POSITIVE), "bound of each channel of the score, in its SI unit"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -93,26 +92,20 @@ class Isolation:
 
     threshold: Annotated[
         Vector,
-        Entry(
-            Numbers(JOINTS, "Nm", POSITIVE, repeats=True),
-            "change of the residual that counts; above what free motion makes of it",
-        ),
+        Numbers(JOINTS, "Nm", POSITIVE, repeats=True),
+        "change of the residual that counts; above what free motion makes of it",
     ]
     velocity_slope: Annotated[
         Vector,
-        Entry(
-            Numbers(JOINTS, "Nm*s/rad", NOT_NEGATIVE, repeats=True),
-            "how much more where the joint's speed changes: slope of a friction that is not known",
-            default="0 Nm*s/rad",
-        ),
+        Numbers(JOINTS, "Nm*s/rad", NOT_NEGATIVE, repeats=True),
+        "how much more where the joint's speed changes: slope of a friction that is not known",
+        "0 Nm*s/rad",
     ]
     motion_slope: Annotated[
         Vector,
-        Entry(
-            Numbers(JOINTS, "Nm*s/rad", NOT_NEGATIVE, repeats=True),
-            "how much more for each rad/s of all joints together before: errors of the model",
-            default="0 Nm*s/rad",
-        ),
+        Numbers(JOINTS, "Nm*s/rad", NOT_NEGATIVE, repeats=True),
+        "how much more for each rad/s of all joints together before: errors of the model",
+        "0 Nm*s/rad",
     ]
 
 
@@ -120,42 +113,31 @@ class Isolation:
 class Detection:
     """Momentum observer, Proper 2021 (2.89), and the impact detectors; the first of them to report makes the event."""
 
-    observer_gain: Annotated[Vector, Entry(Numbers(JOINTS, "1/s", POSITIVE, repeats=True), "diagonal of K_O")]
-    refractory_time: Annotated[
-        float, Entry(Number("s", NOT_NEGATIVE), "least time between two detected impacts, t_int")
-    ]
+    observer_gain: Annotated[Vector, Numbers(JOINTS, "1/s", POSITIVE, repeats=True), "diagonal of K_O"]
+    refractory_time: Annotated[float, Number("s", NOT_NEGATIVE), "least time between two detected impacts, t_int"]
     residual_rate: Annotated[
-        ResidualRate | None,
-        Entry(Section(ResidualRate, none_allowed=True), "detector on the rate of the residual", default="none"),
+        ResidualRate | None, Section(ResidualRate, none_allowed=True), "detector on the rate of the residual", "none"
     ]
-    residual: Annotated[
-        Residual | None,
-        Entry(Section(Residual, none_allowed=True), "detector on the residual", default="none"),
-    ]
+    residual: Annotated[Residual | None, Section(Residual, none_allowed=True), "detector on the residual", "none"]
     velocity_jump: Annotated[
-        VelocityJump | None,
-        Entry(Section(VelocityJump, none_allowed=True), "detector on jumps of the velocity", default="none"),
+        VelocityJump | None, Section(VelocityJump, none_allowed=True), "detector on jumps of the velocity", "none"
     ]
     torque_error: Annotated[
         TorqueError | None,
-        Entry(Section(TorqueError, none_allowed=True), "detector on the error of the torque control", default="none"),
+        Section(TorqueError, none_allowed=True),
+        "detector on the error of the torque control",
+        "none",
     ]
     whitened: Annotated[
-        Whitened | None,
-        Entry(Section(Whitened, none_allowed=True), "detector on all joints at once, for real arms", default="none"),
+        Whitened | None, Section(Whitened, none_allowed=True), "detector on all joints at once, for real arms", "none"
     ]
-    own: Annotated[
-        Own | None,
-        Entry(Section(Own, none_allowed=True), "detector on a score of another package", default="none"),
-    ]
+    own: Annotated[Own | None, Section(Own, none_allowed=True), "detector on a score of another package", "none"]
 
     isolation: Annotated[
         Isolation | None,
-        Entry(
-            Section(Isolation, none_allowed=True),
-            "tests on the residual which link was hit; without it a hint at most",
-            default="none",
-        ),
+        Section(Isolation, none_allowed=True),
+        "tests on the residual which link was hit; without it a hint at most",
+        "none",
     ]
 
     @property

@@ -10,7 +10,6 @@ from impact_control.scenario.fields import (
     POSITIVE,
     Choice,
     Direction,
-    Entry,
     Number,
     Numbers,
     PowerLawCoefficient,
@@ -26,55 +25,50 @@ from impact_control.util.types import Vector
 class Surface:
     """A plane the end-effector is expected to touch."""
 
-    point: Annotated[Vector, Entry(Numbers(3, "m"), "any point of the plane")]
-    normal: Annotated[Vector, Entry(Direction(), "normal of the plane, out of the material")]
-    friction: Annotated[float, Entry(Number("", NOT_NEGATIVE), "Coulomb coefficient mu")]
+    point: Annotated[Vector, Numbers(3, "m"), "any point of the plane"]
+    normal: Annotated[Vector, Direction(), "normal of the plane, out of the material"]
+    friction: Annotated[float, Number("", NOT_NEGATIVE), "Coulomb coefficient mu"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Contact:
     """Exponentially extended Hunt-Crossley contact, Rey Arias 2024 (6); defaults from its table I."""
 
-    exponent: Annotated[float, Entry(Number("", Range(1.0, 3.0)), "exponent eta of the penetration", default=1.5)]
-    stiffness: Annotated[float, Entry(PowerLawCoefficient("N", POSITIVE), "stiffness k_c", default="3.2e9 N/m^1.5")]
-    damping: Annotated[
-        float,
-        Entry(PowerLawCoefficient("N*s", NOT_NEGATIVE, added=1), "damping d_c", default="3.2e12 N*s/m^2.5"),
-    ]
+    exponent: Annotated[float, Number("", Range(1.0, 3.0)), "exponent eta of the penetration", 1.5]
+    stiffness: Annotated[float, PowerLawCoefficient("N", POSITIVE), "stiffness k_c", "3.2e9 N/m^1.5"]
+    damping: Annotated[float, PowerLawCoefficient("N*s", NOT_NEGATIVE, added=1), "damping d_c", "3.2e12 N*s/m^2.5"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CompliantSurface(Surface):
     """A plane that is really there, with its contact law."""
 
-    contact: Annotated[Contact, Entry(Section(Contact), "contact law", default={})]
+    contact: Annotated[Contact, Section(Contact), "contact law", {}]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ExpectedEnvironment:
     """Environment as the robot expects it."""
 
-    surface: Annotated[Surface, Entry(Section(Surface), "the surface that is expected")]
+    surface: Annotated[Surface, Section(Surface), "the surface that is expected"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Touch:
     """Somebody touches a link of the arm for a while: a force that rises and falls smoothly."""
 
-    link: Annotated[str, Entry(Text(), "link, or another frame of the robot's model, that is touched")]
+    link: Annotated[str, Text(), "link, or another frame of the robot's model, that is touched"]
     point: Annotated[
-        Vector, Entry(Numbers(3, "m"), "point that is touched, from the origin of the link, in its axes", "0, 0, 0 m")
+        Vector, Numbers(3, "m"), "point that is touched, from the origin of the link, in its axes", "0, 0, 0 m"
     ]
-    force: Annotated[Vector, Entry(Numbers(3, "N"), "largest force on the link, world frame A")]
-    start: Annotated[float, Entry(Number("s", NOT_NEGATIVE), "beginning, after the arm has started to move")]
-    duration: Annotated[float, Entry(Number("s", POSITIVE), "time from the first to the last of the force")]
+    force: Annotated[Vector, Numbers(3, "N"), "largest force on the link, world frame A"]
+    start: Annotated[float, Number("s", NOT_NEGATIVE), "beginning, after the arm has started to move"]
+    duration: Annotated[float, Number("s", POSITIVE), "time from the first to the last of the force"]
     profile: Annotated[
         str,
-        Entry(
-            Choice(("half_sine", "raised_cosine")),
-            "course of the force: sin(pi s), or (1 - cos(2 pi s)) / 2, over the part s of the duration",
-            "half_sine",
-        ),
+        Choice(("half_sine", "raised_cosine")),
+        "course of the force: sin(pi s), or (1 - cos(2 pi s)) / 2, over the part s of the duration",
+        "half_sine",
     ]
 
 
@@ -84,6 +78,7 @@ class ActualEnvironment:
 
     surface: Annotated[
         CompliantSurface | None,
-        Entry(Section(CompliantSurface, none_allowed=True), "the surface that is there, None when there is none"),
+        Section(CompliantSurface, none_allowed=True),
+        "the surface that is there, None when there is none",
     ]
-    touches: Annotated[tuple[Touch, ...], Entry(Sections(Touch), "who else touches the arm, and when", [])]
+    touches: Annotated[tuple[Touch, ...], Sections(Touch), "who else touches the arm, and when", []]

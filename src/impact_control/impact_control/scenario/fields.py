@@ -399,8 +399,9 @@ class NamedSections(Kind):
 class Entry:
     """One key of a section: what may stand there, what it means, and what holds when it is left out.
 
-    default: as it would stand in the file, so that it passes the same checks; None: the entry may be left
-    out and is then None. Without it the entry is required.
+    Declared as `Annotated[type, kind, description]`, or with the default behind the description. default: as it would
+    stand in the file, so that it passes the same checks; None: the entry may be left out and is then None. Without it
+    the entry is required.
     """
 
     kind: Kind

@@ -16,7 +16,7 @@ import pinocchio as pin
 from impact_control.robots import InertiaModel, RobotDescription, mounted_at, rotation_from_roll_pitch_yaw
 from impact_control.scenario.document import Node, overlay, override_tree
 from impact_control.scenario.environment import CompliantSurface, Surface, Touch
-from impact_control.scenario.fields import Entry, NamedSections, Refusal, Section
+from impact_control.scenario.fields import NamedSections, Refusal, Section
 from impact_control.scenario.objects import (
     INERTIA_MODELS,
     ActualObject,
@@ -49,14 +49,15 @@ _NO_DIRECTION = 1e-9
 class ObjectScene(Scene):
     """A scene whose arms hit objects, with one impact of all of them."""
 
-    arms: Annotated[Mapping[str, SceneArm], Entry(NamedSections(SceneArm), "the arms, by name")]
-    task: Annotated[SceneTask, Entry(Section(SceneTask), "joint task of the arms")]
+    arms: Annotated[Mapping[str, SceneArm], NamedSections(SceneArm), "the arms, by name"]
+    task: Annotated[SceneTask, Section(SceneTask), "joint task of the arms"]
     expected_environment: Annotated[
-        SceneExpectedEnvironment, Entry(Section(SceneExpectedEnvironment), "what the robots believe")
+        SceneExpectedEnvironment, Section(SceneExpectedEnvironment), "what the robots believe"
     ]
     actual_environment: Annotated[
         SceneActualEnvironment,
-        Entry(Section(SceneActualEnvironment), "what is really there; what is left out of an object is as expected"),
+        Section(SceneActualEnvironment),
+        "what is really there; what is left out of an object is as expected",
     ]
 
     @classmethod

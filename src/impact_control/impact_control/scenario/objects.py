@@ -16,7 +16,6 @@ from impact_control.scenario.fields import (
     NOT_NEGATIVE,
     POSITIVE,
     Choice,
-    Entry,
     Flag,
     NamedSections,
     Number,
@@ -59,11 +58,11 @@ def face_normal(face: str, yaw: float) -> Vector:
 class ExpectedObject:
     """A homogeneous box that stands upright."""
 
-    mass: Annotated[float, Entry(Number("kg", POSITIVE), "mass")]
-    size: Annotated[Vector, Entry(Numbers(3, "m", POSITIVE), "edges along its own x, y and z axes")]
-    position: Annotated[Vector, Entry(Numbers(3, "m"), "middle of its underside, frame A")]
-    yaw: Annotated[float, Entry(Number("rad"), "turn about the vertical", default="0 deg")]
-    friction: Annotated[float, Entry(Number("", NOT_NEGATIVE), "Coulomb coefficient mu against end-effectors")]
+    mass: Annotated[float, Number("kg", POSITIVE), "mass"]
+    size: Annotated[Vector, Numbers(3, "m", POSITIVE), "edges along its own x, y and z axes"]
+    position: Annotated[Vector, Numbers(3, "m"), "middle of its underside, frame A"]
+    yaw: Annotated[float, Number("rad"), "turn about the vertical", "0 deg"]
+    friction: Annotated[float, Number("", NOT_NEGATIVE), "Coulomb coefficient mu against end-effectors"]
 
     @property
     def centre(self) -> Vector:
@@ -89,11 +88,9 @@ class ActualObject(ExpectedObject):
 
     contact: Annotated[
         Contact | None,
-        Entry(
-            Section(Contact, none_allowed=True),
-            "contact law against end-effectors; default: that of the cover of the end-effector",
-            default="none",
-        ),
+        Section(Contact, none_allowed=True),
+        "contact law against end-effectors; default: that of the cover of the end-effector",
+        "none",
     ]
 
 
@@ -101,7 +98,7 @@ class ActualObject(ExpectedObject):
 class SceneTouch(Touch):
     """Somebody touches a link of one of the arms for a while."""
 
-    arm: Annotated[str, Entry(Text(), "which of the arms is touched")]
+    arm: Annotated[str, Text(), "which of the arms is touched"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -109,31 +106,29 @@ class SceneExpectedEnvironment:
     """Environment as the robots expect it."""
 
     table: Annotated[
-        Surface | None, Entry(Section(Surface, none_allowed=True), "what the objects stand on; its friction is theirs")
+        Surface | None, Section(Surface, none_allowed=True), "what the objects stand on; its friction is theirs"
     ]
-    objects: Annotated[Mapping[str, ExpectedObject], Entry(NamedSections(ExpectedObject), "the objects, by name")]
+    objects: Annotated[Mapping[str, ExpectedObject], NamedSections(ExpectedObject), "the objects, by name"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SceneActualEnvironment:
     """Actual environment; only a simulator reads it."""
 
-    table: Annotated[CompliantSurface | None, Entry(Section(CompliantSurface, none_allowed=True), "the table")]
+    table: Annotated[CompliantSurface | None, Section(CompliantSurface, none_allowed=True), "the table"]
     objects: Annotated[
-        Mapping[str, ActualObject | None],
-        Entry(NamedSections(ActualObject, none_allowed=True), "the objects, by name"),
+        Mapping[str, ActualObject | None], NamedSections(ActualObject, none_allowed=True), "the objects, by name"
     ]
-    touches: Annotated[tuple[SceneTouch, ...], Entry(Sections(SceneTouch), "who else touches the arms, and when", [])]
+    touches: Annotated[tuple[SceneTouch, ...], Sections(SceneTouch), "who else touches the arms, and when", []]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Base:
     """Pose of the base of an arm."""
 
-    position: Annotated[Vector, Entry(Numbers(3, "m"), "origin of the base, frame A")]
+    position: Annotated[Vector, Numbers(3, "m"), "origin of the base, frame A"]
     orientation: Annotated[
-        Vector,
-        Entry(Numbers(3, "rad"), "roll, pitch, yaw of the base: R_z(yaw) R_y(pitch) R_x(roll)", default="0, 0, 0 deg"),
+        Vector, Numbers(3, "rad"), "roll, pitch, yaw of the base: R_z(yaw) R_y(pitch) R_x(roll)", "0, 0, 0 deg"
     ]
 
 
@@ -141,21 +136,18 @@ class Base:
 class ArmImpact:
     """The planned impact of one arm: flat, with all contact points at once."""
 
-    object: Annotated[str, Entry(Text(), "which of expected_environment.objects is hit")]
-    face: Annotated[str, Entry(Choice(FACES), "the face that is hit, axes of the object")]
+    object: Annotated[str, Text(), "which of expected_environment.objects is hit"]
+    face: Annotated[str, Choice(FACES), "the face that is hit, axes of the object"]
     offset: Annotated[
         Vector,
-        Entry(
-            Numbers(2, "m"),
-            "from the middle of the face to the middle of the contact points: to the right of who looks at the face, "
-            "and up",
-            default="0, 0 m",
-        ),
+        Numbers(2, "m"),
+        "from the middle of the face to the middle of the contact points: to the right of who looks at the face, "
+        "and up",
+        "0, 0 m",
     ]
-    velocity: Annotated[Vector, Entry(Numbers(3, "m/s"), "velocity of the end-effector before the impact, frame A")]
+    velocity: Annotated[Vector, Numbers(3, "m/s"), "velocity of the end-effector before the impact, frame A"]
     turn: Annotated[
-        float,
-        Entry(Number("rad"), "turn of frame E about its z axis, into the face; at 0 its y axis is up", default="0 deg"),
+        float, Number("rad"), "turn of frame E about its z axis, into the face; at 0 its y axis is up", "0 deg"
     ]
 
 
@@ -163,20 +155,14 @@ class ArmImpact:
 class SceneArm:
     """One arm of a scene."""
 
-    base: Annotated[Base, Entry(Section(Base), "where it stands")]
+    base: Annotated[Base, Section(Base), "where it stands"]
     home_configuration: Annotated[
-        Vector,
-        Entry(Numbers(JOINTS, "rad"), "configuration near which the inverse kinematics searches: it selects the elbow"),
+        Vector, Numbers(JOINTS, "rad"), "configuration near which the inverse kinematics searches: it selects the elbow"
     ]
     joint_1: Annotated[
-        float | None,
-        Entry(
-            Number("rad"),
-            "value of joint 1 that resolves the redundancy; default: joint 1 at home",
-            default=None,
-        ),
+        float | None, Number("rad"), "value of joint 1 that resolves the redundancy; default: joint 1 at home", None
     ]
-    impact: Annotated[ArmImpact, Entry(Section(ArmImpact), "the impact as planned")]
+    impact: Annotated[ArmImpact, Section(ArmImpact), "the impact as planned"]
 
     @property
     def posture(self) -> float:
@@ -188,49 +174,38 @@ class SceneArm:
 class ScenePost:
     """The motion after the impact, van Steen 2024 (13), (14), (26): every arm moves as the object is to move."""
 
-    displacement: Annotated[Vector, Entry(Numbers(3, "m"), "way of the end-effectors from the impact to rest, frame A")]
+    displacement: Annotated[Vector, Numbers(3, "m"), "way of the end-effectors from the impact to rest, frame A"]
     force: Annotated[
-        float,
-        Entry(Number("N", NOT_NEGATIVE), "clamping force of each arm; what moves and carries the object comes on top"),
+        float, Number("N", NOT_NEGATIVE), "clamping force of each arm; what moves and carries the object comes on top"
     ]
     velocity_scale: Annotated[
         float,
-        Entry(
-            Number("", Range(0.5, 1.5)),
-            "factor on the predicted velocity with which the reference begins, van Steen 2024 section VI",
-            default=1.0,
-        ),
+        Number("", Range(0.5, 1.5)),
+        "factor on the predicted velocity with which the reference begins, van Steen 2024 section VI",
+        1.0,
     ]
-    hold: Annotated[
-        bool, Entry(Flag(), "whether the arms keep pressing at the end of the task, or stop", default=False)
-    ]
-    duration: Annotated[float, Entry(Number("s", POSITIVE), "time after T_nom in which the motion comes to rest")]
-    settle_duration: Annotated[
-        float, Entry(Number("s", POSITIVE), "time after T_nom in which joint 1 returns to its value")
-    ]
-    lead: Annotated[
-        float, Entry(Number("s", POSITIVE), "time before T_nom at which the extended reference starts to move")
-    ]
+    hold: Annotated[bool, Flag(), "whether the arms keep pressing at the end of the task, or stop", False]
+    duration: Annotated[float, Number("s", POSITIVE), "time after T_nom in which the motion comes to rest"]
+    settle_duration: Annotated[float, Number("s", POSITIVE), "time after T_nom in which joint 1 returns to its value"]
+    lead: Annotated[float, Number("s", POSITIVE), "time before T_nom at which the extended reference starts to move"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SceneTask:
     """Joint task of the arms."""
 
-    duration: Annotated[float, Entry(Number("s", POSITIVE), "end of the task, at most 100 000 times `control.period`")]
+    duration: Annotated[float, Number("s", POSITIVE), "end of the task, at most 100 000 times `control.period`"]
     impact_time: Annotated[
-        float, Entry(Number("s", POSITIVE), "nominal impact time T_nom of all arms after the start of the task")
+        float, Number("s", POSITIVE), "nominal impact time T_nom of all arms after the start of the task"
     ]
     impact_inertia: Annotated[
         str,
-        Entry(
-            Choice(tuple(INERTIA_MODELS)),
-            "inertia of the arms in the impact map: M, M + B_theta or M + B_rho, van Steen 2024 section VI",
-            default="reduced_motors",
-        ),
+        Choice(tuple(INERTIA_MODELS)),
+        "inertia of the arms in the impact map: M, M + B_theta or M + B_rho, van Steen 2024 section VI",
+        "reduced_motors",
     ]
-    ante: Annotated[Ante, Entry(Section(Ante), "the motion of each arm before the impact, extended past it")]
-    post: Annotated[ScenePost, Entry(Section(ScenePost), "the motion after the impact, extended before it")]
+    ante: Annotated[Ante, Section(Ante), "the motion of each arm before the impact, extended past it"]
+    post: Annotated[ScenePost, Section(ScenePost), "the motion after the impact, extended before it"]
 
     def check(self) -> None:
         """Require that all motions start and end inside the task."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from impact_control.scenario.fields import POSITIVE, Count, Entry, Flag, Number, Range
+from impact_control.scenario.fields import POSITIVE, Count, Flag, Number, Range
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -13,37 +13,24 @@ class Prediction:
     """Prior belief about friction, restitution and motor inertia, see `impacts.ImpactBelief`."""
 
     adapt: Annotated[
-        bool,
-        Entry(Flag(), "whether the predictor learns from each impact at the expected time and place", default=False),
+        bool, Flag(), "whether the predictor learns from each impact at the expected time and place", False
     ]
     friction_deviation: Annotated[
         float,
-        Entry(
-            Number("", Range(0.0, 2.0)),
-            "standard deviation of the friction of the expected surface; 0: it is known",
-            default=0.15,
-        ),
+        Number("", Range(0.0, 2.0)),
+        "standard deviation of the friction of the expected surface; 0: it is known",
+        0.15,
     ]
     restitution_deviation: Annotated[
-        float,
-        Entry(
-            Number("", Range(0.0, 1.0)), "the same of its restitution, most probably 0; 0: it is known", default=0.05
-        ),
+        float, Number("", Range(0.0, 1.0)), "the same of its restitution, most probably 0; 0: it is known", 0.05
     ]
     inertia_scale_deviation: Annotated[
-        float,
-        Entry(
-            Number("", Range(0.0, 5.0)),
-            "the same of the factor on B_theta, most probably 1; 0: it is known",
-            default=0.4,
-        ),
+        float, Number("", Range(0.0, 5.0)), "the same of the factor on B_theta, most probably 1; 0: it is known", 0.4
     ]
     velocity_deviation: Annotated[
         float,
-        Entry(
-            Number("rad/s", POSITIVE),
-            "standard deviation of the velocity of a joint after the impact from what the true parameters predict",
-            default="0.05 rad/s",
-        ),
+        Number("rad/s", POSITIVE),
+        "standard deviation of the velocity of a joint after the impact from what the true parameters predict",
+        "0.05 rad/s",
     ]
-    memory: Annotated[int, Entry(Count(1), "impacts after which what one has taught counts 1/e", default=20)]
+    memory: Annotated[int, Count(1), "impacts after which what one has taught counts 1/e", 20]

@@ -6,18 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
-from impact_control.scenario.fields import (
-    JOINTS,
-    POSITIVE,
-    Count,
-    Entry,
-    Number,
-    Numbers,
-    Option,
-    Range,
-    Refusal,
-    Section,
-)
+from impact_control.scenario.fields import JOINTS, POSITIVE, Count, Number, Numbers, Option, Range, Refusal, Section
 from impact_control.scenario.settings import Settings
 from impact_control.util.types import Vector
 
@@ -44,17 +33,13 @@ class PullBack(Settings):
 
     direction: Annotated[
         RetreatDirection,
-        Entry(
-            Option(RetreatDirection),
-            "along the normal of the expected surface, or against the velocity of the approach",
-            default="surface_normal",
-        ),
+        Option(RetreatDirection),
+        "along the normal of the expected surface, or against the velocity of the approach",
+        "surface_normal",
     ]
-    distance: Annotated[float, Entry(Number("m", POSITIVE), "way of the end-effector", default="5 cm")]
-    speed: Annotated[float, Entry(Number("m/s", POSITIVE), "largest speed on it", default="0.2 m/s")]
-    acceleration: Annotated[
-        float, Entry(Number("m/s^2", POSITIVE), "largest acceleration of its reference", default="2 m/s^2")
-    ]
+    distance: Annotated[float, Number("m", POSITIVE), "way of the end-effector", "5 cm"]
+    speed: Annotated[float, Number("m/s", POSITIVE), "largest speed on it", "0.2 m/s"]
+    acceleration: Annotated[float, Number("m/s^2", POSITIVE), "largest acceleration of its reference", "2 m/s^2"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -63,56 +48,38 @@ class Admittance(Settings):
 
     gain: Annotated[
         Vector,
-        Entry(
-            Numbers(JOINTS, "rad/Nm/s", POSITIVE, repeats=True),
-            "K_a, speed for the external torque beyond the threshold",
-            default="0.02 rad/Nm/s",
-        ),
+        Numbers(JOINTS, "rad/Nm/s", POSITIVE, repeats=True),
+        "K_a, speed for the external torque beyond the threshold",
+        "0.02 rad/Nm/s",
     ]
     threshold: Annotated[
         Vector,
-        Entry(
-            Numbers(JOINTS, "Nm", POSITIVE, repeats=True),
-            "external torque below which a joint is not touched; above friction and model errors",
-            default="2 Nm",
-        ),
+        Numbers(JOINTS, "Nm", POSITIVE, repeats=True),
+        "external torque below which a joint is not touched; above friction and model errors",
+        "2 Nm",
     ]
     speed: Annotated[
         Vector,
-        Entry(
-            Numbers(JOINTS, "rad/s", POSITIVE, repeats=True),
-            "largest speed of a joint that yields, and on the way back",
-            default="0.5 rad/s",
-        ),
+        Numbers(JOINTS, "rad/s", POSITIVE, repeats=True),
+        "largest speed of a joint that yields, and on the way back",
+        "0.5 rad/s",
     ]
     acceleration: Annotated[
-        Vector,
-        Entry(
-            Numbers(JOINTS, "rad/s^2", POSITIVE, repeats=True),
-            "largest acceleration of its reference",
-            default="5 rad/s^2",
-        ),
+        Vector, Numbers(JOINTS, "rad/s^2", POSITIVE, repeats=True), "largest acceleration of its reference", "5 rad/s^2"
     ]
     excursion: Annotated[
         Vector,
-        Entry(
-            Numbers(JOINTS, "rad", POSITIVE, repeats=True),
-            "how far a joint may be led from where it began to yield",
-            default="0.5 rad",
-        ),
+        Numbers(JOINTS, "rad", POSITIVE, repeats=True),
+        "how far a joint may be led from where it began to yield",
+        "0.5 rad",
     ]
     quiet_time: Annotated[
-        float, Entry(Number("s", Range(0.5, 60.0)), "time without a touch after which the task goes on", default="2 s")
+        float, Number("s", Range(0.5, 60.0)), "time without a touch after which the task goes on", "2 s"
     ]
-    time_limit: Annotated[
-        float, Entry(Number("s", POSITIVE), "time of yielding after which the arm stops", default="30 s")
-    ]
-    attempts: Annotated[
-        int, Entry(Count(), "how often a task is taken up again; at the next interruption the arm stops", default=3)
-    ]
+    time_limit: Annotated[float, Number("s", POSITIVE), "time of yielding after which the arm stops", "30 s"]
+    attempts: Annotated[int, Count(), "how often a task is taken up again; at the next interruption the arm stops", 3]
     resume_duration: Annotated[
-        float,
-        Entry(Number("s", POSITIVE), "time in which the clock of the task comes back to full speed", default="0.5 s"),
+        float, Number("s", POSITIVE), "time in which the clock of the task comes back to full speed", "0.5 s"
     ]
 
     def check(self) -> None:
@@ -125,10 +92,10 @@ class Admittance(Settings):
 class ReactionSettings(Settings):
     """Reactions to a verdict."""
 
-    on_unexpected_impact: Annotated[Reaction, Entry(Option(Reaction), "wrong time or place")]
-    on_unexpected_post_impact: Annotated[Reaction, Entry(Option(Reaction), "wrong behaviour afterwards")]
-    pull_back: Annotated[PullBack, Entry(Section(PullBack), "the motion of `pull_back`", default={})]
-    admittance: Annotated[Admittance, Entry(Section(Admittance), "the motion of `admittance`", default={})]
+    on_unexpected_impact: Annotated[Reaction, Option(Reaction), "wrong time or place"]
+    on_unexpected_post_impact: Annotated[Reaction, Option(Reaction), "wrong behaviour afterwards"]
+    pull_back: Annotated[PullBack, Section(PullBack), "the motion of `pull_back`", {}]
+    admittance: Annotated[Admittance, Section(Admittance), "the motion of `admittance`", {}]
 
     @property
     def may_yield(self) -> bool:

@@ -9,18 +9,7 @@ from typing import Annotated
 
 from impact_control.robots import SIDES, JointFriction, RobotDescription, load_robot
 from impact_control.scenario.document import Node
-from impact_control.scenario.fields import (
-    JOINTS,
-    NOT_NEGATIVE,
-    POSITIVE,
-    Choice,
-    Entry,
-    Flag,
-    Numbers,
-    Refusal,
-    Section,
-    Text,
-)
+from impact_control.scenario.fields import JOINTS, NOT_NEGATIVE, POSITIVE, Choice, Flag, Numbers, Refusal, Section, Text
 from impact_control.scenario.validation import build
 from impact_control.util.errors import ScenarioError
 from impact_control.util.types import Vector
@@ -37,24 +26,20 @@ _ROBOT_ERRORS = {
 class Friction:
     """Friction of the joints, Gaz et al. 2019, see `robots.JointFriction`."""
 
-    amplitude: Annotated[Vector, Entry(Numbers(JOINTS, "Nm", NOT_NEGATIVE, repeats=True), "phi_1")]
-    slope: Annotated[Vector, Entry(Numbers(JOINTS, "s/rad", POSITIVE, repeats=True), "phi_2")]
-    offset: Annotated[Vector, Entry(Numbers(JOINTS, "rad/s", repeats=True), "phi_3")]
+    amplitude: Annotated[Vector, Numbers(JOINTS, "Nm", NOT_NEGATIVE, repeats=True), "phi_1"]
+    slope: Annotated[Vector, Numbers(JOINTS, "s/rad", POSITIVE, repeats=True), "phi_2"]
+    offset: Annotated[Vector, Numbers(JOINTS, "rad/s", repeats=True), "phi_3"]
     side: Annotated[
         str,
-        Entry(
-            Choice(SIDES),
-            "of the transmission, on which it acts; on the motor the torque loop reduces it by B_theta / B_rho",
-            default=SIDES[0],
-        ),
+        Choice(SIDES),
+        "of the transmission, on which it acts; on the motor the torque loop reduces it by B_theta / B_rho",
+        SIDES[0],
     ]
     deviation: Annotated[
         Vector | None,
-        Entry(
-            Numbers(JOINTS, "", NOT_NEGATIVE, repeats=True),
-            "standard deviation of phi_1 as a part of it; when left out, that in the data of the robot",
-            default=None,
-        ),
+        Numbers(JOINTS, "", NOT_NEGATIVE, repeats=True),
+        "standard deviation of phi_1 as a part of it; when left out, that in the data of the robot",
+        None,
     ]
 
 
@@ -62,22 +47,18 @@ class Friction:
 class Robot:
     """Which arm, tool and parameter set."""
 
-    model: Annotated[str, Entry(Text(), "robot model in `impact_control.robots`, or a .yaml file relative to this one")]
-    end_effector: Annotated[str, Entry(Text(), "end-effector of that model, or a .yaml file relative to this one")]
-    motor_inertia: Annotated[str, Entry(Text(), "named set of reduced motor inertias B_theta")]
-    gravity_compensated_by_robot: Annotated[
-        bool, Entry(Flag(), "the commanded torque is without gravity, as on a Franka")
-    ]
+    model: Annotated[str, Text(), "robot model in `impact_control.robots`, or a .yaml file relative to this one"]
+    end_effector: Annotated[str, Text(), "end-effector of that model, or a .yaml file relative to this one"]
+    motor_inertia: Annotated[str, Text(), "named set of reduced motor inertias B_theta"]
+    gravity_compensated_by_robot: Annotated[bool, Flag(), "the commanded torque is without gravity, as on a Franka"]
     require_guard: Annotated[
-        bool, Entry(Flag(), "behind ros2_control, the effort controller has to be that of impact_guard", default=False)
+        bool, Flag(), "behind ros2_control, the effort controller has to be that of impact_guard", False
     ]
     joint_friction: Annotated[
         Friction | None,
-        Entry(
-            Section(Friction, none_allowed=True),
-            "friction of the joints instead of that of the model, for controller and simulator",
-            default="none",
-        ),
+        Section(Friction, none_allowed=True),
+        "friction of the joints instead of that of the model, for controller and simulator",
+        "none",
     ]
 
     def check(self) -> None:

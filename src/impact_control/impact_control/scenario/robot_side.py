@@ -5,18 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from impact_control.scenario.fields import (
-    JOINTS,
-    NOT_NEGATIVE,
-    POSITIVE,
-    Count,
-    Entry,
-    Flag,
-    Number,
-    Numbers,
-    Range,
-    Section,
-)
+from impact_control.scenario.fields import JOINTS, NOT_NEGATIVE, POSITIVE, Count, Flag, Number, Numbers, Range, Section
 from impact_control.util.types import Vector
 
 
@@ -25,16 +14,12 @@ class JointBacklash:
     """Dead zone of the transmissions, Flacco 2016 (5), (6)."""
 
     gap: Annotated[
-        Vector,
-        Entry(Numbers(JOINTS, "rad", NOT_NEGATIVE, repeats=True), "half-width alpha of the free play", "0 rad"),
+        Vector, Numbers(JOINTS, "rad", NOT_NEGATIVE, repeats=True), "half-width alpha of the free play", "0 rad"
     ]
     damping: Annotated[
-        Vector,
-        Entry(Numbers(JOINTS, "Nm*s/rad", NOT_NEGATIVE, repeats=True), "K_phi,v inside the gap", "0 Nm*s/rad"),
+        Vector, Numbers(JOINTS, "Nm*s/rad", NOT_NEGATIVE, repeats=True), "K_phi,v inside the gap", "0 Nm*s/rad"
     ]
-    dry_friction: Annotated[
-        Vector, Entry(Numbers(JOINTS, "Nm", NOT_NEGATIVE, repeats=True), "K_phi,s inside the gap", "0 Nm")
-    ]
+    dry_friction: Annotated[Vector, Numbers(JOINTS, "Nm", NOT_NEGATIVE, repeats=True), "K_phi,s inside the gap", "0 Nm"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -43,58 +28,45 @@ class ArmDeviation:
 
     inertia: Annotated[
         float,
-        Entry(
-            Number("", Range(0.0, 3.0)),
-            "factor on the standard deviations of link masses and motor inertias in the robot's file",
-            0.0,
-        ),
+        Number("", Range(0.0, 3.0)),
+        "factor on the standard deviations of link masses and motor inertias in the robot's file",
+        0.0,
     ]
     friction: Annotated[
-        float,
-        Entry(Number("", Range(0.0, 3.0)), "the same of the joint friction there or in `robot.joint_friction`", 0.0),
+        float, Number("", Range(0.0, 3.0)), "the same of the joint friction there or in `robot.joint_friction`", 0.0
     ]
-    seed: Annotated[int, Entry(Count(), "seed of these differences: the same arm in all runs", 0)]
+    seed: Annotated[int, Count(), "seed of these differences: the same arm in all runs", 0]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Simulation:
     """The simulated robot side."""
 
-    seed: Annotated[int, Entry(Count(), "seed of the sensor noise")]
-    noise: Annotated[float, Entry(Number("", NOT_NEGATIVE), "factor on the sensor noise of Proper 2021 (3.5), 0: none")]
+    seed: Annotated[int, Count(), "seed of the sensor noise"]
+    noise: Annotated[float, Number("", NOT_NEGATIVE), "factor on the sensor noise of Proper 2021 (3.5), 0: none"]
     repeats: Annotated[
         float,
-        Entry(
-            Number("", Range(0.0, 0.5)),
-            "share of the joint states that repeat the one before under a new stamp; 0.05 to 0.1 on real arms",
-            0.0,
-        ),
+        Number("", Range(0.0, 0.5)),
+        "share of the joint states that repeat the one before under a new stamp; 0.05 to 0.1 on real arms",
+        0.0,
     ]
     measurement_delay: Annotated[
         float,
-        Entry(
-            Number("s", Range(0.0, 0.1)),
-            "age of the joint states when they are sent, whole control periods; delays detection, Proper 2021 3.3.1",
-            "0 s",
-        ),
+        Number("s", Range(0.0, 0.1)),
+        "age of the joint states when they are sent, whole control periods; delays detection, Proper 2021 3.3.1",
+        "0 s",
     ]
     arm_deviation: Annotated[
-        ArmDeviation, Entry(Section(ArmDeviation), "how the arm differs from the model of the controller", {})
+        ArmDeviation, Section(ArmDeviation), "how the arm differs from the model of the controller", {}
     ]
-    joint_friction: Annotated[bool, Entry(Flag(), "whether the joints have friction")]
-    backlash: Annotated[JointBacklash, Entry(Section(JointBacklash), "free play of the joints", {})]
+    joint_friction: Annotated[bool, Flag(), "whether the joints have friction"]
+    backlash: Annotated[JointBacklash, Section(JointBacklash), "free play of the joints", {}]
     torque_loop: Annotated[
-        bool, Entry(Flag(), "whether the low-level torque loop acts, which reduces the motor inertia to B_theta", True)
+        bool, Flag(), "whether the low-level torque loop acts, which reduces the motor inertia to B_theta", True
     ]
-    torque_filter: Annotated[bool, Entry(Flag(), "whether the torque that this loop feeds back is filtered", True)]
-    command_timeout: Annotated[
-        float, Entry(Number("s", POSITIVE), "age of a command after which the arm is damped instead")
-    ]
+    torque_filter: Annotated[bool, Flag(), "whether the torque that this loop feeds back is filtered", True]
+    command_timeout: Annotated[float, Number("s", POSITIVE), "age of a command after which the arm is damped instead"]
     lost_command_damping: Annotated[
-        Vector,
-        Entry(
-            Numbers(JOINTS, "Nm*s/rad", NOT_NEGATIVE, repeats=True),
-            "damping that acts when commands are lost",
-        ),
+        Vector, Numbers(JOINTS, "Nm*s/rad", NOT_NEGATIVE, repeats=True), "damping that acts when commands are lost"
     ]
-    largest_step: Annotated[float, Entry(Number("s", Range(1e-7, 1e-3)), "largest integration step of the plant")]
+    largest_step: Annotated[float, Number("s", Range(1e-7, 1e-3)), "largest integration step of the plant"]

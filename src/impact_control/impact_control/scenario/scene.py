@@ -18,7 +18,7 @@ from impact_control.scenario.control import Control, InterimEnd
 from impact_control.scenario.detection import Detection
 from impact_control.scenario.document import Node, document_text, overlay, override_tree
 from impact_control.scenario.environment import CompliantSurface, Surface, Touch
-from impact_control.scenario.fields import Choice, Entry, Refusal, Section, Text
+from impact_control.scenario.fields import Choice, Refusal, Section, Text
 from impact_control.scenario.objects import ActualObject, ExpectedObject
 from impact_control.scenario.reaction import ReactionSettings
 from impact_control.scenario.robot import Robot, joint_sizes
@@ -48,18 +48,17 @@ class Scene(ABC):
     )
     """Entries that are read and documented before the settings of the arms."""
 
-    name: Annotated[str, Entry(Text(), "name; the file's name when left out, never inherited")]
-    description: Annotated[str, Entry(Text(), "purpose of the scenario, one sentence")]
+    name: Annotated[str, Text(), "name; the file's name when left out, never inherited"]
+    description: Annotated[str, Text(), "purpose of the scenario, one sentence"]
     expected_outcome: Annotated[
-        str,
-        Entry(Choice(OUTCOMES), "outcome that a run is meant to end with; a report compares", default=OUTCOMES[0]),
+        str, Choice(OUTCOMES), "outcome that a run is meant to end with; a report compares", OUTCOMES[0]
     ]
-    robot: Annotated[Robot, Entry(Section(Robot), "robot model of every arm")]
-    control: Annotated[Control, Entry(Section(Control), "controller of each arm")]
-    detection: Annotated[Detection, Entry(Section(Detection), "observer and detectors of each arm")]
-    classification: Annotated[Classification, Entry(Section(Classification), "classifier of each arm")]
-    reaction: Annotated[ReactionSettings, Entry(Section(ReactionSettings), "reaction of each arm")]
-    simulation: Annotated[Simulation, Entry(Section(Simulation), "simulator")]
+    robot: Annotated[Robot, Section(Robot), "robot model of every arm"]
+    control: Annotated[Control, Section(Control), "controller of each arm"]
+    detection: Annotated[Detection, Section(Detection), "observer and detectors of each arm"]
+    classification: Annotated[Classification, Section(Classification), "classifier of each arm"]
+    reaction: Annotated[ReactionSettings, Section(ReactionSettings), "reaction of each arm"]
+    simulation: Annotated[Simulation, Section(Simulation), "simulator"]
     document: Node = field(repr=False)
 
     @classmethod

@@ -13,7 +13,7 @@ import numpy as np
 
 from impact_control.robots import RobotDescription
 from impact_control.scenario.environment import ActualEnvironment, CompliantSurface, ExpectedEnvironment, Surface, Touch
-from impact_control.scenario.fields import Entry, Refusal, Section
+from impact_control.scenario.fields import Refusal, Section
 from impact_control.scenario.prediction import Prediction
 from impact_control.scenario.robot import robot_of
 from impact_control.scenario.scene import Scene, require_inside_limits, require_known_links
@@ -30,10 +30,10 @@ HEADING_TOLERANCE = 1e-3
 class Scenario(Scene):
     """A scene with one arm, which hits a surface."""
 
-    task: Annotated[Task, Entry(Section(Task), "motion and impact of the arm")]
-    expected_environment: Annotated[ExpectedEnvironment, Entry(Section(ExpectedEnvironment), "what the robot believes")]
-    actual_environment: Annotated[ActualEnvironment, Entry(Section(ActualEnvironment), "what is really there")]
-    prediction: Annotated[Prediction, Entry(Section(Prediction), "what may be learned from impacts", default={})]
+    task: Annotated[Task, Section(Task), "motion and impact of the arm"]
+    expected_environment: Annotated[ExpectedEnvironment, Section(ExpectedEnvironment), "what the robot believes"]
+    actual_environment: Annotated[ActualEnvironment, Section(ActualEnvironment), "what is really there"]
+    prediction: Annotated[Prediction, Section(Prediction), "what may be learned from impacts", {}]
 
     @property
     def arm_names(self) -> tuple[str, ...]:

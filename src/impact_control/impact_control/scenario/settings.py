@@ -50,7 +50,7 @@ class Settings:
 
 def _declared(section_type: type) -> dict[str, Entry]:
     hints = get_type_hints(section_type, include_extras=True)
-    return {name: hint.__metadata__[0] for name, hint in hints.items() if get_origin(hint) is Annotated}
+    return {name: Entry(*hint.__metadata__) for name, hint in hints.items() if get_origin(hint) is Annotated}
 
 
 def _default_of(entry: Entry) -> Any:

@@ -11,7 +11,6 @@ from impact_control.scenario.fields import (
     NOT_NEGATIVE,
     POSITIVE,
     Direction,
-    Entry,
     Number,
     Numbers,
     Range,
@@ -25,26 +24,21 @@ from impact_control.util.types import Vector
 class Impact:
     """The impact as planned, Proper 2021 table 3.2."""
 
-    time: Annotated[float, Entry(Number("s", POSITIVE), "nominal impact time T_nom after the start of the task")]
-    position: Annotated[Vector, Entry(Numbers(3, "m"), "point of the expected surface that is hit")]
-    speed: Annotated[float, Entry(Number("m/s", POSITIVE), "speed of the end-effector before the impact")]
+    time: Annotated[float, Number("s", POSITIVE), "nominal impact time T_nom after the start of the task"]
+    position: Annotated[Vector, Numbers(3, "m"), "point of the expected surface that is hit"]
+    speed: Annotated[float, Number("m/s", POSITIVE), "speed of the end-effector before the impact"]
     approach_angle: Annotated[
         float,
-        Entry(
-            Number("rad", Range(0.0, math.pi / 2.0, open_lower=True)),
-            "angle between the velocity before the impact and the expected surface",
-        ),
+        Number("rad", Range(0.0, math.pi / 2.0, open_lower=True)),
+        "angle between the velocity before the impact and the expected surface",
     ]
     heading: Annotated[
-        Vector,
-        Entry(Direction(), "direction of the motion along the surface; its projection onto the surface is used"),
+        Vector, Direction(), "direction of the motion along the surface; its projection onto the surface is used"
     ]
     orientation: Annotated[
         Vector,
-        Entry(
-            Numbers(3, "rad"),
-            "roll, pitch, yaw of frame E: R_d = R_z(yaw) R_y(pitch) R_x(roll), kept during the task",
-        ),
+        Numbers(3, "rad"),
+        "roll, pitch, yaw of frame E: R_d = R_z(yaw) R_y(pitch) R_x(roll), kept during the task",
     ]
 
 
@@ -54,17 +48,14 @@ class Ante:
 
     distance: Annotated[
         float,
-        Entry(
-            Number("m", POSITIVE),
-            "length of the straight approach; the task starts at rest this far before the impact",
-        ),
+        Number("m", POSITIVE),
+        "length of the straight approach; the task starts at rest this far before the impact",
     ]
     extension_duration: Annotated[
-        float, Entry(Number("s", POSITIVE), "time after T_nom in which the extended reference comes to rest")
+        float, Number("s", POSITIVE), "time after T_nom in which the extended reference comes to rest"
     ]
     extension_depth: Annotated[
-        float,
-        Entry(Number("m", POSITIVE), "depth below the expected surface at which it rests, Proper 2021 delta y"),
+        float, Number("m", POSITIVE), "depth below the expected surface at which it rests, Proper 2021 delta y"
     ]
 
 
@@ -72,44 +63,29 @@ class Ante:
 class Post:
     """The post-impact reference, van Steen 2024 (13), (14): sliding in contact along the heading."""
 
-    force: Annotated[float, Entry(Number("N", NOT_NEGATIVE), "normal force on the surface, lambda_ref")]
-    slide: Annotated[
-        float, Entry(Number("m", NOT_NEGATIVE), "way along the heading after the impact, Proper 2021 delta x")
-    ]
-    duration: Annotated[float, Entry(Number("s", POSITIVE), "time after T_nom in which the slide comes to rest")]
+    force: Annotated[float, Number("N", NOT_NEGATIVE), "normal force on the surface, lambda_ref"]
+    slide: Annotated[float, Number("m", NOT_NEGATIVE), "way along the heading after the impact, Proper 2021 delta x"]
+    duration: Annotated[float, Number("s", POSITIVE), "time after T_nom in which the slide comes to rest"]
     settle_duration: Annotated[
-        float,
-        Entry(Number("s", POSITIVE), "time after T_nom in which orientation and joint 1 return to their values"),
+        float, Number("s", POSITIVE), "time after T_nom in which orientation and joint 1 return to their values"
     ]
-    lead: Annotated[
-        float,
-        Entry(Number("s", POSITIVE), "time before T_nom at which the extended reference starts to move"),
-    ]
+    lead: Annotated[float, Number("s", POSITIVE), "time before T_nom at which the extended reference starts to move"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Task:
     """Task of an arm with one planned impact."""
 
-    duration: Annotated[float, Entry(Number("s", POSITIVE), "end of the task, at most 100 000 times `control.period`")]
+    duration: Annotated[float, Number("s", POSITIVE), "end of the task, at most 100 000 times `control.period`"]
     home_configuration: Annotated[
-        Vector,
-        Entry(
-            Numbers(JOINTS, "rad"),
-            "configuration near which the inverse kinematics searches: it selects the elbow",
-        ),
+        Vector, Numbers(JOINTS, "rad"), "configuration near which the inverse kinematics searches: it selects the elbow"
     ]
     joint_1: Annotated[
-        float | None,
-        Entry(
-            Number("rad"),
-            "value of joint 1 that resolves the redundancy; default: joint 1 at home",
-            default=None,
-        ),
+        float | None, Number("rad"), "value of joint 1 that resolves the redundancy; default: joint 1 at home", None
     ]
-    impact: Annotated[Impact, Entry(Section(Impact), "the impact as planned")]
-    ante: Annotated[Ante, Entry(Section(Ante), "the motion before the impact, extended past it")]
-    post: Annotated[Post, Entry(Section(Post), "the motion after the impact, extended before it")]
+    impact: Annotated[Impact, Section(Impact), "the impact as planned"]
+    ante: Annotated[Ante, Section(Ante), "the motion before the impact, extended past it"]
+    post: Annotated[Post, Section(Post), "the motion after the impact, extended before it"]
 
     @property
     def posture(self) -> float:
