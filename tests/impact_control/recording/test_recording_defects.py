@@ -101,21 +101,13 @@ class AtRest:
     """Lets a classifier follow an arm that was to be at rest."""
 
     def __init__(self, classifier):
-        self.classifier = classifier
-
-    @property
-    def impact(self):
-        return self.classifier.impact
-
-    @property
-    def post_impact(self):
-        return self.classifier.post_impact
+        self.judge = classifier
 
     def impact_detected(self, time, position):
-        self.classifier.impact_detected(time, position)
+        self.judge.impact_detected(time, position)
 
     def follow(self, time, dynamics, observer):
-        self.classifier.classify(time, dynamics.dq, np.zeros(7))
+        self.judge.classify(time, dynamics.dq, np.zeros(7))
 
 
 def started_classifier():

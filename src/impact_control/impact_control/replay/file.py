@@ -134,7 +134,7 @@ def _replay(
         samples=samples,
         replay=replay,
         judged=follower is not None,
-        reason="" if follower is None else follower.reason,
+        reason="" if follower is None else follower.judge.reason,
         threshold=scenario.detection.rate_threshold,
         seconds=seconds,
         comparison=None if arm else _comparison(run, samples, replay, scenario, robot),

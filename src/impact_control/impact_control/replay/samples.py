@@ -10,7 +10,6 @@ reason, and not given to the classifier.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -37,24 +36,6 @@ SETTLING_TIME = 0.2
 def sample_key(time: float) -> int:
     """Return a stamp [s] as whole microseconds, so that the same sample of two topics compares equal."""
     return round(time * 1e6)
-
-
-class Follower(Protocol):
-    """Judges the impacts of a replay, on the clock of the samples. Attributes: the last verdicts."""
-
-    @property
-    def impact(self) -> Verdict:
-        """Verdict on time and place."""
-
-    @property
-    def post_impact(self) -> Verdict:
-        """Verdict on the behaviour after it."""
-
-    def impact_detected(self, time: float, position: Vector) -> None:
-        """Take an impact at `time` [s] that counts, position (n,) [rad] of the sample that showed it."""
-
-    def follow(self, time: float, dynamics: Dynamics, observer: MomentumObserver) -> None:
-        """Take every sample that is used: stamp [s], both parts as they are after it."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +80,7 @@ def replay_samples(
     detector: Detector,
     *,
     commands: tuple[Vector, Matrix] | None = None,
-    follower: Follower | None = None,
+    follower: TaskFollower | None = None,
 ) -> Replay:
     """Return what the parts make of recorded samples. Observer and detector are reset before.
 
@@ -160,8 +141,8 @@ def replay_samples(
         residual=residual,
         residual_rate=rate,
         events=tuple(events),
-        impact=Verdict.UNKNOWN if follower is None else follower.impact,
-        post_impact=Verdict.NOT_STARTED if follower is None else follower.post_impact,
+        impact=Verdict.UNKNOWN if follower is None else follower.judge.impact,
+        post_impact=Verdict.NOT_STARTED if follower is None else follower.judge.post_impact,
         defects=tuple(samples.in_words()),
     )
 
@@ -169,7 +150,7 @@ def replay_samples(
 class TaskFollower:
     """Judges as the pipeline did, with what was recorded of the controller in place of a controller.
 
-    See `JudgeAlone`. A sample without a reference of its stamp is not judged.
+    See `JudgeAlone`. A sample without a reference of its stamp is not judged. Attribute: judge, with the last verdicts.
     """
 
     def __init__(
@@ -181,33 +162,19 @@ class TaskFollower:
     ) -> None:
         """Follow a reference, joints in the order of the robot. classifier: in place of the scenario's."""
         self._alone = JudgeAlone(scenario, robot)
+        self.judge = self._alone.judge
         if classifier is not None:
-            self._alone.judge.classifier = classifier
+            self.judge.classifier = classifier
         self._reference = reference
         known = np.isin(reference.mode, list(Mode))
         self._rows = {sample_key(time): row for row, time in enumerate(reference.time.tolist()) if known[row]}
-
-    @property
-    def impact(self) -> Verdict:
-        """Verdict on time and place."""
-        return self._alone.judge.impact
-
-    @property
-    def post_impact(self) -> Verdict:
-        """Verdict on the behaviour after it."""
-        return self._alone.judge.post_impact
-
-    @property
-    def reason(self) -> str:
-        """Reason of the last decision, in words."""
-        return self._alone.judge.reason
 
     def impact_detected(self, time: float, position: Vector) -> None:
         """Judge an impact in a task: time [s] on the clock of the samples, position (n,) [rad]."""
         self._alone.impact_detected(time, position)
 
     def follow(self, time: float, dynamics: Dynamics, observer: MomentumObserver) -> None:
-        """Take a sample, see `Follower`."""
+        """Take every sample that is used: stamp [s], both parts as they are after it."""
         row = self._rows.get(sample_key(time))
         if row is not None:
             self._alone.follow(time, self._sample(row), dynamics, observer)
