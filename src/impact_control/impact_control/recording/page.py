@@ -25,53 +25,7 @@ WIDTH = 80
 DOTS_PER_INCH = 150
 """Resolution of every picture."""
 
-STYLE = """
-:root { color-scheme: light dark; --ink: #1f2933; --soft: #616e7c; --line: #e4e7eb; --paper: #fff; --pale: #f5f7fa;
-  --good: #00794f; --bad: #b3261e; --pale-good: #edf8f3; --pale-bad: #fdf0ee; --mark: #7b3294; --ground: #d3d9e0; }
-@media screen and (prefers-color-scheme: dark) {
-  :root { --ink: #dfe5ec; --soft: #9aa7b5; --line: #343d48; --paper: #14181d; --pale: #1f252c;
-    --good: #4fcf9c; --bad: #ff8f85; --pale-good: #12291f; --pale-bad: #351b19; --mark: #d9a8ec; --ground: #3d4752; }
-}
-* { box-sizing: border-box; }
-body { font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif;
-  color: var(--ink); background: var(--paper); max-width: 62rem; margin: 0 auto; padding: 2.5rem 1.5rem 4rem; }
-h1 { font-size: 1.9rem; margin: 0 0 .2rem; }
-h2 { font-size: 1.25rem; margin: 2.8rem 0 .3rem; }
-p.origin { color: var(--soft); margin: 0 0 1.4rem; font-size: .9rem; overflow-wrap: anywhere; }
-p.verdict { border-left: .3rem solid; padding: .7rem 1rem; margin: 0 0 1.6rem; font-weight: 600; }
-p.verdict.good { color: var(--good); background: var(--pale-good); }
-p.verdict.bad { color: var(--bad); background: var(--pale-bad); }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { border-bottom: 1px solid var(--line); }
-th { font-weight: 400; }
-table.facts th { text-align: left; color: var(--soft); width: 12rem; vertical-align: top; }
-table.facts th, table.facts td { padding: .32rem .6rem .32rem 0; }
-td.good { color: var(--good); font-weight: 600; }
-td.bad { color: var(--bad); font-weight: 600; }
-table.grid { font-size: .93rem; }
-table.grid caption { text-align: left; padding: 1.8rem 0 .3rem; font-weight: 600; }
-table.grid th, table.grid td { text-align: right; padding: .28rem .5rem; }
-table.grid th:first-child { text-align: left; padding-left: 0; }
-table.grid thead th { color: var(--soft); }
-figure { margin: .2rem 0 0; }
-figure img { width: 100%; height: auto; display: block; background: #fff; border-radius: .4rem; }
-figcaption { color: var(--soft); font-size: .92rem; margin: 0 0 .8rem; }
-details { margin-top: 3rem; }
-pre { font-size: .82rem; background: var(--pale); padding: 1rem; overflow-x: auto; }
-@media (max-width: 40rem) {
-  body { padding: 1.2rem .8rem 3rem; }
-  table.grid { display: block; overflow-x: auto; white-space: nowrap; }
-  table.facts th { width: 7rem; }
-}
-@media print {
-  @page { size: A4; margin: 1.6cm; }
-  body { font-size: 10.5pt; max-width: none; padding: 0; }
-  h2 { break-after: avoid; }
-  section, figure, table { break-inside: avoid; }
-  figure img { max-height: 23cm; width: auto; max-width: 100%; margin: 0 auto; }
-  details { display: none; }
-}
-"""
+_CSS = Path(__file__).with_name("data") / "page.css"
 
 _STYLES = {Mark.GOOD: "green", Mark.BAD: "bold red", Mark.PLAIN: ""}
 
@@ -123,10 +77,11 @@ def write_page(path: Path, summary: RunSummary, sections: Sequence[str] = (), or
 
 def document(title: str, body: str, extra_style: str = "") -> str:
     """Return the whole page; body and extra_style are taken as they are, the title is escaped."""
+    style = _CSS.read_text(encoding="utf-8")
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{STYLE}{extra_style}</style>\n</head>\n"
+        f"<title>{escape(title)}</title>\n<style>\n{style}{extra_style}</style>\n</head>\n"
         f"<body>\n{body}\n</body>\n</html>\n"
     )
 
