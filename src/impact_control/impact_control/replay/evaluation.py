@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -105,9 +104,8 @@ def compare_predictions(
     impact = analysis.impact_time
     if impact is None or analysis.gross_post_velocity is None or analysis.ante_velocity is None:
         return None
-    predictions = predicted_impacts(measured_joints(recording), impact, scenario, robot)
     velocities = (analysis.ante_velocity, analysis.gross_post_velocity)
-    return comparison_with(analysis.joint_names, *velocities, predictions, deviation_of_noise(scenario, robot))
+    return comparison_at(impact, measured_joints(recording), *velocities, scenario, robot)
 
 
 _OVER = 0.1
@@ -138,26 +136,16 @@ def short_impulse(
     return float(surface.normal @ np.linalg.solve(mobility, jacobian @ (velocity[over[0]] - velocity[before]))[:3])
 
 
-def comparison_with(
-    joint_names: tuple[str, ...],
-    ante: Vector,
-    gross_post: Vector,
-    predictions: Mapping[str, PredictedImpact],
-    noise: Vector,
+def comparison_at(
+    impact: float, joints: MeasuredJoints, ante: Vector, gross_post: Vector, scenario: Scenario, robot: RobotDescription
 ) -> PostImpactComparison:
-    """Return velocities before and after an impact (n,) [rad/s] beside predictions of it.
-
-    noise (n,) [rad/s]: see `deviation_of_noise`.
-    """
+    """Return velocities before and after an impact (n,) [rad/s] beside the `predicted_impacts`. Raises as these do."""
+    predictions = predicted_impacts(joints, impact, scenario, robot)
     velocities = {name: predicted.velocity for name, predicted in predictions.items()}
     slips = {name: in_words(predicted.slip) for name, predicted in predictions.items()}
-    return PostImpactComparison.from_radians(joint_names, ante, gross_post, velocities, slips, noise)
-
-
-def deviation_of_noise(scenario: Scenario, robot: RobotDescription) -> Vector:
-    """Return the deviation (n,) [rad/s] that the noise of the robot's positions makes in the gross velocity."""
     deviation = scenario.simulation.noise * robot.noise.position / NOISE_QUANTILE
-    return gross_velocity_deviation(deviation, scenario.control.period)
+    noise = gross_velocity_deviation(deviation, scenario.control.period)
+    return PostImpactComparison.from_radians(joints.names, ante, gross_post, velocities, slips, noise)
 
 
 def predicted_impacts(

@@ -16,7 +16,7 @@ from impact_control.recording.opening import open_recording
 from impact_control.recording.recorded_run import RecordedFile, RecordedReference, RecordedRun
 from impact_control.recording.summary import PostImpactComparison
 from impact_control.references import build_reference
-from impact_control.replay.evaluation import comparison_with, deviation_of_noise, predicted_impacts
+from impact_control.replay.evaluation import comparison_at
 from impact_control.replay.samples import Replay, TaskFollower, planned_reference, replay_samples
 from impact_control.robots import RobotDescription
 from impact_control.scenario import Scenario, Scene, load_scenario, robot_of, scenario_from_text
@@ -188,7 +188,6 @@ def _comparison(
     try:
         ante = ante_impact_velocity(joints.time, joints.velocity, impact)
         post = gross_post_impact_velocity(joints.time, joints.position, impact)
-        predictions = predicted_impacts(joints, impact, scenario, robot)
+        return comparison_at(impact, joints, ante, post, scenario, robot)
     except InvalidInputError:
         return None
-    return comparison_with(joints.names, ante, post, predictions, deviation_of_noise(scenario, robot))
