@@ -106,7 +106,7 @@ def report(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[Path, RunSummary]:
     output = tmp_path_factory.mktemp("output") / "report"
-    return output, write_report(recording, output, analysis, comparison=comparison, envelope=envelope)
+    return output, write_report(RunData(recording, analysis, comparison, envelope), output)
 
 
 def test_page_holds_every_figure_and_needs_no_other_file(report: tuple[Path, RunSummary]) -> None:
@@ -275,7 +275,7 @@ def test_a_recording_with_little_in_it_still_gives_a_report(recording: Recording
     """The robot before any impact: no truth, no events, no commands."""
     states = {"/joint_states": recording._topics["/arm/joint_states"]}
     bare = Recording(recording.directory, states, {})
-    summary = write_report(bare, tmp_path, analyse(bare))
+    summary = write_report(RunData(bare, analyse(bare)), tmp_path)
     assert "none detected" in {row.value for row in summary.rows}
     assert {path.stem for path in (tmp_path / FIGURES_DIRECTORY).iterdir()} == {"joint_velocity", "timing"}
     Page((tmp_path / REPORT_FILE).read_text(encoding="utf-8"))

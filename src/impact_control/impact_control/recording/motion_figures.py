@@ -5,7 +5,7 @@ Each returns None where the recording does not contain what it shows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from impact_control.recording.analysis import RunAnalysis
 from impact_control.recording.gaps import with_gaps
 from impact_control.recording.measures import Envelope, contact_forces, measured_joints
-from impact_control.recording.series import Recording, Series, Topics
+from impact_control.recording.series import Series, Topics
 from impact_control.recording.style import (
     ANTE,
     INK,
@@ -34,7 +34,7 @@ from impact_control.recording.style import (
     small_multiples,
     time_axes,
 )
-from impact_control.recording.summary import PostImpactComparison, short_joint_names
+from impact_control.recording.summary import RunData, short_joint_names
 from impact_control.util.types import Matrix, Vector
 
 _REFERENCES = (("ante", ANTE, ("IDLE", "ANTE")), ("post", POST, ("POST", "STOPPED")))
@@ -44,21 +44,6 @@ _HALF = 0.36
 """Half the width of a joint, whose neighbours are 1 apart."""
 
 _MARKERS = "osD^v"
-
-
-@dataclass(frozen=True)
-class RunData:
-    """Data of all figures of a run."""
-
-    recording: Recording
-    analysis: RunAnalysis
-    comparison: PostImpactComparison | None = None
-    envelope: Envelope | None = None
-
-    @property
-    def joints(self) -> tuple[str, ...]:
-        """Short names of the joints."""
-        return short_joint_names(self.analysis.joint_names)
 
 
 def joint_velocities(run: RunData) -> Figure | None:

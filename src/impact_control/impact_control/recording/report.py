@@ -10,13 +10,10 @@ from typing import NamedTuple
 from matplotlib.figure import Figure
 
 from impact_control.recording import motion_figures, torque_figures
-from impact_control.recording.analysis import RunAnalysis
-from impact_control.recording.measures import Envelope
-from impact_control.recording.motion_figures import RunData
 from impact_control.recording.page import figure_section, png, write_page
-from impact_control.recording.series import METADATA_NAME, Recording
+from impact_control.recording.series import METADATA_NAME
 from impact_control.recording.style import styled
-from impact_control.recording.summary import PostImpactComparison, RunSummary, summarise
+from impact_control.recording.summary import RunData, RunSummary, summarise
 
 REPORT_FILE = "report.html"
 FIGURES_DIRECTORY = "figures"
@@ -78,23 +75,13 @@ FIGURES = (
 """All figures in the order of the report."""
 
 
-def write_report(
-    recording: Recording,
-    directory: Path,
-    analysis: RunAnalysis,
-    *,
-    comparison: PostImpactComparison | None = None,
-    envelope: Envelope | None = None,
-    opening: str = "",
-) -> RunSummary:
+def write_report(run: RunData, directory: Path, opening: str = "") -> RunSummary:
     """Write `report.html` and `figures/*.png` into a directory, over an earlier report; return the summary.
 
-    comparison: predicted and observed velocity after the impact. envelope: of the joint velocity error. opening: HTML
-    between the summary and the figures.
+    opening: HTML between the summary and the figures.
     """
     images = directory / FIGURES_DIRECTORY
     images.mkdir(parents=True, exist_ok=True)
-    run = RunData(recording, analysis, comparison, envelope)
     sections = []
     with styled():
         for name, title, caption, draw in FIGURES:
@@ -102,7 +89,8 @@ def write_report(
                 picture = png(figure)
                 (images / f"{name}.png").write_bytes(picture)
                 sections.append(figure_section(title, caption, picture))
-    summary = summarise(analysis, comparison)
+    summary = summarise(run.analysis, run.comparison)
+    recording = run.recording
     record = recording.metadata.get(METADATA_NAME, {})
     origin = f"{recording.directory}, {recording.message_count()} messages on {len(recording.topics)} topics"
     if record.get("version"):

@@ -12,7 +12,8 @@ import numpy as np
 
 from impact_control.recording.analysis import RunAnalysis
 from impact_control.recording.gaps import BRIDGED
-from impact_control.recording.measures import SUCCEEDED, Timing, Verdict
+from impact_control.recording.measures import SUCCEEDED, Envelope, Timing, Verdict
+from impact_control.recording.series import Recording
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Vector
 from impact_control.util.words import counted, fixed
@@ -193,6 +194,21 @@ def prediction_grids(comparison: PostImpactComparison | None) -> list[Grid]:
 
 
 # ---------------------------------------------------------------------- a recorded run
+
+
+@dataclass(frozen=True)
+class RunData:
+    """A recorded run and what its report shows: comparison and envelope are None where there is nothing to show."""
+
+    recording: Recording
+    analysis: RunAnalysis
+    comparison: PostImpactComparison | None = None
+    envelope: Envelope | None = None
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Short names of the joints."""
+        return short_joint_names(self.analysis.joint_names)
 
 
 def summarise(analysis: RunAnalysis, comparison: PostImpactComparison | None = None) -> RunSummary:

@@ -21,7 +21,6 @@ from impact_control.recording.measures import (
     torque_rate,
     touch_torques,
 )
-from impact_control.recording.motion_figures import RunData
 from impact_control.recording.series import Series, Topics
 from impact_control.recording.style import (
     ANTE,
@@ -42,6 +41,7 @@ from impact_control.recording.style import (
     small_multiples,
     time_axes,
 )
+from impact_control.recording.summary import RunData
 from impact_control.util.types import Matrix, Vector
 
 _LEAST_RATIO = 1e-3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ from impact_control.pipeline.judge import NOISE_QUANTILE, envelope_margin
 from impact_control.recording.analysis import RunAnalysis, analyse
 from impact_control.recording.measures import CommandLimits, Envelope, MeasuredJoints, measured_joints
 from impact_control.recording.series import METADATA_NAME, Recording, Topics, read_bag
-from impact_control.recording.summary import PostImpactComparison
+from impact_control.recording.summary import PostImpactComparison, RunData
 from impact_control.references import PredictedImpact, rigid_impact_map
 from impact_control.robots import Dynamics, InertiaModel, RobotDescription, lowest_points
 from impact_control.scenario import Scenario, Scene, robot_of, scenario_from_text
@@ -28,13 +28,10 @@ INERTIA_NAMES = {InertiaModel.LINKS: "M", InertiaModel.REDUCED_MOTORS: "M + B_th
 
 
 @dataclass(frozen=True)
-class Evaluation:
-    """Evaluation of the recorded run of an arm; comparison: None without an impact to compare."""
+class Evaluation(RunData):
+    """Evaluation of the recorded run of an arm, with its scenario; comparison: None without an impact to compare."""
 
-    recording: Recording
-    scenario: Scenario
-    analysis: RunAnalysis
-    comparison: PostImpactComparison | None = None
+    scenario: Scenario = field(kw_only=True)
 
 
 def scenario_of_bag(recording: Recording) -> Scene:
@@ -76,7 +73,7 @@ def evaluate_arms(bag: Path) -> dict[str, Evaluation]:
 def _evaluate_arm(recording: Recording, scenario: Scenario, meant: str) -> Evaluation:
     limits = robot_of(scenario.robot).limits
     analysis = analyse(recording, limits=CommandLimits(limits.torque, limits.torque_rate))
-    return Evaluation(recording, scenario, replace(analysis, expected_outcome=meant))
+    return Evaluation(recording, replace(analysis, expected_outcome=meant), scenario=scenario)
 
 
 def object_moves(bag: Path) -> dict[str, tuple[Vector, float]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,14 +53,8 @@ _AXES = (("x", ANTE), ("y", POST), ("z", INTERIM))
 
 def report(evaluation: Evaluation, output: Path, arm: str = "") -> RunSummary:
     """Write `report.html` and the figures of an arm into `output`; arm: its name in a scene."""
-    return write_report(
-        evaluation.recording,
-        output,
-        evaluation.analysis,
-        comparison=evaluation.comparison,
-        envelope=envelope_of(evaluation.recording, evaluation.scenario),
-        opening=interactive_section(evaluation, arm),
-    )
+    run = replace(evaluation, envelope=envelope_of(evaluation.recording, evaluation.scenario))
+    return write_report(run, output, interactive_section(evaluation, arm))
 
 
 def interactive_section(evaluation: Evaluation, arm: str = "") -> str:
