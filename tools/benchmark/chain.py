@@ -100,5 +100,5 @@ def rest_at(robot: RobotDescription, q: Vector) -> ImpactReference:
     )
     still = np.zeros_like(q)
     return ImpactReference(
-        table, table, geometry, 1e6, q, q, still, still, still, still, still, 0.0, 0.0, SlipOutcome.STICKS
+        1e6, q, still, still, still, 0.0, table, table, geometry, q, still, still, 0.0, SlipOutcome.STICKS
     )

@@ -10,8 +10,7 @@ from impact_control.control import Mode
 from impact_control.pipeline import Outcome, Pipeline
 from impact_control.pipeline.alone import DetectorAlone, FollowedSample, JudgeAlone
 from impact_control.pipeline.elsewhere import DetectorElsewhere, JudgeElsewhere
-from impact_control.pipeline.judge import ExpectedImpact
-from impact_control.references import build_reference
+from impact_control.references import ExpectedImpact, build_reference
 from impact_control.robots import load_robot
 from impact_control.scenario import load_scenario
 from impact_control.simulation import build_world

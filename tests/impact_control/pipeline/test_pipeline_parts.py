@@ -7,10 +7,11 @@ import pytest
 
 from impact_control.classification import Verdict
 from impact_control.control import Fault
-from impact_control.pipeline.judge import ExpectedImpact, Judge
+from impact_control.pipeline.judge import Judge
 from impact_control.pipeline.rest import LONGEST_SETTLE_TIME, REST_SPEED, REST_TIME, SETTLE_TIME, Rest
 from impact_control.pipeline.samples import LIMIT_TOLERANCE, VELOCITY_TOLERANCE, Gaps, SampleCheck
 from impact_control.pipeline.sensing import make_observer
+from impact_control.references import ExpectedImpact
 from impact_control.robots import Dynamics, load_robot
 from impact_control.scenario import load_scenario
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from impact_control.control import RUNNING, Fault, Mode
 from impact_control.observation import MomentumObserver
-from impact_control.pipeline.judge import ExpectedImpact, Judge
+from impact_control.pipeline.judge import Judge
 from impact_control.pipeline.rest import Rest
 from impact_control.pipeline.samples import Gaps, SampleCheck
 from impact_control.pipeline.sensing import Sensing
+from impact_control.references import ExpectedImpact
 from impact_control.robots import Dynamics, RobotDescription
 from impact_control.scenario import ImpactStrategy, Scenario
 from impact_control.util.types import Vector

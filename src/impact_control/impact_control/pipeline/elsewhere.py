@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from impact_control.classification import Verdict
 from impact_control.detection import NO_LINK, DetectionSignals
 from impact_control.observation import MomentumObserver
-from impact_control.pipeline.judge import ContactWatch, PlannedImpact
+from impact_control.pipeline.judge import ContactWatch
 from impact_control.pipeline.sensing import make_detector
+from impact_control.references import ExpectedImpact
 from impact_control.robots import Dynamics, RobotDescription
 from impact_control.scenario import Scenario
 from impact_control.util.types import Vector
@@ -124,11 +125,11 @@ class JudgeElsewhere:
         self.impact = Verdict.UNKNOWN
         self.post_impact = Verdict.NOT_STARTED
 
-    def begin_task(self, scenario: Scenario, reference: PlannedImpact) -> None:
+    def begin_task(self, scenario: Scenario, reference: ExpectedImpact) -> None:
         """Await the impact of a new task."""
         self.await_impact_again(reference)
 
-    def await_impact_again(self, reference: PlannedImpact) -> None:
+    def await_impact_again(self, reference: ExpectedImpact) -> None:
         """Forget all impacts and verdicts, and full contact."""
         self.forget()
         self._contact.reset()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Protocol
 
 from impact_control.classification import (
@@ -22,6 +21,7 @@ from impact_control.classification import (
     remaining_error,
 )
 from impact_control.observation import MomentumObserver
+from impact_control.references import ExpectedImpact
 from impact_control.robots import Dynamics, RobotDescription
 from impact_control.scenario import SIMULTANEOUS, Classification, Scenario
 from impact_control.util.types import Vector
@@ -74,46 +74,6 @@ def _contact_path(scenario: Scenario) -> ContactPath | None:
     return ContactPath(c.contact_path, c.uncertainty, scenario.expected_surface.normal, scenario.control.period)
 
 
-class PlannedImpact(Protocol):
-    """The impact that is awaited: an `ImpactReference`, or what a recording says of one."""
-
-    @property
-    def nominal_impact_time(self) -> float:
-        """Task time of the impact [s]."""
-
-    @property
-    def impact_configuration(self) -> Vector:
-        """Configuration there (n,) [rad]."""
-
-    @property
-    def jump_deviation(self) -> Vector:
-        """Standard deviation of the joint velocity just after it (n,) [rad/s]."""
-
-    @property
-    def friction_deviation(self) -> Vector:
-        """Standard deviation of that velocity by joint friction (n,) [rad/s]."""
-
-    @property
-    def configuration_deviation(self) -> Vector:
-        """Standard deviation of the configuration there by joint friction (n,) [rad]."""
-
-    @property
-    def height_deviation(self) -> float:
-        """Standard deviation of the height over the surface after it by joint friction [m]."""
-
-
-@dataclass(frozen=True, eq=False)
-class ExpectedImpact:
-    """Impact of a task by its numbers alone, see `PlannedImpact`."""
-
-    nominal_impact_time: float
-    impact_configuration: Vector
-    jump_deviation: Vector
-    friction_deviation: Vector
-    configuration_deviation: Vector
-    height_deviation: float
-
-
 class TaskJudge(Protocol):
     """Judge of the impacts of one arm as its pipeline sees it: a `Judge`, or one that stands for another process's.
 
@@ -141,10 +101,10 @@ class TaskJudge(Protocol):
     def forget(self) -> None:
         """Forget all impacts and verdicts."""
 
-    def begin_task(self, scenario: Scenario, reference: PlannedImpact) -> None:
+    def begin_task(self, scenario: Scenario, reference: ExpectedImpact) -> None:
         """Judge a new task by the tuning of its scenario. Not for the loop."""
 
-    def await_impact_again(self, reference: PlannedImpact) -> None:
+    def await_impact_again(self, reference: ExpectedImpact) -> None:
         """Forget the touches that interrupted the task: its own impact is still to come, at its time of the task."""
 
     def impact_detected(self, seconds: float, position: Vector) -> bool:
@@ -216,19 +176,19 @@ class Judge:
         self.impact = Verdict.UNKNOWN
         self.post_impact = Verdict.NOT_STARTED
 
-    def begin_task(self, scenario: Scenario, reference: PlannedImpact) -> None:
+    def begin_task(self, scenario: Scenario, reference: ExpectedImpact) -> None:
         """Judge a new task, with a classifier of its scenario's tuning. Not for the loop."""
         self._scenario = scenario
         self.classifier = make_classifier(scenario.classification, self._joints)
         self.contact_path = _contact_path(scenario)
         self._expect(reference)
 
-    def await_impact_again(self, reference: PlannedImpact) -> None:
+    def await_impact_again(self, reference: ExpectedImpact) -> None:
         """Forget the touches that interrupted the task: its own impact is still to come, at its time of the task."""
         self._expect(reference)
         self.changed = True
 
-    def _expect(self, reference: PlannedImpact) -> None:
+    def _expect(self, reference: ExpectedImpact) -> None:
         self.forget()
         margin = envelope_margin(self._scenario, self._robot, reference.jump_deviation, reference.friction_deviation)
         limit = configuration_limit(self._scenario.classification, reference.configuration_deviation)

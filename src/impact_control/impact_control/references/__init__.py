@@ -14,7 +14,7 @@ from impact_control.references.impact_map import (
     rigid_impact_map,
     simultaneous_impact,
 )
-from impact_control.references.impact_reference import ImpactReference
+from impact_control.references.impact_reference import ExpectedImpact, ImpactReference
 from impact_control.references.impact_task import References, build_reference, build_references
 from impact_control.references.joint_space import UnreachableReferenceError, task_jacobian
 from impact_control.references.object_impact import ArmImpactPrediction, ObjectImpact, predict_object_impact
@@ -27,6 +27,7 @@ __all__ = [
     "FINE",
     "Approach",
     "ArmImpactPrediction",
+    "ExpectedImpact",
     "ImpactGeometry",
     "ImpactMap",
     "ImpactReference",

@@ -24,21 +24,36 @@ from impact_control.util.types import Vector
 
 
 @dataclass(frozen=True, eq=False)
-class ImpactReference:
-    """Everything the controller and the classifier follow and expect.
+class ExpectedImpact:
+    """What a classifier expects of the impact of a task.
 
     Attributes:
-        ante, post: the references, both from the start to the end of the task, van Steen 2024 (11)-(14).
-        geometry: of the planned impact.
         nominal_impact_time: T_nom [s].
-        initial_configuration: (n,) [rad] at which the task starts, at rest.
         impact_configuration: q(T_nom) (n,) [rad] of both references.
-        ante_impact_velocity: dq^- (n,) [rad/s], Proper 2021 (3.18) extended by joint 1.
-        post_impact_velocity: dq^+ (n,) [rad/s], (3.17).
         jump_deviation: standard deviation of dq^+ (n,) [rad/s].
         friction_deviation: of the velocity after it, by joint friction that is not known (n,) [rad/s].
         configuration_deviation: of q(T_nom), by the same (n,) [rad].
         height_deviation: of the end-effector over the surface after it, by the same, with the force of the task [m].
+    """
+
+    nominal_impact_time: float
+    impact_configuration: Vector
+    jump_deviation: Vector
+    friction_deviation: Vector
+    configuration_deviation: Vector
+    height_deviation: float
+
+
+@dataclass(frozen=True, eq=False)
+class ImpactReference(ExpectedImpact):
+    """Everything the controller and the classifier follow and expect.
+
+    Attributes beside those of `ExpectedImpact`:
+        ante, post: the references, both from the start to the end of the task, van Steen 2024 (11)-(14).
+        geometry: of the planned impact.
+        initial_configuration: (n,) [rad] at which the task starts, at rest.
+        ante_impact_velocity: dq^- (n,) [rad/s], Proper 2021 (3.18) extended by joint 1.
+        post_impact_velocity: dq^+ (n,) [rad/s], (3.17).
         normal_impulse: predicted impulse along the normal [Ns].
         slip: what the prediction makes of the slip along the surface.
     """
@@ -46,15 +61,9 @@ class ImpactReference:
     ante: ReferenceTable
     post: ReferenceTable
     geometry: ImpactGeometry
-    nominal_impact_time: float
     initial_configuration: Vector
-    impact_configuration: Vector
     ante_impact_velocity: Vector
     post_impact_velocity: Vector
-    jump_deviation: Vector
-    friction_deviation: Vector
-    configuration_deviation: Vector
-    height_deviation: float
     normal_impulse: float
     slip: SlipOutcome
 

@@ -18,10 +18,9 @@ from impact_control.control import Mode
 from impact_control.detection import DetectionSignals, Detector
 from impact_control.observation import MomentumObserver
 from impact_control.pipeline.alone import FollowedSample, JudgeAlone
-from impact_control.pipeline.judge import ExpectedImpact
 from impact_control.recording.defects import CheckedSamples
 from impact_control.recording.recorded_run import RecordedReference
-from impact_control.references import ImpactReference
+from impact_control.references import ExpectedImpact, ImpactReference
 from impact_control.robots import Dynamics, RobotDescription
 from impact_control.scenario import Scenario
 from impact_control.util.types import Matrix, Vector

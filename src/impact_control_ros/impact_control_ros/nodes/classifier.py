@@ -14,10 +14,10 @@ from sensor_msgs.msg import JointState
 
 from impact_control.control import Fault, Mode
 from impact_control.pipeline.alone import FollowedSample, JudgeAlone
-from impact_control.pipeline.judge import ExpectedImpact
 from impact_control.pipeline.samples import Gaps, SampleCheck
 from impact_control.pipeline.sensing import Sensing
 from impact_control.planning.assignment import assigned
+from impact_control.references import ExpectedImpact
 from impact_control_ros.bridge import qos, real_time, runtime, topics
 from impact_control_ros.bridge.diagnostics import LoopDiagnostics
 from impact_control_ros.bridge.joint_states import JointStateReader
