@@ -36,8 +36,8 @@ class Score(Protocol):
         """Return the magnitudes (channels,) at the next sample; overwritten by the next call. Does not allocate."""
 
 
-class ResidualRateScore:
-    """Magnitude of the rate of the residual (n,) [Nm/s], Proper 2021 (3.4), (3.6)."""
+class _ScoreOfJoints:
+    """A score with a channel a joint, which looks at one sample only."""
 
     isolates = True
 
@@ -49,25 +49,18 @@ class ResidualRateScore:
 
     def reset(self) -> None:
         """Nothing is remembered."""
+
+
+class ResidualRateScore(_ScoreOfJoints):
+    """Magnitude of the rate of the residual (n,) [Nm/s], Proper 2021 (3.4), (3.6)."""
 
     def evaluate(self, signals: DetectionSignals, time: float) -> Vector:
         """Return |dr/dt|."""
         return np.abs(signals.residual_rate, out=self._values)
 
 
-class ResidualScore:
+class ResidualScore(_ScoreOfJoints):
     """Magnitude of the residual (n,) [Nm], Proper 2021 (2.91)."""
-
-    isolates = True
-
-    def __init__(self, size: int) -> None:
-        """Look at `size` joints."""
-        self.channels = checked_count("size", size, 1)
-        self.joints = np.arange(size)
-        self._values: Vector = np.zeros(size)
-
-    def reset(self) -> None:
-        """Nothing is remembered."""
 
     def evaluate(self, signals: DetectionSignals, time: float) -> Vector:
         """Return |r|."""

@@ -38,17 +38,14 @@ class PredictedImpact(Protocol):
     @property
     def velocity(self) -> Vector:
         """Return dq^+ (n,) [rad/s]."""
-        ...
 
     @property
     def normal_impulse(self) -> float:
         """Return the impulse along the normal [Ns]."""
-        ...
 
     @property
     def slip(self) -> SlipOutcome:
         """Return what became of the slip along the surface."""
-        ...
 
 
 ImpactMap = Callable[[Vector, Vector, Matrix, Vector, float], PredictedImpact]

@@ -30,28 +30,22 @@ class NormalForceLaw(Protocol):
     @property
     def kind(self) -> LawKind:
         """Return which law it is."""
-        ...
 
     @property
     def parameters(self) -> Vector:
         """Return its parameters (4,) for compiled code; see `normal_force`."""
-        ...
 
     def force(self, depth: float, depth_rate: float, creep: float = 0.0) -> float:
         """Return the normal force [N] at depth [m], positive inside the surface, depth_rate [m/s], creep [m]."""
-        ...
 
     def creep_rate(self, depth: float, creep: float) -> float:
         """Return the rate of the creep [m/s] at depth [m] and creep [m]; 0 without memory."""
-        ...
 
     def stored_energy(self, depth: float, creep: float = 0.0) -> float:
         """Return the elastic energy [J] at depth [m] and creep [m]. Wang 2022 (26) for eta = 1."""
-        ...
 
     def restitution(self, mass: float, speed: float) -> float:
         """Return the speed after over the speed before [-] of a free mass [kg] that hits at speed [m/s]."""
-        ...
 
 
 class LawWithoutMemory:
