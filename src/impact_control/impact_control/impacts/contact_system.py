@@ -104,6 +104,11 @@ class ContactSystem:
     response: Matrix
     delassus: Matrix
 
+    def in_world(self, components: Vector) -> Matrix:
+        """Return vectors (m, 3) in axes of the world frame A from their components (3 m,) in the contact frames."""
+        turned: Matrix = np.matmul(components.reshape(-1, 1, 3), self.axes)[:, 0]
+        return turned
+
 
 def assemble(bodies: Mapping[str, Body], contacts: Sequence[Contact]) -> ContactSystem:
     """Return the system of `bodies`, by name, and the `contacts` between them; see `Body` and `Contact`.

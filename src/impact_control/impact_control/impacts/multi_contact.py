@@ -130,21 +130,15 @@ def predict_multi_contact_impact(bodies: Mapping[str, Body], contacts: Sequence[
     velocity = system.velocity + impulse @ system.response
     return MultiContactImpact(
         velocities={name: velocity[part] for name, part in system.degrees.items()},
-        impulses=_in_world(system.axes, impulse),
+        impulses=system.in_world(impulse),
         normal_impulses=impulse[::3].copy(),
         modes=_modes(impulse, after, before),
-        contact_velocities_before=_in_world(system.axes, before),
-        contact_velocities_after=_in_world(system.axes, after),
+        contact_velocities_before=system.in_world(before),
+        contact_velocities_after=system.in_world(after),
         kinetic_energy_change=0.5 * float(impulse @ (before + after)),
         restitution_factor=factor,
         residual=residual,
     )
-
-
-def _in_world(axes: Matrix, components: Vector) -> Matrix:
-    """Return vectors (m, 3) in world axes from their components (3 m,) in the contact frames."""
-    turned: Matrix = np.matmul(components.reshape(-1, 1, 3), axes)[:, 0]
-    return turned
 
 
 def _modes(impulse: Vector, after: Vector, before: Vector) -> tuple[ContactMode, ...]:

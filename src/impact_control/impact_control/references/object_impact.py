@@ -113,7 +113,7 @@ def predict_object_impact(
     system = assemble(bodies, contacts)
     velocity, closing = _settle(system, first.velocities, _held(approaches, first.modes), on_arms)
     impulses = first.impulses + closing
-    contact_velocities = _in_world(system, system.jacobian @ velocity)
+    contact_velocities = system.in_world(system.jacobian @ velocity)
     arms, row = {}, 0
     for name, approach in approaches.items():
         rows = slice(row, row + len(approach.geometry.contact_offsets))
@@ -176,13 +176,7 @@ def _settle(
         rows = [*rows, *entering]
     impulse = np.zeros(system.jacobian.shape[0])
     impulse[rows] = along
-    return velocity, _in_world(system, impulse)
-
-
-def _in_world(system: ContactSystem, components: Vector) -> Matrix:
-    """Return vectors (m, 3) in frame A from their components (3 m,) in the contact frames."""
-    turned: Matrix = np.matmul(components.reshape(-1, 1, 3), system.axes)[:, 0]
-    return turned
+    return velocity, system.in_world(impulse)
 
 
 def _energy(system: ContactSystem, velocity: Vector) -> float:
