@@ -71,6 +71,10 @@ class Section:
             raise self.error(name, value, allowed)
         return np.array(value, dtype=float)
 
+    def vectors(self, size: int, *names: str) -> dict[str, Vector]:
+        """Return what `vector` does, by name."""
+        return {name: self.vector(name, size) for name in names}
+
     def matrix(self, name: str, rows: int | None, columns: int) -> Matrix:
         """Return the finite numbers at `name`, a list of rows, as (rows, columns); rows None: one or more."""
         allowed = f"{rows or 'one or more'} lists of {columns} finite numbers each"

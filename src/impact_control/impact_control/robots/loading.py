@@ -65,11 +65,7 @@ def load_robot(
         ),
         transmission=_read_transmission(_group(data, "transmission"), size, motor_inertia or default_set),
         friction=friction.build(
-            JointFriction,
-            amplitude=friction.vector("amplitude", size),
-            slope=friction.vector("slope", size),
-            offset=friction.vector("offset", size),
-            on_motor=_side(friction),
+            JointFriction, **friction.vectors(size, "amplitude", "slope", "offset"), on_motor=_side(friction)
         ),
         torque_loop=loop.build(
             TorqueLoop,
@@ -78,11 +74,7 @@ def load_robot(
         ),
         noise=noise.build(
             SensorNoise,
-            position=noise.vector("position", size),
-            velocity=noise.vector("velocity", size),
-            torque=noise.vector("torque", size),
-            motor_position=noise.vector("motor_position", size),
-            motor_velocity=noise.vector("motor_velocity", size),
+            **noise.vectors(size, "position", "velocity", "torque", "motor_position", "motor_velocity"),
         ),
         deviation=deviation.build(
             ModelDeviation,
@@ -140,9 +132,7 @@ def _read_transmission(data: Section, size: int, motor_inertia: str) -> Transmis
     chosen = _group(sets, motor_inertia)
     transmission = data.build(
         Transmission,
-        stiffness=data.vector("stiffness", size),
-        damping=data.vector("damping", size),
-        motor_inertia=data.vector("motor_inertia", size),
+        **data.vectors(size, "stiffness", "damping", "motor_inertia"),
         reduced_motor_inertia=chosen.vector("value", size),
     )
     chosen.finish()
