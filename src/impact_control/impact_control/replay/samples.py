@@ -9,7 +9,8 @@ reason, and not given to the classifier.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -180,22 +181,18 @@ class TaskFollower:
 
     def _sample(self, row: int) -> FollowedSample:
         r = self._reference
-        planned = ExpectedImpact(
-            float(r.nominal_impact_time[row]),
-            r.impact_configuration[row],
-            r.jump_deviation[row],
-            r.friction_deviation[row],
-            r.configuration_deviation[row],
-            float(r.height_deviation[row]),
-        )
         return FollowedSample(
             mode=Mode(int(r.mode[row])),
             task_time=float(r.task_time[row]),
-            impact=planned,
+            impact=ExpectedImpact(**{name: getattr(r, name)[row] for name in _OF_IMPACT}),
             ante_velocity=r.ante_velocity[row],
             post_velocity=r.post_velocity[row],
             force=r.force[row],
         )
+
+
+_OF_IMPACT = tuple(field.name for field in fields(ExpectedImpact))
+"""Columns of a recorded reference that say what is expected of the impact."""
 
 
 def planned_reference(reference: ImpactReference, start: float, time: Vector) -> RecordedReference:
@@ -214,16 +211,12 @@ def planned_reference(reference: ImpactReference, start: float, time: Vector) ->
             rows[k] = sample.joint_velocity
         tables[name] = rows
     count = running.size
+    expected: dict[str, Any] = {name: np.repeat([getattr(reference, name)], count, axis=0) for name in _OF_IMPACT}
     return RecordedReference(
         time=running,
         mode=np.full(count, int(Mode.ANTE)),
         task_time=running - start,
-        nominal_impact_time=np.full(count, reference.nominal_impact_time),
-        impact_configuration=np.tile(reference.impact_configuration, (count, 1)),
-        jump_deviation=np.tile(reference.jump_deviation, (count, 1)),
-        friction_deviation=np.tile(reference.friction_deviation, (count, 1)),
-        configuration_deviation=np.tile(reference.configuration_deviation, (count, 1)),
-        height_deviation=np.full(count, reference.height_deviation),
+        **expected,
         ante_velocity=tables["ante"],
         post_velocity=tables["post"],
         force=np.zeros((count, 3)),
