@@ -75,18 +75,8 @@ class BacklashModel:
     @classmethod
     def from_coefficients(cls, gap: Vector, coefficients: Matrix, slip_speed: float = SLIP_SPEED) -> BacklashModel:
         """Return the model of a gap (n,) and the other coefficients (8, n)."""
-        return cls(
-            gap,
-            stiffness=coefficients[STIFFNESS],
-            damping=coefficients[DAMPING],
-            gap_viscous=coefficients[GAP_VISCOUS],
-            gap_dry=coefficients[GAP_DRY],
-            link_viscous=coefficients[LINK_VISCOUS],
-            link_dry=coefficients[LINK_DRY],
-            motor_viscous=coefficients[MOTOR_VISCOUS],
-            motor_dry=coefficients[MOTOR_DRY],
-            slip_speed=slip_speed,
-        )
+        rows = {field.name: row for field, row in zip(fields(cls)[1:-1], coefficients, strict=True)}
+        return cls(gap, **rows, slip_speed=slip_speed)
 
 
 @compiled
