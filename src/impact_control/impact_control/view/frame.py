@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -113,15 +114,15 @@ def arm_frame(signals: Signals, time: float, before: float) -> ArmFrame:
         point_forces=points.at(moment),
         peak_force=float(peak.value.max()) if len(peak.time) else math.nan,
         mode=None if mode is None else Mode(int(mode[0])),
-        fault=Fault(_whole(signals["fault"], time, Fault.NONE)),
-        task_time=_number(signals["task_time"], time),
+        fault=Fault(int(_single(signals["fault"], time, Fault.NONE))),
+        task_time=float(_single(signals["task_time"], time, math.nan)),
         position_error=math.nan if error is None else float(np.linalg.norm(error)),
-        missed_samples=_whole(signals["missed_samples"], time, 0),
-        impacts=_whole(signals["impact_index"], time, 0),
-        isolated_link=_whole(signals["isolated_link"], time, -1),
-        impact=Verdict(_whole(signals["impact_verdict"], time, Verdict.UNKNOWN)),
-        post_impact=Verdict(_whole(signals["post_impact_verdict"], time, Verdict.NOT_STARTED)),
-        reason=_text(signals["reason"], time),
+        missed_samples=int(_single(signals["missed_samples"], time, 0)),
+        impacts=int(_single(signals["impact_index"], time, 0)),
+        isolated_link=int(_single(signals["isolated_link"], time, -1)),
+        impact=Verdict(int(_single(signals["impact_verdict"], time, Verdict.UNKNOWN))),
+        post_impact=Verdict(int(_single(signals["post_impact_verdict"], time, Verdict.NOT_STARTED))),
+        reason=str(_single(signals["reason"], time, "")),
     )
 
 
@@ -172,16 +173,7 @@ def _strongest(force: Signal, before: float, time: float) -> float:
     return float(recent.time[int(np.argmax(np.linalg.norm(recent.value, axis=1)))]) if len(recent.time) else time
 
 
-def _number(signal: Signal, time: float) -> float:
+def _single(signal: Signal, time: float, otherwise: Any) -> Any:
+    """Return the number or text at a time [s], `otherwise` before the first sample."""
     value = signal.at(time)
-    return math.nan if value is None else float(value[0])
-
-
-def _whole(signal: Signal, time: float, otherwise: int) -> int:
-    value = signal.at(time)
-    return otherwise if value is None else int(value[0])
-
-
-def _text(signal: Signal, time: float) -> str:
-    value = signal.at(time)
-    return "" if value is None else str(value[0])
+    return otherwise if value is None else value[0]
