@@ -81,7 +81,7 @@ class Opened(NamedTuple):
 
 
 class _ScoreRecord:
-    """Keeps the scores of a scenario's detectors; a `Detector` that reports nothing."""
+    """Keeps the scores of a scenario's detectors by name, in `rows`; a `Detector` that reports nothing."""
 
     index, isolated_link, link_settled = 0, NO_LINK, True
     detection_time = impact_time = share = math.nan
@@ -98,24 +98,15 @@ class _ScoreRecord:
 
     def reset(self) -> None:
         """Forget everything."""
-        self._rows: dict[str, list[Vector]] = {name: [] for name in self._scores}
+        self.rows: dict[str, list[Vector]] = {name: [] for name in self._scores}
         for score in self._scores.values():
             score.reset()
 
     def detect(self, signals: DetectionSignals, time: float) -> bool:
         """Take one sample; it never is an impact."""
         for name, score in self._scores.items():
-            self._rows[name].append(score.evaluate(signals, time).copy())
+            self.rows[name].append(score.evaluate(signals, time).copy())
         return False
-
-    def rows(self, name: str) -> Matrix:
-        """Return the scores (k, c) of a detector."""
-        return np.array(self._rows[name])
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The detectors in use."""
-        return tuple(self._scores)
 
 
 def open_motions(
@@ -186,7 +177,7 @@ def free_motion(
         velocity=samples.velocity[samples.usable][kept],
         torque=samples.torque[samples.usable][kept],
         residual=replayed.residual[kept],
-        scores={method: seen.rows(method)[kept] for method in seen.names},
+        scores={method: np.array(rows)[kept] for method, rows in seen.rows.items()},
         doubts=(),
         notes=tuple(notes),
     )
