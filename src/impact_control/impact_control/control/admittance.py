@@ -69,28 +69,17 @@ class JointAdmittance:
 
     def __init__(self, lower: Vector, upper: Vector, reach: Vector, rate: float, period: float) -> None:
         """Limits lower, upper and reach (n,) [rad] of the joints; rate [1/s] at which the speed follows; period [s]."""
-        n = (lower.size,)
         self._limits = (np.array(lower, dtype=float), np.array(upper, dtype=float))
-        self._memory = memory = named_memory(
-            gain=n,
-            threshold=n,
-            speed=n,
-            largest_acceleration=n,
-            lower=n,
-            upper=n,
-            reach=n,
-            position=n,
-            velocity=n,
-            acceleration=n,
-            rate=(),
-            period=(),
-        )
+        names = ("gain", "threshold", "speed", "largest_acceleration", "lower", "upper", "reach")
+        motion = ("position", "velocity", "acceleration")
+        shapes = dict.fromkeys((*names, *motion), (lower.size,))
+        self._memory = memory = named_memory(**shapes, rate=(), period=())
         memory["reach"], memory["rate"], memory["period"] = reach, rate, period
         self._lower, self._upper = memory["lower"], memory["upper"]
         self.position: Vector = memory["position"]
         self.velocity: Vector = memory["velocity"]
         self.acceleration: Vector = memory["acceleration"]
-        one = np.ones(n)
+        one = np.ones(lower.size)
         self.set_parameters(Admittance.of(gain=one, threshold=one, speed=one, acceleration=one, excursion=one))
         # Compiles the kernels here and not in the loop.
         self.anchor(one, one)

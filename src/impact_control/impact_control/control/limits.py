@@ -137,16 +137,8 @@ class ControlLimits:
             fastest = (limits.velocity / horizon).tolist()
             allowed = f"at most {fastest} rad/s^2, or the speed limit is reached from rest within {horizon:g} s"
             raise InvalidInputError("acceleration limit", most.tolist(), allowed)
-        self.memory = named_memory(
-            position_lower=(n,),
-            position_upper=(n,),
-            velocity=(n,),
-            acceleration=(n,),
-            torque=(n,),
-            torque_step=(n,),
-            horizon=(),
-            period=(),
-        )
+        names = ("position_lower", "position_upper", "velocity", "acceleration", "torque", "torque_step")
+        self.memory = named_memory(**dict.fromkeys(names, (n,)), horizon=(), period=())
         for name in ("position_lower", "position_upper", "velocity", "torque"):
             self.memory[name] = getattr(limits, name)
         self.memory["acceleration"] = most

@@ -114,16 +114,8 @@ class MomentumObserver:
         """
         gains = checked_vector("gain", gain, zero_allowed=False)
         n = gains.size
-        self._memory = named_memory(
-            gain=(n,),
-            damping_over_stiffness=(n,),
-            momentum=(n,),
-            drive=(n,),
-            previous_momentum=(n,),
-            previous_drive=(n,),
-            residual=(n,),
-            residual_rate=(n,),
-        )
+        names = ("gain", "damping_over_stiffness", "momentum", "drive", "previous_momentum", "previous_drive")
+        self._memory = named_memory(**dict.fromkeys((*names, "residual", "residual_rate"), (n,)))
         self._memory["gain"] = gains
         self._memory["damping_over_stiffness"] = checked_vector("damping_over_stiffness", damping_over_stiffness, n)
         self._maximum_gap = require_positive("maximum_gap", maximum_gap)
