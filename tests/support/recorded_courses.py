@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from impact_control.pipeline import Pipeline
 from impact_control.recording.bag import BagWriter
 from impact_control.recording.measures import Verdict
 from impact_control.recording.recorded_run import RecordedEvent, RecordedReference, RecordedRun
-from impact_control.references import build_reference
+from impact_control.references import ExpectedImpact, build_reference
 from impact_control.robots import load_robot
 from impact_control.scenario import load_scenario
 from impact_control.simulation import build_world
@@ -73,6 +73,8 @@ def recorded_course(name, idle=5):
     )
     time = np.arange(len(rows)) * PERIOD
     judge = pipeline.judge
+    names = (field.name for field in fields(ExpectedImpact))
+    expected = {name: np.repeat([getattr(reference, name)], time.size, axis=0) for name in names}
     return Course(
         RecordedRun(
             time=time,
@@ -84,12 +86,7 @@ def recorded_course(name, idle=5):
                 time=time,
                 mode=mode,
                 task_time=task_time,
-                nominal_impact_time=np.full(time.size, reference.nominal_impact_time),
-                impact_configuration=np.tile(reference.impact_configuration, (time.size, 1)),
-                jump_deviation=np.tile(reference.jump_deviation, (time.size, 1)),
-                friction_deviation=np.tile(reference.friction_deviation, (time.size, 1)),
-                configuration_deviation=np.tile(reference.configuration_deviation, (time.size, 1)),
-                height_deviation=np.full(time.size, reference.height_deviation),
+                **expected,
                 ante_velocity=ante,
                 post_velocity=post,
                 force=force,
