@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from impact_msgs.action import ExecuteImpactTask, MoveTo
-from impact_msgs.msg import ImpactClassification
 from impact_msgs.srv import PredictPostImpact
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
-from rclpy.node import Node
 from rclpy.task import Future
 
 from impact_control.control import Fault, Mode, ReferenceSpreadingController
 from impact_control.impacts import SlipOutcome
-from impact_control.pipeline import MoveOutcome, Outcome, Pipeline
+from impact_control.pipeline import MoveOutcome, Outcome
 from impact_control.planning import ArmPlan, impact_signal, proposals_text
 from impact_control.planning.assignment import Assignment, assigned
 from impact_control.planning.joint_move import DEFAULT_SPEED, plan_move
@@ -31,9 +28,11 @@ from impact_control.util.errors import ImpactControlError, InvalidInputError, wo
 from impact_control.util.types import Vector
 from impact_control.util.words import in_words
 from impact_control_ros.bridge import real_time, topics
-from impact_control_ros.bridge.diagnostics import QueuedLog
 from impact_control_ros.bridge.loop_output import ClassificationWriter
 from impact_control_ros.bridge.messages import nanoseconds, set_xyz
+
+if TYPE_CHECKING:  # the loop imports this module
+    from impact_control_ros.bridge.control_loop import ControlLoop
 
 PREDICTION_PATIENCE = 5.0
 """[s] an impact task waits for the predictor service."""
@@ -91,36 +90,6 @@ class Building:
     awaits: Any = None
 
 
-class Arm(Protocol):
-    """The loop as the action server sees it; it closes what is opened here."""
-
-    node: Node
-    log: QueuedLog
-    pipeline: Pipeline
-    built_in: tuple[str, ...]
-
-    def start_task(self, task: PreparedTask) -> str:
-        """Start a task with the next sample; return the reason of a refusal, "" without one."""
-
-    def start_move(self, move: PreparedMove) -> str:
-        """Start a motion with the next sample; return the reason of a refusal, "" without one."""
-
-    def held_configuration(self) -> Vector | None:
-        """Return where the arm is held (n,) [rad]; None before the first joint state."""
-
-    def classification(self) -> ImpactClassification:
-        """Return the verdicts of the last task."""
-
-    def fault_reason(self) -> str:
-        """Return the fault in words, "" without one."""
-
-    def client(self, kind: type, name: str) -> Any:
-        """Return the client of a service."""
-
-    def when_closed(self, close: Callable[[], object]) -> None:
-        """Call `close` at clean-up."""
-
-
 BUILT_IN = (
     "robot",
     "control",
@@ -165,11 +134,11 @@ def not_begun(request: Any, outcome: Outcome, reason: str) -> Any:
 class ImpactTaskServer:
     """One task or motion at a time."""
 
-    def __init__(self, arm: Arm, assignment: Assignment, source: str, name: str) -> None:
+    def __init__(self, arm: ControlLoop, assignment: Assignment, source: str, name: str) -> None:
         """Offer the actions.
 
-        assignment: that the loop is built for, from the scenario `source`, a name or a path, and of the arm `name` in
-        its scene, "" for the only one.
+        arm: its loop, which closes what is opened here. assignment: that the loop is built for, from the scenario
+        `source`, a name or a path, and of the arm `name` in its scene, "" for the only one.
         """
         self._log = arm.log
         self._arm = arm
