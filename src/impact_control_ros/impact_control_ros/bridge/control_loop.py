@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Sequence
+from typing import Any
 
 from impact_msgs.msg import ImpactClassification, SupervisorStatus
-from rclpy.node import Node
 
 from impact_control.control import Fault, Mode, QPStatus
 from impact_control.pipeline import Pipeline, StartPose, warm_up
@@ -19,6 +18,7 @@ from impact_control.util.types import Vector
 from impact_control_ros.bridge import qos, topics
 from impact_control_ros.bridge.diagnostics import QueuedLog
 from impact_control_ros.bridge.impact_task import ImpactTaskServer, PreparedMove, PreparedTask
+from impact_control_ros.bridge.lifecycle import names_in
 from impact_control_ros.bridge.loop_output import ControlOutput
 from impact_control_ros.bridge.partners import Partners, Supervised
 from impact_control_ros.bridge.sample_loop import SampleLoop
@@ -39,15 +39,16 @@ class ControlLoop(SampleLoop):
 
     built_in: tuple[str, ...]
 
-    def __init__(self, node: Node, log: QueuedLog, partners: Sequence[str]) -> None:
-        """Build the pipeline that the parameters of the node ask for, open the topics."""
+    def __init__(self, node: Any) -> None:
+        """Build the pipeline that the parameters of the node ask for, open the topics. node: a `LoopNode`."""
+        partners = names_in("partners", node.value("partners"))
         source, name = node.value("scenario"), node.value("arm")
         assignment = assigned(source, name)
         self._scenario, self._robot = assignment.scenario, assignment.robot
         self.pipeline = pipeline = self.build_pipeline(assignment)
         warm_up(self._scenario, self._robot)
         super().__init__(node, self._robot, self._scenario.control.period)
-        self.log = log
+        self.log: QueuedLog = node.log
         self.supervision = Supervised(self._task_runs)
         self._reported = (Mode.IDLE, Fault.NONE, 0)
         self._published_fault = Fault.NONE

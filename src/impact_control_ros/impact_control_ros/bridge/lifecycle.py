@@ -108,15 +108,13 @@ class ConfiguredNode(LifecycleNode, Generic[Built]):
     """Parameters that the configuration is built from: a change while it exists would have no effect, and is refused.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, build: Callable[[Any], Built]) -> None:
+        """build: returns the configuration that the parameters of a node ask for. Raises ImpactControlError."""
         super().__init__(name)
+        self._build = build
         self.configured: Built | None = None
         self._patience_ends = 0.0
         self.add_on_set_parameters_callback(self._on_parameters)
-
-    def build(self) -> Built:
-        """Return the configuration that the parameters ask for. Raises ImpactControlError."""
-        raise NotImplementedError
 
     def value(self, parameter: str) -> Any:
         """Return the value of a parameter."""
@@ -180,7 +178,7 @@ class ConfiguredNode(LifecycleNode, Generic[Built]):
         super().destroy_node()
 
     def _configure(self) -> None:
-        self.configured = self.build()
+        self.configured = self._build(self)
 
     def _try(self, step: Callable[[], None]) -> TransitionCallbackReturn:
         try:

@@ -227,12 +227,8 @@ class ClassifierNode(ConfiguredNode[Classification]):
     FIXED = ("scenario", "arm")
 
     def __init__(self) -> None:
-        super().__init__("classifier")
+        super().__init__("classifier", Classification)
         declare_arm(self)
-
-    def build(self) -> Classification:
-        """Load the scenario, build the judge, open the topics."""
-        return Classification(self)
 
 
 def main() -> int:

@@ -12,7 +12,6 @@ from impact_control.planning.assignment import Assignment
 from impact_control_ros.bridge import qos, runtime, topics
 from impact_control_ros.bridge.control_loop import ControlLoop
 from impact_control_ros.bridge.impact_task import BUILT_IN, PreparedTask
-from impact_control_ros.bridge.lifecycle import names_in
 from impact_control_ros.bridge.messages import FirstOfEvent, nanoseconds
 from impact_control_ros.nodes.loop import LoopNode
 
@@ -110,11 +109,7 @@ class ControllerNode(LoopNode):
     """Runs a `ControllerLoop`, with the parameters of a loop."""
 
     def __init__(self) -> None:
-        super().__init__("controller")
-
-    def build(self) -> ControllerLoop:
-        """Load the scenario, build the pipeline, open the topics."""
-        return ControllerLoop(self, self.log, names_in("partners", self.value("partners")))
+        super().__init__("controller", ControllerLoop)
 
 
 def main() -> int:

@@ -69,12 +69,8 @@ class DetectorNode(ConfiguredNode[DetectorLoop]):
     FIXED = ("scenario", "arm")
 
     def __init__(self) -> None:
-        super().__init__("detector")
+        super().__init__("detector", DetectorLoop)
         declare_loop(self)
-
-    def build(self) -> DetectorLoop:
-        """Load the scenario, build the detector, open the topics."""
-        return DetectorLoop(self)
 
 
 def main() -> int:

@@ -13,7 +13,7 @@ from impact_control_ros.bridge import qos, real_time, runtime, topics
 from impact_control_ros.bridge.control_loop import GAINS, ControlLoop
 from impact_control_ros.bridge.diagnostics import QueuedLog
 from impact_control_ros.bridge.impact_task import BUILT_IN, PreparedTask
-from impact_control_ros.bridge.lifecycle import ConfiguredNode, declare, names_in
+from impact_control_ros.bridge.lifecycle import ConfiguredNode, declare
 from impact_control_ros.bridge.loop_output import ClassificationWriter, DetectionOutput
 from impact_control_ros.bridge.messages import to_stamp
 from impact_control_ros.bridge.sample_loop import declare_loop
@@ -75,8 +75,8 @@ class LoopNode(ConfiguredNode[ControlLoop]):
 
     FIXED = ("scenario", "arm", "partners")
 
-    def __init__(self, name: str = "impact_loop") -> None:
-        super().__init__(name)
+    def __init__(self, name: str = "impact_loop", build: type[ControlLoop] = Loop) -> None:
+        super().__init__(name, build)
         declare_loop(self)
         silence = "seconds of wall time without a joint state after which a running task ends in a fault; "
         declare(self, "state_patience", 0.2, f"{silence}0: no limit, for lockstep", bounds=(0.0, 10.0))
@@ -93,10 +93,6 @@ class LoopNode(ConfiguredNode[ControlLoop]):
             declare(self, gain, 0.0, text, bounds=(0.0, LARGEST_GAIN))
         self.add_post_set_parameters_callback(self._on_parameters_set)
         self.log = QueuedLog(self.get_logger())
-
-    def build(self) -> ControlLoop:
-        """Load the scenario, build the pipeline, open the topics."""
-        return Loop(self, self.log, names_in("partners", self.value("partners")))
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
         """Refuse also gains that the low-pass of the command does not bear."""

@@ -175,13 +175,9 @@ class PredictorNode(ConfiguredNode[Prediction]):
     """
 
     def __init__(self) -> None:
-        super().__init__("predictor")
+        super().__init__("predictor", Prediction)
         declare(self, "scenario", "tabletop", "name or path of the scenario file: its robot, and what may be learned")
         self.belief = self.create_publisher(ImpactBelief, topics.BELIEF, qos.LATCHED)
-
-    def build(self) -> Prediction:
-        """Load the robot."""
-        return Prediction(self)
 
 
 def main() -> int:

@@ -125,17 +125,13 @@ class RecorderNode(ConfiguredNode[Recording]):
     """Each activation writes one bag into `directory`; deactivation completes it."""
 
     def __init__(self) -> None:
-        super().__init__("recorder")
+        super().__init__("recorder", Recording)
         declare(self, "directory", "", "new or empty directory of the bag")
         declare(self, "scenario_yaml", "", "text of the scenario, kept in the bag")
         required = "topics that must have a publisher before a recording begins"
         declare(self, "required", list(RECORDED_AT_LEAST), required)
         declare(self, "arms", "", "arms of a scene, separated by commas; empty: one arm")
         declare(self, "objects", "", "objects of a scene whose poses are recorded, by commas")
-
-    def build(self) -> Recording:
-        """Subscribe to everything; nothing is written yet."""
-        return Recording(self)
 
 
 def _offered(profile: QoSProfile) -> OfferedQos:

@@ -355,7 +355,7 @@ class SimulatorNode(ConfiguredNode[Simulation]):
     """
 
     def __init__(self) -> None:
-        super().__init__("simulator")
+        super().__init__("simulator", Simulation)
         declare(self, "scenario", "tabletop", "name or path of the scenario file")
         declare(self, "seed", -1, "seed of the sensor noise; -1: the scenario's own")
         declare(self, "lockstep", False, "wait for the command of each sample")
@@ -372,10 +372,6 @@ class SimulatorNode(ConfiguredNode[Simulation]):
         self.wall_period = PERIOD_NS
         self._set_clock([])
         self.add_post_set_parameters_callback(self._set_clock)
-
-    def build(self) -> Simulation:
-        """Build the plant of the scenario."""
-        return Simulation(self)
 
     def open_inbox(self) -> Inbox:
         """Return the inbox that commands come into."""

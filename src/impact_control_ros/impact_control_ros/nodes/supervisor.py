@@ -178,7 +178,7 @@ class SupervisorNode(ConfiguredNode[Watching]):
     FIXED = ("arms", "robot_side", *LIMITS)
 
     def __init__(self) -> None:
-        super().__init__("supervisor")
+        super().__init__("supervisor", Watching)
         declare(self, "arms", "", "arms of a scene, separated by commas; empty: one arm")
         kinds = ", ".join(kind.value for kind in SwitchKind)
         declare(self, "robot_side", SwitchKind.SIMULATOR.value, f"who takes the commands: {kinds}")
@@ -195,10 +195,6 @@ class SupervisorNode(ConfiguredNode[Watching]):
         self._reaction = math.nan
 
     # ------------------------------------------------------------------ life
-
-    def build(self) -> Watching:
-        """Find the switches of the robot side, open the topics."""
-        return Watching(self)
 
     def begin(self) -> None:
         """Watch from now on, unless commands are kept from the robot already."""

@@ -132,17 +132,13 @@ class ViewerNode(ConfiguredNode[Page]):
     """Draws the topics, 25 times a second. Active once a browser looks on, or `patience` is over."""
 
     def __init__(self) -> None:
-        super().__init__("viewer")
+        super().__init__("viewer", Page)
         declare(self, "scenario", "tabletop", "name or path of the scenario file")
         declare(self, "port", DEFAULT_PORT, "of the page", bounds=(1, 65535))
         declare(self, "host", "127.0.0.1", "address to listen at; 0.0.0.0: for other machines, too")
         waits = "seconds that the activation waits for a browser; 0: not at all"
         declare(self, "patience", 0.0, waits, bounds=(0.0, 150.0))
         declare(self, "simulated", True, "the robot side is the simulator, whose true state is shown")
-
-    def build(self) -> Page:
-        """Open the page, subscribe."""
-        return Page(self)
 
 
 def _pose(columns: dict[str, Any], time: Vector) -> dict[str, Signal]:
