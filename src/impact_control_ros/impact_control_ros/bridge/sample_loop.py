@@ -39,6 +39,7 @@ class SampleLoop(Configuration):
     def __init__(self, node: Node, robot: RobotDescription, period: float) -> None:
         """Subscribe to the joint states of a robot; period [s]: of them."""
         super().__init__(node)
+        self.when_closed(real_time.thaw_heap)  # gives the pipeline back to the collector
         self._period = period
         self._reader = JointStateReader(robot.joint_names)
         self._base: int | None = None
@@ -87,11 +88,6 @@ class SampleLoop(Configuration):
         self._samples = self._missed = self._last_stamp = 0
         self._last_arrival = time.monotonic()
         real_time.still_heap()
-
-    def close(self) -> None:
-        """Close the topics, and give the pipeline back to the collector."""
-        super().close()
-        real_time.thaw_heap()
 
     # ------------------------------------------------------------------ for the classes derived from this one
 

@@ -48,6 +48,7 @@ class Classification(Configuration):
     def __init__(self, node: Node) -> None:
         """Build the judge that the parameters of the node ask for, open the topics."""
         super().__init__(node)
+        self.when_closed(real_time.thaw_heap)  # gives the judge back to the collector
         assignment = assigned(node.value("scenario"), node.value("arm"))
         scenario, robot = assignment.scenario, assignment.robot
         self._joints = n = len(robot.joint_names)
@@ -85,11 +86,6 @@ class Classification(Configuration):
         self._ahead.clear()
         self._judged_until = 0
         real_time.still_heap()
-
-    def close(self) -> None:
-        """Close the topics, and give the judge back to the collector."""
-        super().close()
-        real_time.thaw_heap()
 
     def _on_state(self, data: bytes) -> None:
         reader = self._reader

@@ -102,6 +102,7 @@ class Simulation(Configuration):
     def __init__(self, node: SimulatorNode) -> None:
         """Build the world of the scenario, open the topics."""
         super().__init__(node)
+        self.when_closed(real_time.thaw_heap)  # gives the world back to the collector
         scenario = self._scenario()
         rehearse(scenario)
         self._world: World = build_world(scenario)
@@ -141,11 +142,6 @@ class Simulation(Configuration):
         for side in self._sides_exchanging:
             side.begin()
         self._clock.restart()
-
-    def close(self) -> None:
-        """Close the topics, and give the world back to the collector."""
-        super().close()
-        real_time.thaw_heap()
 
     def _scenario(self) -> Any:
         seed = self.node.value("seed")

@@ -116,6 +116,7 @@ class Watching(Configuration):
 
     def __init__(self, node: SupervisorNode) -> None:
         super().__init__(node)
+        self.when_closed(node.carry_over)
         names = names_in("arms", node.value("arms")) or [""]
         limits = SupervisionLimits(**{name: node.value(name) for name in LIMITS})
         kind = _kind(node.value("robot_side"))
@@ -159,11 +160,6 @@ class Watching(Configuration):
     def deactivate(self) -> None:
         """Stop watching; a stopped robot stays stopped."""
         self.node.end()
-
-    def close(self) -> None:
-        """Close the topics; a stop is carried over to the next configuration."""
-        super().close()
-        self.node.carry_over()
 
 
 class SupervisorNode(ConfiguredNode[Watching]):
