@@ -289,7 +289,7 @@ class Endurance:
         try:
             session.start()
         except BaseException:
-            session.stop()
+            session.close()
             raise
         self._loop_cores = os.sched_getaffinity(session.processes.pid(LOOP))
         self._session = session
@@ -304,7 +304,7 @@ class Endurance:
 
     def _end_session(self) -> None:
         if self._session is not None:
-            self._session.stop()
+            self._session.close()
             self._session = None
 
     def _note_memory(self) -> None:

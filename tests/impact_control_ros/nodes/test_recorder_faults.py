@@ -57,7 +57,7 @@ def test_a_recorder_that_stands_still_holds_nobody_up(session, tmp_path):
     assert session.run_task("tabletop", on_progress=stop).outcome is Outcome.SUCCEEDED
     with pytest.raises(NoAnswerError, match="recorder"):
         session.record(None)
-    session.stop()
+    session.close()
     stamps = read_bag(tmp_path / "bag").series("joint_states")["stamp"]
     assert stamps[-1] - stamps[0] > 0.3
 

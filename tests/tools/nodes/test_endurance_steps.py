@@ -162,12 +162,12 @@ def test_a_task_with_a_fault_is_judged_by_how_it_ended_its_logs_and_its_bag(endu
     class Crashing(StandInSession):
         """A loop that has an error which nobody catches while the session ends."""
 
-        def stop(self):
+        def close(self):
             log.write_text("Traceback (most recent call last):\n")
 
     session = Crashing(tmp_path, Outcome.SUCCEEDED, pause=GraphError("gone"))
     monkeypatch.setattr(endurance, "_session", session)
-    monkeypatch.setattr(endurance, "_end_session", session.stop)
+    monkeypatch.setattr(endurance, "_end_session", session.close)
     monkeypatch.setattr(endurance, "_complaints_of_motion", lambda fault: ["what the arm did"])
     monkeypatch.setattr(endurance, "_note_memory", lambda: None)
     record = endurance._task(2, "tabletop", DROP)

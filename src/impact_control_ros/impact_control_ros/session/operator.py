@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import os
 import time
-from types import TracebackType
-from typing import Self
 
-import rclpy
 from lifecycle_msgs.srv import GetState
 from rclpy.executors import SingleThreadedExecutor
 from std_srvs.srv import Trigger
 
 from impact_control_ros.bridge import topics
-from impact_control_ros.bridge.calls import CALL_PATIENCE, GREETING_PATIENCE, Caller, NoAnswerError
+from impact_control_ros.bridge.calls import CALL_PATIENCE, GREETING_PATIENCE, NoAnswerError
 from impact_control_ros.session.graph import full_name
-from impact_control_ros.session.occupants import ANSWER_TIME, LAUNCH_DISCOVERY_TIME, join, nodes_of_a_graph
+from impact_control_ros.session.occupants import ANSWER_TIME, LAUNCH_DISCOVERY_TIME, Visitor, nodes_of_a_graph
 from impact_control_ros.session.processes import GraphError
 
 END_PATIENCE = 30.0
 """[s] a graph may take to end."""
 
 
-class Operator:
+class Operator(Visitor):
     """An operator of one arm. Use as a context manager: leaving it leaves the graph as it is.
 
     The graph has to run in the same ROS domain. Every method waits, and raises GraphError, or NoAnswerError when
@@ -31,32 +28,9 @@ class Operator:
 
     def __init__(self, namespace: str = "", *, patience: float = CALL_PATIENCE) -> None:
         """Join the graph. namespace: of the arm. patience: seconds that nodes may take to be found and to answer."""
-        self._patience = patience
-        self._context = rclpy.Context()
-        self._node = join(self._context, f"impact_client_{os.getpid()}_{id(self) % 100_000}", namespace)
         # The events executor wants a standard error with a file number, which a notebook has not.
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self._node)
-        self._caller = Caller(self._node, self._spin)
-
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Leave the graph."""
-        self.close()
-
-    def close(self) -> None:
-        """Leave the graph. Idempotent."""
-        if self._context.ok():
-            self._executor.remove_node(self._node)
-            self._caller.close()
-            self._node.destroy_node()
-            self._executor.shutdown()
-            self._context.try_shutdown()
+        super().__init__(f"impact_client_{os.getpid()}_{id(self) % 100_000}", namespace, SingleThreadedExecutor)
+        self._patience = patience
 
     def stop(self) -> str:
         """Have the supervisor keep commands from the robot, until `reset`; return its answer."""
@@ -122,9 +96,6 @@ class Operator:
         except NoAnswerError:
             return "no answer"
         return str(answer.current_state.label)
-
-    def _spin(self, timeout: float) -> None:
-        self._executor.spin_once(timeout_sec=timeout)
 
     def _spin_for(self, seconds: float) -> None:
         end = time.monotonic() + seconds

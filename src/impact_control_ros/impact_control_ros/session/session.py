@@ -7,10 +7,8 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
-import rclpy
 from impact_msgs.action import ExecuteImpactTask, MoveTo
 from impact_msgs.msg import ControllerStatus, SupervisorStatus
 from lifecycle_msgs.msg import State, Transition
@@ -24,7 +22,7 @@ from impact_control.pipeline import MoveOutcome, Outcome
 from impact_control.recording.bag import METADATA_FILE, recover
 from impact_control.util.errors import ImpactControlError, InterruptedByUserError
 from impact_control_ros.bridge import qos, topics
-from impact_control_ros.bridge.calls import CALL_PATIENCE, START_PATIENCE, Caller
+from impact_control_ros.bridge.calls import CALL_PATIENCE, START_PATIENCE
 from impact_control_ros.bridge.messages import answered, nanoseconds, to_stamp
 from impact_control_ros.bridge.rclpy_internals import EventsExecutor
 from impact_control_ros.bridge.real_time import LEAVE_MACHINE
@@ -40,7 +38,7 @@ from impact_control_ros.bridge.task_messages import (
 from impact_control_ros.robot_side.supervision import Cause, Supervision
 from impact_control_ros.session import fork_server
 from impact_control_ros.session.graph import LARGEST_FACTOR, OPERATOR, Duty, NodeSpec, full_name
-from impact_control_ros.session.occupants import join, require_free
+from impact_control_ros.session.occupants import Visitor
 from impact_control_ros.session.processes import (
     Death,
     GraphError,
@@ -75,7 +73,7 @@ CANCEL_PATIENCE = 1.0
 """[s] a controller may take to confirm a cancellation when the session ends anyway."""
 
 
-class Session:
+class Session(Visitor):
     """The running graph, from outside. Use as a context manager: leaving it stops every process.
 
     `stop_requested` is polled while waiting: True raises `InterruptedByUserError`. `losses`: nodes that were lost and
@@ -92,18 +90,14 @@ class Session:
         stop_requested: Callable[[], bool] = lambda: False,
     ) -> None:
         """arms: of the scene that a graph of others runs, whose loops are not among the specs."""
+        enclave = full_name(namespace, OPERATOR)
+        super().__init__(f"session_{os.getpid()}", namespace, EventsExecutor, ["--ros-args", "--enclave", enclave])
         self._specs = {spec.path: spec for spec in specs}
         self.processes = Processes(log_directory, namespace, measures=LEAVE_MACHINE if self._lockstep else None)
         self._stop_requested = stop_requested
         self._bag: Path | None = None
         self._started = False
         self.losses: tuple[Death, ...] = ()
-        self._context = rclpy.Context()
-        enclave = full_name(namespace, OPERATOR)
-        self._node = join(self._context, f"session_{os.getpid()}", namespace, ["--ros-args", "--enclave", enclave])
-        self._executor = EventsExecutor(context=self._context)
-        self._executor.add_node(self._node)
-        self._caller = Caller(self._node, self._spin)
         # Of simulators whose time is not that of the wall; found now, because there is no time for it in the end.
         self._clocks = {
             name: self._node.create_client(SetParameters, f"{name}/set_parameters")
@@ -121,16 +115,6 @@ class Session:
 
     # ------------------------------------------------------------------ life
 
-    def __enter__(self) -> Session:
-        """Start nothing yet."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Stop everything, complete the bag."""
-        self.stop()
-
     def start(
         self, bag: Path | None = None, scenario_yaml: str = "", on_view: Callable[[], None] = lambda: None
     ) -> None:
@@ -142,7 +126,7 @@ class Session:
         wait for a browser.
         """
         robot_side = any(spec.duty is not Duty.RECORDER for spec in self._specs.values())
-        require_free(self._node, self._spin, self._specs, robot_side=robot_side)
+        self._require_free(self._specs, robot_side=robot_side)
         self._caller.wait(fork_server.ready, START_PATIENCE, "the process that nodes are forked from")
         for spec in self._specs.values():
             self.processes.start(spec)
@@ -174,18 +158,13 @@ class Session:
         self._stop_requested = lambda: bool(asked) or stop_requested()
         self._node.create_service(Trigger, topics.END, end)
 
-    def stop(self) -> None:
+    def close(self) -> None:
         """Stop all nodes, complete the bag, leave the graph. Idempotent."""
         self._stop_nodes()
         if self._bag is not None:
             recover(self._bag)
             self._bag = None
-        if self._context.ok():
-            self._executor.remove_node(self._node)
-            self._caller.close()
-            self._node.destroy_node()
-            self._executor.shutdown()
-            self._context.try_shutdown()
+        super().close()
 
     def _stop_nodes(self, patience: float = 3.0) -> None:
         """Stop loop, services and viewer first; robot side and recorder once the arm has come to rest."""
