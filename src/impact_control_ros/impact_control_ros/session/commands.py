@@ -4,6 +4,7 @@ Annotations are not postponed here: Typer 0.9, which Ubuntu 24.04 has, does not 
 """
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -22,6 +23,8 @@ from impact_control.cli.commands import (
 from impact_control.cli.progress_line import ProgressLine
 from impact_control.cli.terminal import in_color, listing, width
 from impact_control.util.errors import ImpactControlError, InvalidInputError
+from impact_control.util.words import in_words
+from impact_control_ros.bridge import topics
 from impact_control_ros.session.shape import Shape
 
 if TYPE_CHECKING:
@@ -189,12 +192,7 @@ def up(
 
 def down(namespace: NamespaceOption = "") -> None:
     """End the graph that `up` started, from another terminal."""
-    from impact_control_ros.bridge import topics
-    from impact_control_ros.session.operator import Operator
-
-    with Operator(namespace) as operator:
-        _require(operator, topics.END, "no graph of `impact-control up`")
-        typer.echo(operator.end_graph())
+    _ask(namespace, topics.END, "no graph of `impact-control up`", lambda operator: operator.end_graph())
 
 
 def status(namespace: NamespaceOption = "") -> None:
@@ -214,7 +212,6 @@ def status(namespace: NamespaceOption = "") -> None:
 
 def _arm_rows(namespace: str) -> "list[tuple[str, str]]":
     """Return mode and last verdict of an arm, with their names."""
-    from impact_control.util.words import in_words
     from impact_control_ros.bridge.calls import NoAnswerError
     from impact_control_ros.session.client import ImpactClient
 
@@ -253,7 +250,6 @@ def view(
 def verdicts(namespace: NamespaceOption = "") -> None:
     """Print the verdicts of a running graph until Ctrl-C; earlier verdicts come first."""
     from impact_control.util.stopping import stoppable
-    from impact_control_ros.bridge import topics
     from impact_control_ros.session.client import ImpactClient
 
     with ImpactClient(namespace) as client, stoppable() as stop:
@@ -265,22 +261,21 @@ def verdicts(namespace: NamespaceOption = "") -> None:
 
 def stop(namespace: NamespaceOption = "") -> None:
     """Stop the robot of a running graph: the supervisor keeps commands from it until `reset`."""
-    from impact_control_ros.bridge import topics
-    from impact_control_ros.session.operator import Operator
-
-    with Operator(namespace) as operator:
-        _require(operator, topics.STOP, "no supervisor")
-        typer.echo(operator.stop())
+    _ask(namespace, topics.STOP, "no supervisor", lambda operator: operator.stop())
 
 
 def reset(namespace: NamespaceOption = "") -> None:
     """Let commands through again after a stop, if nothing is wrong any more; the controller then holds the arm."""
-    from impact_control_ros.bridge import topics
+    _ask(namespace, topics.RESUME, "no supervisor", lambda operator: operator.reset())
+
+
+def _ask(namespace: str, service: str, missing: str, ask: "Callable[[Operator], str]") -> None:
+    """Ask a service, once it is found, and print the answer. missing: see `_require`."""
     from impact_control_ros.session.operator import Operator
 
     with Operator(namespace) as operator:
-        _require(operator, topics.RESUME, "no supervisor")
-        typer.echo(operator.reset())
+        _require(operator, service, missing)
+        typer.echo(ask(operator))
 
 
 def recover(namespace: NamespaceOption = "") -> None:
@@ -318,7 +313,6 @@ def run(
         _begin_loading()
     from impact_control.recording.page import WIDTH, summary_text
     from impact_control.util.stopping import stoppable
-    from impact_control_ros.bridge import topics
     from impact_control_ros.session.operator import Operator
     from impact_control_ros.session.runs import new_run_directory
     from impact_control_ros.session.series import planned_series, run_series
@@ -376,8 +370,6 @@ def move_to(
 def _move(joint_position: list[float], scenario: str, speed: float, namespace: str) -> None:
     """Exit with code 1 unless the goal is reached."""
     from impact_control.pipeline import MoveOutcome
-    from impact_control.util.words import in_words
-    from impact_control_ros.bridge import topics
     from impact_control_ros.session.client import ImpactClient
 
     with ImpactClient(namespace) as client:
@@ -462,6 +454,4 @@ def _tell_run(arm: str, run: "Run") -> None:
 
 
 def _print_result(arm: str, result: "TaskResult") -> None:
-    from impact_control.util.words import in_words
-
     typer.echo(f"Task{f' of {arm}' if arm else ''}: {in_words(result.outcome)} ({result.summary})")
