@@ -7,9 +7,7 @@ effort controller is loaded and not yet active, and the arm rests.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from itertools import groupby
-from operator import itemgetter
+from functools import partial
 
 import numpy as np
 import rclpy
@@ -35,12 +33,7 @@ from impact_control_ros.robot_side.check import (
     check_rate,
     check_rest,
 )
-from impact_control_ros.robot_side.files import (
-    EFFORT_TYPE,
-    check_parameters,
-    checked_effort_type,
-    needed_parameters,
-)
+from impact_control_ros.robot_side.files import check_parameters
 
 WATCH_TIME = 0.5
 """[s] of joint states that are checked, by their stamps."""
@@ -60,9 +53,8 @@ def check_robot_side(node: Node) -> None:
     task = assigned(*(str(node.get_parameter(name).value) for name in ("scenario", "arm")))
     scenario, robot = task.scenario, task.robot
     caller = Caller(node, lambda seconds: rclpy.spin_once(node, timeout_sec=seconds))
-    kind = checked_effort_type(read_parameters(caller, [EFFORT_TYPE])[EFFORT_TYPE], scenario.robot.require_guard)
-    needed = needed_parameters(robot, scenario.control.period, kind)
-    check_parameters(read_parameters(caller, needed), needed)
+    read = partial(read_parameter, caller)
+    check_parameters(read, robot, scenario.control.period, scenario.robot.require_guard)
     listening = f"a subscriber of {topics.COMMANDS}"
     caller.wait(lambda: node.count_subscribers(topics.COMMANDS) > 0, CALL_PATIENCE, listening)
     weighs = bool(node.get_parameter("check_gravity").value)
@@ -83,17 +75,12 @@ def check_robot_side(node: Node) -> None:
     node.get_logger().info(f"the robot side fits {robot.name}, scenario {scenario.name}; weight {weight}")
 
 
-def read_parameters(caller: Caller, names: Iterable[tuple[str, str]]) -> dict[tuple[str, str], object]:
-    """Ask running nodes for parameters, by node and name; one that is not set is None."""
-    found: dict[tuple[str, str], object] = {}
-    for server, keys in groupby(sorted(names), key=itemgetter(0)):
-        asked = [name for _, name in keys]
-        request = GetParameters.Request(names=asked)
-        answer = caller.call_until_answered(GetParameters, f"{server}/get_parameters", request)
-        # A node that does not know one of them answers with none at all.
-        values = [parameter_value_to_python(value) for value in answer.values] or [None] * len(asked)
-        found |= {(server, name): value for name, value in zip(asked, values, strict=True)}
-    return found
+def read_parameter(caller: Caller, node: str, name: str) -> object:
+    """Ask a running node for a parameter; one that is not set is None."""
+    request = GetParameters.Request(names=[name])
+    answer = caller.call_until_answered(GetParameters, f"{node}/get_parameters", request)
+    # A node that does not know it answers with no value.
+    return parameter_value_to_python(answer.values[0]) if answer.values else None
 
 
 def watch(node: Node, caller: Caller, joint_names: tuple[str, ...], *, weighs: bool) -> RestingArm:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -177,7 +177,7 @@ def controllers_file(scenario: Scenario, robot: RobotDescription, guard: bool = 
 
 
 def check_controllers(path: Path, robot: RobotDescription, period: float, require_guard: bool = False) -> None:
-    """Refuse parameters of controllers that do not fit a robot, as `check_controller_parameters` does.
+    """Refuse parameters of controllers that do not fit a robot, as `check_parameters` does.
 
     period: of the controller [s]. Raises InvalidInputError naming the parameter, what was found and what is allowed.
     """
@@ -186,27 +186,32 @@ def check_controllers(path: Path, robot: RobotDescription, period: float, requir
     except (OSError, UnicodeDecodeError, YAMLError) as error:
         allowed = f"one that can be read as YAML: {error}"
         raise InvalidInputError("file of the controllers", str(path), allowed) from error
-    keys = [EFFORT_TYPE, *needed_parameters(robot, period, GUARD)]
-    found = {key: _nested(content, (f"/**/{key[0]}", "ros__parameters", *key[1].split("."))) for key in keys}
-    kind = checked_effort_type(found[EFFORT_TYPE], require_guard, f"{path}: ")
-    check_parameters(found, needed_parameters(robot, period, kind), f"{path}: ")
+
+    def read(node: str, name: str) -> object:
+        return _nested(content, (f"/**/{node}", "ros__parameters", *name.split(".")))
+
+    check_parameters(read, robot, period, require_guard, f"{path}: ")
 
 
-def checked_effort_type(kind: object, require_guard: bool, where: str = "") -> str:
-    """Return the type of the effort controller. Raises InvalidInputError for one that is not allowed."""
+def check_parameters(
+    read: Callable[[str, str], object],
+    robot: RobotDescription,
+    period: float,
+    require_guard: bool,
+    where: str = "",
+) -> None:
+    """Refuse parameters of a controller manager and its controllers that do not fit a robot.
+
+    Needed are joints in the order of the model, the rate of the controller with this period [s], effort in, and the
+    signals of the observer out; of the guard also the limits of the robot. read: returns the value of a parameter by
+    node and name, None without one. Raises InvalidInputError naming the parameter, what was found and what is allowed;
+    where: begins the name.
+    """
+    kind = read(*EFFORT_TYPE)
     allowed = (GUARD,) if require_guard else (GUARD, UNGUARDED)
     if kind not in allowed:
         why = ", as the scenario requires it (robot.require_guard)" if require_guard else ""
         raise InvalidInputError(f"{where}{'.'.join(EFFORT_TYPE)}", kind, f"{' or '.join(allowed)}{why}")
-    return str(kind)
-
-
-def needed_parameters(robot: RobotDescription, period: float, kind: str) -> dict[tuple[str, str], object]:
-    """Return the required parameters of a controller manager and its controllers, by node and parameter.
-
-    Joints in the order of the model, the rate of the controller with this period [s], effort in, and the signals of
-    the observer out. kind: type of the effort controller; the guard has the limits of the robot.
-    """
     joint_names = list(robot.joint_names)
     needed: dict[tuple[str, str], object] = {
         (CONTROLLER_MANAGER, "update_rate"): round(1.0 / period),
@@ -219,19 +224,9 @@ def needed_parameters(robot: RobotDescription, period: float, kind: str) -> dict
             (EFFORT_CONTROLLER, "torque_limits"): robot.limits.torque.tolist(),
             (EFFORT_CONTROLLER, "torque_rates"): robot.limits.torque_rate.tolist(),
         }
-    return needed
-
-
-def check_parameters(
-    found: Mapping[tuple[str, str], object], needed: Mapping[tuple[str, str], object], where: str = ""
-) -> None:
-    """Refuse parameters, by node and name, that are not those needed.
-
-    Raises InvalidInputError naming the parameter, what was found and what is allowed; where: begins the name.
-    """
-    for (node, parameter), value in needed.items():
-        if found.get((node, parameter)) != value:
-            raise InvalidInputError(f"{where}{node}.{parameter}", found.get((node, parameter)), f"{value}")
+    for (node, name), value in needed.items():
+        if (found := read(node, name)) != value:
+            raise InvalidInputError(f"{where}{node}.{name}", found, f"{value}")
 
 
 def _nested(content: object, keys: Iterable[str]) -> object:
