@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -13,6 +14,11 @@ from impact_msgs.msg import ImpactEvent
 
 from impact_control.recording.messages import decode, message_definition, parse_definition, short_name
 from impact_control.util.types import Vector
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Taken = TypeVar("Taken", bound="DataclassInstance")
 
 _NANOSECONDS = 1_000_000_000
 _STAMP_AT = 4
@@ -63,6 +69,12 @@ def set_xyz(target: Point | Vector3, values: Vector) -> None:
 def xyz(source: Point | Vector3) -> Vector:
     """(3,) of a Point or Vector3."""
     return np.array([source.x, source.y, source.z])
+
+
+def taken(kind: type[Taken], message: Any, **given: Any) -> Taken:
+    """Return a dataclass whose fields are those of a message with the same names, but for those that are given."""
+    names = (field.name for field in fields(kind) if field.name not in given)
+    return kind(**{name: getattr(message, name) for name in names}, **given)
 
 
 def answered(response: Any, success: bool, message: str) -> Any:

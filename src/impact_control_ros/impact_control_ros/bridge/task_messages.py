@@ -13,6 +13,7 @@ from impact_control.pipeline import MoveOutcome, Outcome
 from impact_control.util.errors import ImpactControlError
 from impact_control_ros.bridge import topics
 from impact_control_ros.bridge.calls import Caller
+from impact_control_ros.bridge.messages import taken
 
 NOT_READY = "it is not active, runs a task, or is in a fault; its log says which"
 """Why a controller accepts no goal."""
@@ -54,39 +55,22 @@ class MoveResult:
 
 def progress_of(feedback: Any) -> Progress:
     """Return the progress in a feedback of ExecuteImpactTask."""
-    return Progress(
-        mode=Mode(feedback.mode),
-        task_time=feedback.task_time,
-        duration=feedback.duration,
-        position_error=feedback.position_error,
-        impacts=feedback.impacts,
-    )
+    return taken(Progress, feedback, mode=Mode(feedback.mode))
 
 
 def task_result(answer: Any) -> TaskResult:
     """Return the result in an answer of ExecuteImpactTask."""
-    result = answer.result
-    outcome = Outcome(result.outcome)
-    if answer.status == GoalStatus.STATUS_UNKNOWN:
-        outcome = Outcome.FAULT
-    return TaskResult(
-        outcome=outcome,
-        summary=result.summary,
-        classification=result.classification,
-        impacts=result.impacts,
-        duration=result.duration,
-        final_position_error=result.final_position_error,
-        peak_torque_rate=result.peak_torque_rate,
-    )
+    return taken(TaskResult, answer.result, outcome=_outcome(Outcome, answer))
 
 
 def move_result(answer: Any) -> MoveResult:
     """Return the result in an answer of MoveTo."""
-    result = answer.result
-    outcome = MoveOutcome(result.outcome)
-    if answer.status == GoalStatus.STATUS_UNKNOWN:
-        outcome = MoveOutcome.FAULT
-    return MoveResult(outcome, result.summary, result.duration, result.final_error)
+    return taken(MoveResult, answer.result, outcome=_outcome(MoveOutcome, answer))
+
+
+def _outcome(kind: Any, answer: Any) -> Any:
+    """Return the outcome in an answer: a fault where the server does not know the goal."""
+    return kind.FAULT if answer.status == GoalStatus.STATUS_UNKNOWN else kind(answer.result.outcome)
 
 
 def move(caller: Caller, goal: Any, find: float, timeout: float, arm: str = "") -> MoveResult:

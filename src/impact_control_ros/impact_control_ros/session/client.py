@@ -28,7 +28,7 @@ from impact_control.util.types import Vector
 from impact_control.util.words import in_words
 from impact_control_ros.bridge import qos, topics
 from impact_control_ros.bridge.calls import CALL_PATIENCE, NoAnswerError
-from impact_control_ros.bridge.messages import nanoseconds, set_xyz, xyz
+from impact_control_ros.bridge.messages import nanoseconds, set_xyz, taken, xyz
 from impact_control_ros.bridge.rclpy_internals import Inbox
 from impact_control_ros.bridge.task_messages import (
     NOT_READY,
@@ -343,15 +343,8 @@ class ImpactClient(Operator):
 
     def _on_verdict(self, message: ImpactClassification) -> None:
         self._heard = time.monotonic()
-        self._verdict = ImpactVerdict(
-            message.scenario,
-            Verdict(message.impact),
-            Verdict(message.post_impact),
-            message.reason,
-            message.impact_time,
-            message.time_error,
-            message.configuration_error,
-        )
+        verdicts = {"impact": Verdict(message.impact), "post_impact": Verdict(message.post_impact)}
+        self._verdict = taken(ImpactVerdict, message, **verdicts)
         self._unread.append(self._verdict)
 
 
