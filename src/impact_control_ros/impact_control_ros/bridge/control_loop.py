@@ -156,11 +156,6 @@ class ControlLoop(SampleLoop):
         """How the QP of this sample ended."""
         return self.pipeline.controller.qp.status
 
-    @property
-    def lines_waiting(self) -> int:
-        """Number of lines of the log that are not written yet."""
-        return self.log.waiting
-
     # ------------------------------------------------------------------ other arms at the same object
 
     def _on_partner_impact(self, time: int) -> None:

@@ -11,7 +11,7 @@ from impact_control.control import QPStatus
 from impact_control.robots import RobotDescription
 from impact_control.util.errors import ImpactControlError
 from impact_control_ros.bridge import qos, real_time, topics
-from impact_control_ros.bridge.diagnostics import LoopDiagnostics
+from impact_control_ros.bridge.diagnostics import LoopDiagnostics, QueuedLog
 from impact_control_ros.bridge.joint_states import JointStateReader
 from impact_control_ros.bridge.lifecycle import Configuration, declare
 from impact_control_ros.bridge.rclpy_internals import only_namesakes, rival_publishers
@@ -34,7 +34,12 @@ def declare_loop(node: Node) -> None:
 
 
 class SampleLoop(Configuration):
-    """Works on every joint state: `take` uses it, `publish` tells of it."""
+    """Works on every joint state: `take` uses it, `publish` tells of it.
+
+    Attribute: log, whose waiting lines are counted in the diagnostics; None without one.
+    """
+
+    log: QueuedLog | None = None
 
     def __init__(self, node: Node, robot: RobotDescription, period: float) -> None:
         """Subscribe to the joint states of a robot; period [s]: of them."""
@@ -112,11 +117,6 @@ class SampleLoop(Configuration):
         """How the QP of this sample ended."""
         return QPStatus.NOT_USED
 
-    @property
-    def lines_waiting(self) -> int:
-        """Number of lines of the log that are not written yet."""
-        return 0
-
     # ------------------------------------------------------------------ one joint state
 
     def _on_state(self, data: bytes) -> None:
@@ -150,4 +150,4 @@ class SampleLoop(Configuration):
     def _on_diagnostics(self) -> None:
         if self.active:
             self.look_for_listeners()
-            self._diagnostics.publish(self._missed, self._samples, self.lines_waiting)
+            self._diagnostics.publish(self._missed, self._samples, self.log.waiting if self.log else 0)
