@@ -20,8 +20,8 @@ from impact_control.recording.series import read_bag
 from impact_control.scenario import load_scenario
 from impact_control_ros.bridge import qos, topics
 from impact_control_ros.bridge.calls import NoAnswerError
-from impact_control_ros.bridge.runtime import StopRequest
-from impact_control_ros.nodes import recorder, supervisor, viewer
+from impact_control_ros.bridge.runtime import StopRequest, spin_every
+from impact_control_ros.nodes import recorder
 from impact_control_ros.session.graph import describe_graph
 from impact_control_ros.session.processes import GraphError
 from impact_control_ros.session.session import Session
@@ -107,22 +107,20 @@ def test_what_came_before_the_recorder_is_stopped_is_written(node, tmp_path):
             time.sleep(0.2)
             stop(signal.SIGTERM, None)
 
-    recorder._spin(node, LastMoment(), stop)
+    spin_every(recorder.POLL_PERIOD, recorder.Recording.poll)(node, LastMoment(), stop)
     node.trigger_deactivate()
     assert read_bag(tmp_path / "bag").series("joint_states")["position"].tolist() == [[0.5]]
 
 
-@pytest.mark.parametrize("module", [recorder, supervisor, viewer])
-def test_a_node_whose_work_takes_all_its_time_still_answers(module):
+def test_a_node_whose_work_takes_all_its_time_still_answers():
     stop, rounds, served = StopRequest(), [], []
 
-    def work():
-        time.sleep(0.11)
-        rounds.append(True)
+    def work(configured):
+        time.sleep(0.02)
+        rounds.append(configured)
         if len(rounds) == 3:
             stop(signal.SIGTERM, None)
 
-    late = SimpleNamespace(poll=work, draw=work, close=int, deactivate=int)
-    node = SimpleNamespace(configured=late, look=work)
-    module._spin(node, SimpleNamespace(spin_once=lambda timeout_sec: served.append(timeout_sec)), stop)
-    assert len(served) >= len(rounds)
+    node, executor = SimpleNamespace(configured=1), SimpleNamespace(spin_once=lambda timeout_sec: served.append(1))
+    spin_every(0.01, work)(node, executor, stop)
+    assert rounds == [1, 1, 1] and len(served) >= len(rounds)

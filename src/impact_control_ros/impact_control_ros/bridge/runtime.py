@@ -106,6 +106,22 @@ def spin_until_stopped(node: Node, executor: NodeExecutor, stop: StopRequest) ->
         executor.spin_once(timeout_sec=0.1)
 
 
+def spin_every(interval: float, work: Callable[[Any], None]) -> Callable[[Any, NodeExecutor, StopRequest], None]:
+    """Return what serves callbacks, and works with the configuration of a node every interval [s], until stopped."""
+
+    def spin(node: Any, executor: NodeExecutor, stop: StopRequest) -> None:
+        due = time.monotonic()
+        while not stop.requested:
+            if node.configured is not None:
+                work(node.configured)
+            due = max(due + interval, time.monotonic())
+            executor.spin_once(timeout_sec=0.0)  # a node that has no time left must still answer
+            while (left := due - time.monotonic()) > 0.0 and not stop.requested:
+                executor.spin_once(timeout_sec=left)
+
+    return spin
+
+
 def give_way(niceness: int, cores: slice) -> None:
     """Let everything else run first, and keep to these of the cores; for a process that nobody waits for.
 

@@ -17,7 +17,7 @@ from impact_control.util.errors import ImpactControlError
 from impact_control_ros.bridge import qos, runtime, topics
 from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, declare, names_in
 from impact_control_ros.bridge.messages import type_name
-from impact_control_ros.bridge.rclpy_internals import Inbox, NodeExecutor
+from impact_control_ros.bridge.rclpy_internals import Inbox
 from impact_control_ros.session.graph import RECORDED_AT_LEAST
 
 DESCRIPTION = "robot_description"
@@ -57,6 +57,7 @@ class Recording(Configuration):
             (inbox.subscribe(kind, topic, qos.buffered(profile, qos.RECORD), raw=True), type_name(kind))
             for topic, (kind, profile) in recorded.items()
         ]
+        self.when_closed(self.deactivate)  # before the inbox: also a process that ends completes its bag
 
     def prepare(self) -> float:
         """Wait for the publishers of the required topics."""
@@ -139,20 +140,6 @@ def _offered(profile: QoSProfile) -> OfferedQos:
     return OfferedQos(profile.reliability.name.lower(), profile.durability.name.lower(), profile.depth)
 
 
-def _spin(node: RecorderNode, executor: NodeExecutor, stop: runtime.StopRequest) -> None:
-    try:
-        while not stop.requested:
-            end = time.monotonic() + POLL_PERIOD
-            if node.configured is not None:
-                node.configured.poll()
-            executor.spin_once(timeout_sec=0.0)  # a recorder that has no time left must still answer
-            while (left := end - time.monotonic()) > 0.0:
-                executor.spin_once(timeout_sec=left)
-    finally:
-        if node.configured is not None:
-            node.configured.deactivate()
-
-
 def main() -> int:
     """Entry point of the process."""
-    return runtime.run(RecorderNode, _spin)
+    return runtime.run(RecorderNode, runtime.spin_every(POLL_PERIOD, Recording.poll))

@@ -19,7 +19,7 @@ from impact_control_ros.bridge.diagnostics import Diagnostics
 from impact_control_ros.bridge.joint_states import impossible_torque, is_copy
 from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, declare, names_in
 from impact_control_ros.bridge.messages import answered, serialised_stamp
-from impact_control_ros.bridge.rclpy_internals import Inbox, NodeExecutor, Slot
+from impact_control_ros.bridge.rclpy_internals import Inbox, Slot
 from impact_control_ros.robot_side.franka_state import FrankaState, franka_robot_state
 from impact_control_ros.robot_side.robot_switch import RobotSwitch, SwitchKind, robot_switches
 from impact_control_ros.robot_side.supervision import (
@@ -333,16 +333,7 @@ def _kind(value: str) -> SwitchKind:
         raise InvalidInputError("robot_side", value, f"one of {', '.join(kind.value for kind in SwitchKind)}") from None
 
 
-def _spin(node: SupervisorNode, executor: NodeExecutor, stop: runtime.StopRequest) -> None:
-    due = time.monotonic()
-    while not stop.requested:
-        node.look()
-        due = max(due + LOOK_INTERVAL, time.monotonic())
-        executor.spin_once(timeout_sec=0.0)  # also when it is late
-        while (left := due - time.monotonic()) > 0.0 and not stop.requested:
-            executor.spin_once(timeout_sec=left)
-
-
 def main() -> int:
     """Entry point of the process."""
-    return runtime.run(SupervisorNode, _spin, priority=runtime.SUPERVISOR_PRIORITY)
+    spin = runtime.spin_every(LOOK_INTERVAL, lambda watching: watching.node.look())
+    return runtime.run(SupervisorNode, spin, priority=runtime.SUPERVISOR_PRIORITY)

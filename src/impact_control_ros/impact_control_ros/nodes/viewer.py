@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +20,7 @@ from impact_control.view.stage import stage_of
 from impact_control_ros.bridge import qos, real_time, runtime, topics
 from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, declare
 from impact_control_ros.bridge.messages import Decoder
-from impact_control_ros.bridge.rclpy_internals import Inbox, NodeExecutor, Slot
+from impact_control_ros.bridge.rclpy_internals import Inbox, Slot
 from impact_control_ros.session.interfaces import SHOWN
 
 KEPT = 2.0 * PLOT_SPAN
@@ -145,21 +144,7 @@ def _pose(columns: dict[str, Any], time: Vector) -> dict[str, Signal]:
     return {POSE: pose_signal(columns, time)}
 
 
-def _spin(node: ViewerNode, executor: NodeExecutor, stop: runtime.StopRequest) -> None:
-    try:
-        while not stop.requested:
-            end = time.monotonic() + FRAME_PERIOD
-            if node.configured is not None:
-                node.configured.draw()
-            executor.spin_once(timeout_sec=0.0)
-            while (left := end - time.monotonic()) > 0.0:
-                executor.spin_once(timeout_sec=left)
-    finally:
-        if node.configured is not None:
-            node.configured.close()
-
-
 def main() -> int:
     """Entry point of the process."""
     runtime.give_way(NICENESS, real_time.ROBOT_CORES)
-    return runtime.run(ViewerNode, _spin)
+    return runtime.run(ViewerNode, runtime.spin_every(FRAME_PERIOD, Page.draw))
