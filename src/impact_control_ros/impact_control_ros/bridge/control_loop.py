@@ -55,6 +55,7 @@ class ControlLoop(SampleLoop):
         self._stopped_partner = self._cause = ""
         self._patience = 0.0
         self._control_output = ControlOutput(self, self._robot.joint_names)
+        self._outputs.append(self._control_output)
         self.open_results()
         self.subscription(SupervisorStatus, topics.SUPERVISOR, self.supervision.take, qos.LATCHED)
         self.tasks = ImpactTaskServer(self, assignment, source, name)
@@ -98,7 +99,6 @@ class ControlLoop(SampleLoop):
             raise ImpactControlError(f"{rivals} other publisher(s) on {topics.COMMANDS}: end them")
         super().activate()
         self.pipeline.reset()
-        self._control_output.reset()
         self._reported = (Mode.IDLE, Fault.NONE, 0)
         self._published_fault, self._cause = Fault.NONE, ""
         self.take_parameters()
@@ -141,10 +141,6 @@ class ControlLoop(SampleLoop):
             self._published_fault = fault
             self._control_output.statuses.fault_reason = self.fault_reason()
         self._control_output.publish(self.pipeline.controller, self._reader, elapsed, self._samples, self._missed)
-
-    def look_for_listeners(self) -> None:
-        """Notice new listeners to reference and status."""
-        self._control_output.look_for_listeners()
 
     @property
     def repeated(self) -> bool:

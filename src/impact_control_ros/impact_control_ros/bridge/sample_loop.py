@@ -14,6 +14,7 @@ from impact_control_ros.bridge import qos, real_time, topics
 from impact_control_ros.bridge.diagnostics import LoopDiagnostics, QueuedLog
 from impact_control_ros.bridge.joint_states import JointStateReader
 from impact_control_ros.bridge.lifecycle import Configuration, declare
+from impact_control_ros.bridge.loop_output import ControlOutput, DetectionOutput
 from impact_control_ros.bridge.rclpy_internals import only_namesakes, rival_publishers
 
 LISTED = 30.0
@@ -52,6 +53,7 @@ class SampleLoop(Configuration):
         self._last_arrival = time.monotonic()
         self._states = self.subscription(JointState, topics.JOINT_STATES, self._on_state, qos.STREAM, raw=True)
         self._sole = {topics.JOINT_STATES: self._states}
+        self._outputs: list[ControlOutput | DetectionOutput] = []
         self._diagnostics = LoopDiagnostics(self, period)
         self.timer(1.0, self._on_diagnostics)
 
@@ -89,6 +91,8 @@ class SampleLoop(Configuration):
             raise ImpactControlError(f"nobody publishes {topic}: is the robot side running?")
         if sources := self.rival_sources():
             raise ImpactControlError(f"{sources}; allowed: one")
+        for output in self._outputs:
+            output.reset()
         self._base = None
         self._samples = self._missed = self._last_stamp = 0
         self._last_arrival = time.monotonic()
@@ -103,9 +107,6 @@ class SampleLoop(Configuration):
     def publish(self, base: int, elapsed: float) -> None:
         """Publish what was found. base: zero of the clock of the samples [ns]; elapsed [s]: of `take`."""
         raise NotImplementedError
-
-    def look_for_listeners(self) -> None:
-        """Notice new listeners, once a second."""
 
     @property
     def repeated(self) -> bool:
@@ -149,5 +150,6 @@ class SampleLoop(Configuration):
 
     def _on_diagnostics(self) -> None:
         if self.active:
-            self.look_for_listeners()
+            for output in self._outputs:
+                output.look_for_listeners()
             self._diagnostics.publish(self._missed, self._samples, self.log.waiting if self.log else 0)

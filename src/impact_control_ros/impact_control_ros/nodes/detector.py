@@ -32,6 +32,7 @@ class DetectorLoop(SampleLoop):
         self._commanded: Vector = np.zeros(n)
         self._commands = CommandReader(n)
         self._output = DetectionOutput(self, robot.joint_names, scenario.detection.rate_threshold)
+        self._outputs.append(self._output)
         if scenario.detection.needs_commands:
             self.subscription(Float64MultiArray, topics.COMMANDS, self._on_command, qos.STREAM, raw=True)
         node.get_logger().info(f"ready to detect for {robot.name}, scenario {scenario.name}")
@@ -40,7 +41,6 @@ class DetectorLoop(SampleLoop):
         """Start with cleared buffers."""
         super().activate()
         self.detection.reset()
-        self._output.reset()
         self._commanded[:] = 0.0
 
     def take(self, seconds: float, *, usable: bool) -> None:
@@ -54,10 +54,6 @@ class DetectorLoop(SampleLoop):
     def publish(self, base: int, elapsed: float) -> None:
         """Publish external torque and impact."""
         self._output.publish(self.detection, self._reader, base)
-
-    def look_for_listeners(self) -> None:
-        """Notice new listeners to the external torque."""
-        self._output.look_for_listeners()
 
     def _on_command(self, data: bytes) -> None:
         self._commands.read(data, self._commanded)

@@ -40,17 +40,8 @@ class Loop(ControlLoop):
         names = self._robot.joint_names
         self._verdicts = ClassificationWriter(self._scenario, len(names))
         self._detection_output = DetectionOutput(self, names, self._scenario.detection.rate_threshold)
+        self._outputs.append(self._detection_output)
         self._classification_publisher = self.publisher(ImpactClassification, topics.CLASSIFICATION, qos.EVENT)
-
-    def activate(self) -> None:
-        """Start with cleared buffers."""
-        super().activate()
-        self._detection_output.reset()
-
-    def look_for_listeners(self) -> None:
-        """Notice new listeners to all that is published with every sample."""
-        super().look_for_listeners()
-        self._detection_output.look_for_listeners()
 
     def publish_results(self, base: int) -> None:
         """Publish detections and verdicts of a sample."""
