@@ -88,7 +88,8 @@ class Processes:
         if namespace := "/".join(part for part in (self._namespace.strip("/"), spec.namespace) if part):
             arguments += ["-r", f"__ns:=/{namespace}"]
         for key, value in spec.parameters.items():
-            arguments += ["-p", f"{key}:={_parameter_text(value)}"]
+            # JSON is YAML, as which ROS reads it, whatever is in a string.
+            arguments += ["-p", f"{key}:={json.dumps(value, ensure_ascii=False)}"]
         self.log_directory.mkdir(parents=True, exist_ok=True)
         environment = {**os.environ, **self._environment}
         with self.log_file(spec.path).open("ab") as log:
@@ -196,14 +197,3 @@ def isolate(log_directory: Path) -> None:
 
 def _module(executable: str) -> str:
     return executable if "." in executable else f"impact_control_ros.nodes.{executable}"
-
-
-def _parameter_text(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        # A string of JSON is one of YAML, as which ROS reads it, whatever is in it.
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(_parameter_text(item) for item in value)}]"
-    return repr(value)
