@@ -44,66 +44,51 @@ class Step:
 
 
 @dataclass
-class Order:
-    """A request to a switch, in steps, each sent when the one before has succeeded; done: all have succeeded.
+class RobotSwitch:
+    """Switch that keeps commands from an arm, or lets them through, by steps, each after the success of the last.
 
-    Requests and answers may get lost or be late: it may be sent again, and an answer to any of its requests counts.
+    Requests and answers may get lost or be late: it may be asked again, and an answer to any of its requests counts.
+
+    Attribute: done, True when the robot side has done what it was asked for last.
     """
 
     steps: Sequence[Step]
-    allow: bool
     done: bool = field(default=False, init=False)
+    _allow: bool | None = field(default=None, init=False)
     _awaited: deque[tuple[Any, Future]] = field(default_factory=deque, init=False)
-
-    def send(self, number: int = 0) -> None:
-        """Send the requests from a step on."""
-        step = self.steps[number]
-        if not step.client.service_is_ready():
-            return
-        answer = step.client.call_async(step.request(self.allow))
-        self._awaited.append((step.client, answer))
-        if len(self._awaited) > AWAITED:
-            self._forget_oldest()
-        answer.add_done_callback(partial(self._take, number))
-
-    def _take(self, number: int, answer: Future) -> None:
-        if self.done or not self.steps[number].accepted(answer.result(), self.allow):
-            return
-        if number + 1 < len(self.steps):
-            self.send(number + 1)
-        else:
-            self.done = True
-
-    def _forget_oldest(self) -> None:
-        client, answer = self._awaited.popleft()
-        client.remove_pending_request(answer)
-
-    def drop(self) -> None:
-        """Forget all pending answers."""
-        while self._awaited:
-            self._forget_oldest()
-
-
-@dataclass
-class RobotSwitch:
-    """Switch that keeps commands from an arm, or lets them through, by the services of its steps."""
-
-    steps: Sequence[Step]
-    _order: Order | None = field(default=None, init=False)
 
     def ask(self, allow: bool) -> None:
         """Ask for it, once more where it is not done yet. An answer to the opposite does not count from now on."""
-        if self._order is None or self._order.allow is not allow:
-            if self._order is not None:
-                self._order.drop()
-            self._order = Order(self.steps, allow)
-        if not self._order.done:
-            self._order.send()
+        if self._allow is not allow:
+            self._forget_all_but(0)
+            self._allow, self.done = allow, False
+        if not self.done:
+            self._send(0, allow)
 
-    @property
-    def done(self) -> bool:
-        """True when the robot side has done what it was asked for last."""
-        return self._order is not None and self._order.done
+    def _send(self, number: int, allow: bool) -> None:
+        """Send the request of a step."""
+        step = self.steps[number]
+        if not step.client.service_is_ready():
+            return
+        answer = step.client.call_async(step.request(allow))
+        self._awaited.append((step.client, answer))
+        self._forget_all_but(AWAITED)
+        answer.add_done_callback(partial(self._take, number, allow))
+
+    def _take(self, number: int, allow: bool, answer: Future) -> None:
+        awaited = any(answer is one for _, one in self._awaited)
+        if self.done or not awaited or not self.steps[number].accepted(answer.result(), allow):
+            return
+        if number + 1 < len(self.steps):
+            self._send(number + 1, allow)
+        else:
+            self.done = True
+
+    def _forget_all_but(self, newest: int) -> None:
+        """Await the newest answers only."""
+        while len(self._awaited) > newest:
+            client, answer = self._awaited.popleft()
+            client.remove_pending_request(answer)
 
 
 def switches_of(kind: SwitchKind, arms: Sequence[str]) -> tuple[str, ...]:
