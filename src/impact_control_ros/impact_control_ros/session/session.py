@@ -22,7 +22,7 @@ from impact_control.pipeline import MoveOutcome, Outcome
 from impact_control.recording.bag import METADATA_FILE, recover
 from impact_control.util.errors import ImpactControlError, InterruptedByUserError
 from impact_control_ros.bridge import qos, topics
-from impact_control_ros.bridge.calls import CALL_PATIENCE, START_PATIENCE
+from impact_control_ros.bridge.calls import CALL_PATIENCE, START_PATIENCE, TARGETS
 from impact_control_ros.bridge.messages import answered, nanoseconds, to_stamp
 from impact_control_ros.bridge.rclpy_internals import EventsExecutor
 from impact_control_ros.bridge.real_time import LEAVE_MACHINE
@@ -232,10 +232,9 @@ class Session(Visitor):
 
     def _supervise(self, watching: bool) -> None:
         """Have the supervisor watch, or not. Without a supervisor: nothing."""
-        desired = State.PRIMARY_STATE_ACTIVE if watching else State.PRIMARY_STATE_INACTIVE
         transition = Transition.TRANSITION_ACTIVATE if watching else Transition.TRANSITION_DEACTIVATE
         for name in self._names(Duty.SUPERVISOR):
-            if self._caller.state(name) != desired:
+            if self._caller.state(name) != TARGETS[transition]:
                 self._change(name, transition)
 
     def pause(self, paused: bool) -> None:
@@ -434,9 +433,7 @@ class Session(Visitor):
 
     def watch(self, seconds: float) -> None:
         """Wait while watching the nodes; raises as soon as one dies."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            self._spin(0.02)
+        self.watch_until(lambda: False, seconds)
 
     def watch_until(self, condition: Callable[[], bool], patience: float) -> bool:
         """As `watch` until a condition holds, `patience` [s] at most; return whether it does."""
