@@ -131,12 +131,15 @@ class ArmState:
 
 
 class ImpactClient(Operator):
-    """A client of one arm: an operator who runs tasks, too. Use as a context manager."""
+    """A client of one arm: an operator who runs tasks, too. Use as a context manager.
+
+    Attribute: verdict, the last one that came while one of the methods waited, decided or not; None before the first.
+    """
 
     def __init__(self, namespace: str = "", *, patience: float = CALL_PATIENCE) -> None:
         """Join the graph. namespace: of the arm. patience: seconds that nodes may take to be found and to answer."""
         super().__init__(namespace, patience=patience)
-        self._verdict: ImpactVerdict | None = None
+        self.verdict: ImpactVerdict | None = None
         self._heard = -math.inf
         # As many as a late joiner gets at once.
         self._unread: deque[ImpactVerdict] = deque(maxlen=qos.EVENT.depth)
@@ -206,10 +209,9 @@ class ImpactClient(Operator):
         Raises NoAnswerError when there is none within `timeout` [s]: without an impact nothing is decided.
         """
         self._caller.wait(self._has_decided, timeout, "a decided verdict")
-        verdict = self._verdict
-        if verdict is None:
+        if self.verdict is None:
             raise GraphError("no verdict came")
-        return verdict
+        return self.verdict
 
     def verdicts(self, stop_requested: Callable[[], bool] = lambda: False) -> Iterator[ImpactVerdict]:
         """Yield every verdict as it comes, those that were sent before first, until a stop is requested."""
@@ -238,16 +240,11 @@ class ImpactClient(Operator):
                 sample = joints.take()
                 if sample is not None:
                     heard = time.monotonic()
-                    yield _arm_state(sample, latest, self._verdict)
+                    yield _arm_state(sample, latest, self.verdict)
                 elif time.monotonic() - heard > self._patience:
                     raise NoAnswerError(f"no joint state within {self._patience:g} s on {joints.topic}")
         finally:
             inbox.close()
-
-    @property
-    def verdict(self) -> ImpactVerdict | None:
-        """The last verdict that came while one of the methods waited, decided or not; None before the first."""
-        return self._verdict
 
     def predict(
         self,
@@ -338,14 +335,14 @@ class ImpactClient(Operator):
     # ------------------------------------------------------------------ waiting
 
     def _has_decided(self) -> bool:
-        decided = self._verdict is not None and self._verdict.decided
+        decided = self.verdict is not None and self.verdict.decided
         return decided and time.monotonic() - self._heard >= QUIET_TIME
 
     def _on_verdict(self, message: ImpactClassification) -> None:
         self._heard = time.monotonic()
         verdicts = {"impact": Verdict(message.impact), "post_impact": Verdict(message.post_impact)}
-        self._verdict = taken(ImpactVerdict, message, **verdicts)
-        self._unread.append(self._verdict)
+        self.verdict = taken(ImpactVerdict, message, **verdicts)
+        self._unread.append(self.verdict)
 
 
 def _arm_state(sample: JointState, status: ControllerStatus | None, verdict: ImpactVerdict | None) -> ArmState:
