@@ -379,22 +379,18 @@ class SimulatorNode(ConfiguredNode[Simulation]):
         self.wall_period = round(PERIOD_NS / self.value("real_time_factor"))
 
     def spin(self, executor: NodeExecutor, stop: runtime.StopRequest) -> None:
-        """Run the clock of the plant until a stop is requested. Raises SimulationError."""
-        while not stop.requested:
-            if self.configured is not None and self.configured.running:
-                self.configured.cycle(executor, stop)
-            else:
-                executor.spin_once(timeout_sec=0.02)
+        """Run the clock of the plant until a stop is requested; a SimulationError ends the process with code 1."""
+        try:
+            while not stop.requested:
+                if self.configured is not None and self.configured.running:
+                    self.configured.cycle(executor, stop)
+                else:
+                    executor.spin_once(timeout_sec=0.02)
+        except SimulationError as error:
+            self.get_logger().error(f"{error}; ends here")
+            raise SystemExit(1) from error
 
 
 def main(node: type[SimulatorNode] = SimulatorNode) -> int:
     """Entry point of the process."""
-
-    def spin(node: SimulatorNode, executor: NodeExecutor, stop: runtime.StopRequest) -> None:
-        try:
-            node.spin(executor, stop)
-        except SimulationError as error:
-            node.get_logger().error(f"{error}; ends here")
-            raise SystemExit(1) from error
-
-    return runtime.run(node, spin, priority=runtime.ROBOT_PRIORITY, cores=real_time.ROBOT_CORES)
+    return runtime.run(node, node.spin, priority=runtime.ROBOT_PRIORITY, cores=real_time.ROBOT_CORES)
