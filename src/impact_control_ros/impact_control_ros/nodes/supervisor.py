@@ -81,15 +81,14 @@ class WatchedArm:
         if self.franka is not None:
             watch.see_mode(self.franka.look(now))
         finding = watch.finding(self._commands.publishers, self._states.publishers)
-        if finding is not None and finding.cause is Cause.SECOND_SOURCE:
-            finding = replace(finding, reason=f"{finding.reason}: {', '.join(self._states.publisher_names())}")
-        if finding is not None and finding.cause is Cause.ROBOT_SILENT and self._odd_torque:
-            finding = replace(
-                finding, reason=f"{finding.reason}; the last one had a torque of {self._odd_torque:.4g} Nm"
-            )
-        if finding is None or not self.name:
-            return finding
-        return replace(finding, reason=f"{self.name}: {finding.reason}")
+        if finding is None:
+            return None
+        reason = f"{self.name}: {finding.reason}" if self.name else finding.reason
+        if finding.cause is Cause.SECOND_SOURCE:
+            reason += f": {', '.join(self._states.publisher_names())}"
+        if finding.cause is Cause.ROBOT_SILENT and self._odd_torque:
+            reason += f"; the last one had a torque of {self._odd_torque:.4g} Nm"
+        return replace(finding, reason=reason)
 
     def _take(self, slot: Slot) -> bytes | None:
         data: bytes | None = slot.take()
