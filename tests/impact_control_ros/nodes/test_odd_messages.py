@@ -26,7 +26,8 @@ from impact_control_ros.nodes.classifier import ClassifierNode
 from impact_control_ros.nodes.controller import ControllerNode
 
 TASK = assigned("tabletop")
-STATES = JointStates(TASK.robot.joint_names, TASK.plan().reference.initial_configuration)
+PLAN = TASK.plan()
+STATES = JointStates(TASK.robot.joint_names, PLAN.reference.initial_configuration)
 
 
 @pytest.fixture(scope="module")
@@ -125,19 +126,17 @@ def test_the_classifier_passes_over_an_event_of_another_arm(classifier):
 def begun(controller, before=EPOCH):
     """The pipeline of a controller with a task that has begun. before: stamp [ns] of the first sample that was held."""
     renew(controller)
-    plan = TASK.plan()
-    states = JointStates(TASK.robot.joint_names, plan.reference.initial_configuration)
-    controller.built._on_state(states.good(before))
-    controller.built._on_state(states.good(EPOCH))
-    assert not controller.built.start_task(PreparedTask(plan, ClassificationWriter(TASK.scenario, 7), 0))
-    controller.built._on_state(states.good(EPOCH + 1_000_000))
+    controller.built._on_state(STATES.good(before))
+    controller.built._on_state(STATES.good(EPOCH))
+    assert not controller.built.start_task(PreparedTask(PLAN, ClassificationWriter(TASK.scenario, 7), 0))
+    controller.built._on_state(STATES.good(EPOCH + 1_000_000))
     assert controller.built.pipeline.controller.mode is Mode.ANTE
     return controller.built.pipeline
 
 
 def hit(controller):
     """Give a controller the sample of an impact, 2 ms after that in which its task began was held."""
-    states = joint_state(EPOCH + 2_000_000, TASK.plan().reference.initial_configuration, effort=[60.0] * 7)
+    states = joint_state(EPOCH + 2_000_000, PLAN.reference.initial_configuration, effort=[60.0] * 7)
     controller.built._on_state(serialize_message(states))
 
 
@@ -192,9 +191,8 @@ def test_the_controller_does_not_believe_a_verdict_on_an_impact_that_it_has_not_
     message = ImpactClassification(scenario="tabletop", answered=True, **forged)
     to_stamp(EPOCH + 1_000_000, message.header.stamp)
     controller.built._on_classification(message)
-    states = JointStates(TASK.robot.joint_names, TASK.plan().reference.initial_configuration)
     for sample in range(2, 30):
-        controller.built._on_state(states.good(EPOCH + sample * 1_000_000))
+        controller.built._on_state(STATES.good(EPOCH + sample * 1_000_000))
     controller.built._on_slow_timer()
     assert (pipeline.judge.impact, pipeline.judge.post_impact) == (Verdict.UNKNOWN, Verdict.NOT_STARTED)
     assert pipeline.controller.mode is Mode.ANTE
@@ -249,9 +247,8 @@ def test_an_arm_waits_no_longer_for_its_impact_when_its_partner_has_had_one(cont
     event = ImpactEvent(index=1, joint_position=[0.0] * 7)
     to_stamp(EPOCH + (1 + after) * 1_000_000, event.impact_time)
     controller.built._partners._take_event(FirstOfEvent(), event)
-    states = JointStates(TASK.robot.joint_names, TASK.plan().reference.initial_configuration)
     for sample in (2, 3):
-        controller.built._on_state(states.good(EPOCH + sample * 1_000_000))
+        controller.built._on_state(STATES.good(EPOCH + sample * 1_000_000))
     assert pipeline.controller.mode is mode
     assert pipeline.judge.impacts == 0
 
