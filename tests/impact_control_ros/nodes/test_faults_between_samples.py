@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from impact_msgs.msg import SupervisorStatus
 from surfaces.command_watch import CommandWatch
-from surfaces.graph import EPOCH, Graph, JointStates, renew
+from surfaces.graph import EPOCH, JointStates, renew
 
 from impact_control.control import Fault, Mode
 from impact_control.planning.assignment import assigned
@@ -17,10 +17,8 @@ TASK = assigned("tabletop")
 
 
 @pytest.fixture(scope="module")
-def loop():
-    graph = Graph()
-    yield graph.add_loop("impact_loop")
-    graph.close()
+def loop(graph):
+    return graph.add_loop("impact_loop")
 
 
 def stop_by_the_supervisor(loop):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from impact_msgs.msg import ControllerStatus, SupervisorStatus
-from surfaces.graph import EPOCH, Graph, JointStates, renew
+from surfaces.graph import EPOCH, JointStates, renew
 
 from impact_control.control import Fault, Mode
 from impact_control.planning.assignment import assigned
@@ -19,10 +19,8 @@ PERIOD = 1_000_000
 
 
 @pytest.fixture(scope="module")
-def node():
-    graph = Graph()
-    yield graph.add_loop("impact_loop")
-    graph.close()
+def node(graph):
+    return graph.add_loop("impact_loop")
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from surfaces import BrokenPromiseError
 from surfaces.command_watch import CommandWatch
-from surfaces.graph import EPOCH, Graph, JointStates
+from surfaces.graph import EPOCH, JointStates
 from surfaces.watched_loop import WatchedLoop
 
 from impact_control.planning.assignment import assigned
@@ -20,10 +20,8 @@ def watch():
 
 
 @pytest.fixture(scope="module")
-def configured():
-    graph = Graph()
-    yield WatchedLoop(graph, graph.add_loop("impact_loop"), watch())
-    graph.close()
+def configured(graph):
+    return WatchedLoop(graph, graph.add_loop("impact_loop"), watch())
 
 
 @pytest.fixture
