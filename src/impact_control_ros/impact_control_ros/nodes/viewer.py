@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from rclpy.node import Node
 from impact_control.scenario import load_scenario
 from impact_control.util.types import Vector
 from impact_control.view.drawing import DEFAULT_PORT, Drawing, address, close_server, open_server
-from impact_control.view.frame import PLOT_SPAN, Frame, courses_of, frame_of
+from impact_control.view.frame import PLOT_SPAN, courses_of, frame_of
 from impact_control.view.player import FRAME_PERIOD, PANEL_EVERY, PLOTS_EVERY, TRACE_SPAN
 from impact_control.view.signals import POSE, GrowingSignals, Signal, pose_signal, signals_of
 from impact_control.view.stage import stage_of
@@ -87,7 +88,7 @@ class Page(Configuration):
                 if simulated or topic != topics.TRUTH:
                     kind, offered = qos.OFFERED[topic]
                     slot = inbox.subscribe(kind, topics.of_arm(arm, topic), qos.buffered(offered, qos.LOOK), raw=True)
-                    self._feeds.append(Feed(slot, kind, signals, self._converter(topic, arm)))
+                    self._feeds.append(Feed(slot, kind, signals, partial(signals_of, topic, joints=self._joints[arm])))
         for name, signals in self._objects.items():
             slot = inbox.subscribe(PoseStamped, f"{topics.OBJECTS}/{name}", qos.LOOK, raw=True)
             self._feeds.append(Feed(slot, PoseStamped, signals, _pose))
@@ -111,20 +112,14 @@ class Page(Configuration):
         drawing.show(frame)
         if self._frames % PANEL_EVERY == 0:
             drawing.tell(frame)
-        if self._frames % PLOTS_EVERY == 0 and self._seen(frame):
+        seen = any(arm.position is not None for arm in frame.arms.values())
+        if self._frames % PLOTS_EVERY == 0 and seen:
             drawing.trace(self._arms, now - TRACE_SPAN, now)
             drawing.plot(
                 {name: courses_of(signals, now, len(self._joints[name])) for name, signals in self._arms.items()}
             )
         self._frames += 1
         self._shown = now
-
-    def _seen(self, frame: Frame) -> bool:
-        return any(arm.position is not None for arm in frame.arms.values())
-
-    def _converter(self, key: str, arm: str) -> Callable[..., dict[str, Signal]]:
-        joints = self._joints[arm]
-        return lambda columns, time: signals_of(key, columns, time, joints)
 
 
 class ViewerNode(ConfiguredNode[Page]):
