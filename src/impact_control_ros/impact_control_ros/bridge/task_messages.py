@@ -63,11 +63,6 @@ def task_result(answer: Any) -> TaskResult:
     return taken(TaskResult, answer.result, outcome=_outcome(Outcome, answer))
 
 
-def move_result(answer: Any) -> MoveResult:
-    """Return the result in an answer of MoveTo."""
-    return taken(MoveResult, answer.result, outcome=_outcome(MoveOutcome, answer))
-
-
 def _outcome(kind: Any, answer: Any) -> Any:
     """Return the outcome in an answer: a fault where the server does not know the goal."""
     return kind.FAULT if answer.status == GoalStatus.STATUS_UNKNOWN else kind(answer.result.outcome)
@@ -81,4 +76,4 @@ def move(caller: Caller, goal: Any, find: float, timeout: float, arm: str = "") 
     name, end = topics.of_arm(arm, topics.MOVE_TO), "the end of the motion"
     refused = ImpactControlError(f"the controller does not move now: {NOT_READY}")
     answer = caller.run(MoveTo, name, goal, end=end, find=find, timeout=timeout, refused=refused)
-    return move_result(answer)
+    return taken(MoveResult, answer.result, outcome=_outcome(MoveOutcome, answer))

@@ -92,12 +92,8 @@ class Recording(Configuration):
         return {name_of(topics.of_arm(arm, DESCRIPTION)): urdf_text(robot) for arm, robot in robots.items()}
 
     def deactivate(self) -> None:
-        """Write what has arrived, complete the bag."""
+        """Write what has arrived, complete the bag, if one is open."""
         self.poll()
-        self.complete()
-
-    def complete(self) -> None:
-        """Complete the bag, if one is open."""
         bag, self._bag = self._bag, None
         if bag is not None:
             try:

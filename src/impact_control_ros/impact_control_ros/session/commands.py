@@ -450,7 +450,7 @@ def _tell_run(arm: str, run: "Run") -> None:
 
     typer.echo(summary_text(run.summary, width(WIDTH), in_color()))
     _print_result(arm, run.result)
-    typer.echo(f"Report: {run.report}")
+    typer.echo(f"Report: {run.directory / 'report.html'}")
 
 
 def _print_result(arm: str, result: "TaskResult") -> None:

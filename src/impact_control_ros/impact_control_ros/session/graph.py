@@ -23,11 +23,6 @@ class Duty(Enum):
     RECORDER = "recorder"
     VIEWER = "viewer"
 
-    @property
-    def dispensable(self) -> bool:
-        """True when a task goes on without the node."""
-        return self is Duty.VIEWER
-
 
 @dataclass(frozen=True)
 class NodeSpec:

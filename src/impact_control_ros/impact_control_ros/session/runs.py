@@ -30,16 +30,11 @@ TASK_PATIENCE = 60.0
 
 @dataclass(frozen=True)
 class Run:
-    """One finished run: its directory, result, and the summary of its recording."""
+    """One finished run: its directory with the report, result, and the summary of its recording."""
 
     directory: Path
     result: TaskResult
     summary: RunSummary
-
-    @property
-    def report(self) -> Path:
-        """The page with the figures."""
-        return self.directory / "report.html"
 
 
 def new_run_directory(parent: Path, scenario: str) -> Path:

@@ -415,7 +415,8 @@ class Session(Visitor):
     def _spin(self, timeout: float) -> None:
         self._executor.spin_once(timeout_sec=timeout)
         death = self.processes.first_death()
-        if death is not None and self._started and self._specs[death.name].duty.dispensable:
+        # A task goes on without its viewer.
+        if death is not None and self._started and self._specs[death.name].duty is Duty.VIEWER:
             self.processes.stop([death.name])
             self.losses += (death,)
         elif death is not None:
