@@ -47,6 +47,7 @@ def installed(package):
 
 pytestmark = [
     pytest.mark.wall_clock,
+    pytest.mark.timeout(1800),
     pytest.mark.skipif(not all(map(installed, NEEDED)), reason=f"not all installed here: {', '.join(NEEDED)}"),
 ]
 
