@@ -16,7 +16,7 @@ from impact_control.control import Fault
 from impact_control.pipeline import MoveOutcome, Outcome, Pipeline, StartPose
 from impact_control.planning import plan_scenario
 from impact_control.planning.joint_move import plan_move
-from impact_control.scenario import config_directory
+from impact_control.scenario import config_directory, load_scenario
 from impact_control.simulation.world import build_world
 from impact_control.util.errors import ImpactControlError
 from random_tasks import random_task
@@ -50,9 +50,9 @@ def plan(seed):
 class Guard:
     """The guard of an arm between two samples, in the place of the simulator's gate: see `impact_guard`."""
 
-    def __init__(self):
-        parameters = yaml.safe_load((config_directory() / "controllers" / "panda.yaml").read_text())
-        self._damping = np.array(parameters["/**/effort_controller"]["ros__parameters"]["damping"])
+    def __init__(self, model="panda", factor=1.0):
+        parameters = yaml.safe_load((config_directory() / "controllers" / f"{model}.yaml").read_text())
+        self._damping = factor * np.array(parameters["/**/effort_controller"]["ros__parameters"]["damping"])
         self._torque, self._command = np.zeros(7), np.zeros(7)
         self._age, self._commands = 0, 3
 
@@ -125,6 +125,36 @@ def with_gap(seed, guarded, moment, number, shortest, longest):
         "contact": lambda: random.uniform(whole.contact + 0.02, whole.contact + 0.4),
     }[moment]()
     return run(seed, guarded, round(begin / PERIOD) * PERIOD, gap), whole
+
+
+@pytest.mark.parametrize("model", ["panda", "fr3"])
+@pytest.mark.parametrize("delay", [0, 2])
+def test_the_damping_of_the_guard_brings_the_arm_to_rest(model, delay):
+    """Also when it is a tenth stronger: too strong, with its rate limited, it keeps the compliant joints swinging.
+
+    delay: samples between a velocity and the torque for it.
+    """
+    scenario = load_scenario("tabletop").with_overrides({"robot.model": model})
+    planned = plan_scenario(scenario)
+    (arm,) = planned.arms.values()
+    for stopped in (0.6, 0.95, 1.3):
+        world = build_world(arm.scenario, None, {"": arm.reference.initial_configuration})
+        plant, sensors, gate = world.single
+        pipeline, guard, velocities = Pipeline(arm.scenario, arm.robot), Guard(model, 1.1), []
+        pipeline.reset()
+        pipeline.start(arm.reference, arm.scenario, arm.force)
+        for k in range(round((stopped + 1.5) / PERIOD)):
+            sample = sensors.measure(plant)
+            velocities.append(sample.velocity.copy())
+            if k * PERIOD < stopped:
+                pipeline.tick(k * PERIOD, sample.position, sample.velocity, sample.torque)
+                gate.offer(pipeline.torque)
+                guard.offer(pipeline.torque)
+                guard.select(plant.link_velocity, PERIOD)
+                world.step([gate.select(plant.link_velocity, PERIOD)])
+            else:
+                world.step([guard.select(velocities[max(0, k - delay)], PERIOD)])
+        assert np.abs(plant.link_velocity).max() < 0.02
 
 
 @pytest.mark.parametrize("seed", BRIEFLY)
