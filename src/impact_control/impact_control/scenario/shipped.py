@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from impact_control.util.errors import ScenarioError
+from impact_control.util.errors import ImpactControlError, ScenarioError
 from impact_control.util.share import shared_directory
 from impact_control.util.words import nearest
 
 
 def config_directory() -> Path:
-    """Return the directory `config` of the library, see `shared_directory`. Raises ScenarioError when there is none."""
+    """Return the directory `config` of the library, see `shared_directory`. Raises ImpactControlError without one."""
     try:
         return shared_directory("impact_control", "config/scenarios").parent
     except FileNotFoundError as error:
-        raise ScenarioError("config", "(directory)", None, str(error)) from None
+        raise ImpactControlError(str(error)) from None
 
 
 def available_scenarios() -> tuple[str, ...]:

@@ -57,7 +57,7 @@ def _entry(
     if name in section.value:
         node: Node = section.value[name]
     elif declaration.default is REQUIRED:
-        raise ScenarioError(section.origin, key, None, f"this key is missing: {kind.allowed()}")
+        raise ScenarioError(section.origin, key, None, kind.allowed())
     elif declaration.default is None:
         return None
     else:

@@ -79,12 +79,17 @@ class ScenarioError(ImpactControlError, ValueError):
     Attributes:
         file: path of the file.
         key: dotted path of the entry, "" for the whole file.
-        value: what stands there; of the whole file what is wrong, in words.
+        value: what stands there, None where nothing does; of the whole file what is wrong, in words.
         allowed: what may stand there, in words.
     """
 
     def __init__(self, file: str, key: str, value: object, allowed: str) -> None:
-        text = f"{key}: {_shown(value)} is not allowed: {allowed}" if key else f"{_cut(str(value))}; allowed: {allowed}"
+        if not key:
+            text = f"{_cut(str(value))}; allowed: {allowed}"
+        elif value is None:
+            text = f"{key}: nothing is given; allowed: {allowed}"
+        else:
+            text = f"{key}: {_shown(value)} is not allowed: {allowed}"
         super().__init__(f"{file}: {text}")
         self.file = file
         self.key = key
