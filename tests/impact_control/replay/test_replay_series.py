@@ -28,4 +28,6 @@ def test_a_trial_without_a_verdict_is_counted_and_says_why(evaluation):
     lines, without = summary.grids
     assert [line[:3] for line in lines.rows] == [("1", "0.2 m/s", "succeeded"), ("2", "0.2 m/s", "undecided")]
     assert without.rows == (("2", CUT_SHORT),)
+    two = [SeriesTrial({}, "undecided", evaluation, arm, CUT_SHORT) for arm in ("left", "right")]
+    assert summarise_series("grab", 1, two).grids[-1].rows == (("1 left", CUT_SHORT), ("1 right", CUT_SHORT))
     assert [grid.title for grid in summarise_series("tabletop", 1, trials[:1]).grids] == ["Trials"]

@@ -67,7 +67,7 @@ def test_a_list_is_replaced_as_a_whole(two, tmp_path):
         ("link: panda_link6", "link: panda_link0", 9, "[1].link", "one of panda_joint1, panda_link1"),
         ("profile: raised_cosine", "profile: step", 9, "[1].profile", "one of half_sine, raised_cosine"),
         ("link: panda_link6", "lnk: panda_link6", 9, "[1].lnk", "; nearest: link"),
-        ("start: 0 s,", "", 9, "[1].start", "missing"),
+        ("start: 0 s,", "", 9, "[1].start", "a finite number in s"),
     ],
 )
 def test_errors_in_a_list_name_line_and_place(two, old, new, line, key, allowed):

@@ -95,9 +95,9 @@ def test_trials_of_others_are_shown_without_a_truth_that_nobody_knows(tmp_path):
 
 
 def test_the_view_is_part_of_the_graph_and_the_only_node_that_is_not_needed():
-    assert not any(spec.duty.dispensable for spec in describe_graph("tabletop"))
+    assert not any(spec.duty is Duty.VIEWER for spec in describe_graph("tabletop"))
     first, *others = describe_graph("tabletop", view=View(8081, patience=3.0))
-    assert first.duty is Duty.VIEWER and first.duty.dispensable and not any(s.duty.dispensable for s in others)
+    assert first.duty is Duty.VIEWER and not any(spec.duty is Duty.VIEWER for spec in others)
     assert first.parameters["port"] == 8081 and first.parameters["patience"] == 3.0 and first.parameters["simulated"]
 
 

@@ -53,7 +53,7 @@ class ContactPath:
         |h(t) - h_0| <= limit sqrt(height^2 + free^2 + (slope s)^2).
 
     Where the surface lies does not matter, so that an impact within the time error is judged the same. An arm that
-    presses has free = 0; one that hardly does is as high as its position feedback leaves it, see `ImpactReference`.
+    presses has free = 0; one that hardly does is as high as its position feedback leaves it, see `ExpectedImpact`.
 
     Attribute: deviation, largest so far as a part of the limit, above 1 where it is not as expected.
     """

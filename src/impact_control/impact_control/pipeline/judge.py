@@ -33,7 +33,7 @@ NOISE_QUANTILE = 3.0
 def envelope_margin(
     scenario: Scenario, robot: RobotDescription, jump_deviation: Vector, friction_deviation: Vector
 ) -> EnvelopeMargin:
-    """Return the margin of a task: the scenario's, or one from these deviations (n,) [rad/s], see `ImpactReference`."""
+    """Return the margin of a task: the scenario's, or one from these deviations (n,) [rad/s], see `ExpectedImpact`."""
     c, control = scenario.classification, scenario.control
     if c.envelope_margin is not None:
         return fixed_margin(c.envelope_margin, jump_deviation.size)
@@ -50,7 +50,7 @@ def configuration_limit(classification: Classification, configuration_deviation:
 
         sqrt(epsilon^2 + limit^2 sum_i configuration_deviation_i^2)
 
-    configuration_deviation (n,) [rad]: see `ImpactReference`. A fixed margin of the envelope leaves epsilon as it is.
+    configuration_deviation (n,) [rad]: see `ExpectedImpact`. A fixed margin of the envelope leaves epsilon as it is.
     """
     if classification.envelope_margin is not None:
         return classification.configuration_error

@@ -69,7 +69,7 @@ class ImpactReference(ExpectedImpact):
 
 
 class PredictedJump(NamedTuple):
-    """Prediction of the jump of the joint velocity, see `ImpactReference`."""
+    """Prediction of the jump of the joint velocity, see `ExpectedImpact`."""
 
     post_impact_velocity: Vector
     jump_deviation: Vector

@@ -81,7 +81,11 @@ def summarise_series(name: str, times: int, trials: Sequence[SeriesTrial], ended
         ),
     ]
     lines = tuple((str(k // arms + 1), *(cell(k, trial) for _, cell in columns)) for k, trial in enumerate(trials))
-    undecided = tuple((line[0], trial.reason) for line, trial in zip(lines, trials, strict=True) if trial.reason)
+    undecided = tuple(
+        (" ".join(filter(None, (str(k // arms + 1), trial.arm))), trial.reason)
+        for k, trial in enumerate(trials)
+        if trial.reason
+    )
     grids = [
         Grid("Trials", ("", *(header for header, _ in columns)), lines),
         Grid("Without a verdict", ("", "reason"), undecided),

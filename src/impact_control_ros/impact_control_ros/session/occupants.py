@@ -73,9 +73,7 @@ class Visitor:
             self._executor.shutdown()
             self._context.try_shutdown()
 
-    def _require_free(
-        self, paths: Iterable[str], discovery: float = DISCOVERY_TIME, *, robot_side: bool = True
-    ) -> None:
+    def require_free(self, paths: Iterable[str], discovery: float = DISCOVERY_TIME, *, robot_side: bool = True) -> None:
         """Refuse to start nodes, given by their paths from the namespace here, where living ones have these names.
 
         Nothing is sent but the question for their state, to nodes that were found. discovery: [s] that others are
@@ -121,4 +119,4 @@ def nodes_of_a_graph() -> set[str]:
 def require_free_namespace(namespace: str) -> None:
     """Refuse to launch a graph where one runs, see `Visitor`; with a node that ends with this call."""
     with Visitor("launch_check", namespace, EventsExecutor) as visitor:
-        visitor._require_free(nodes_of_a_graph(), LAUNCH_DISCOVERY_TIME)
+        visitor.require_free(nodes_of_a_graph(), LAUNCH_DISCOVERY_TIME)

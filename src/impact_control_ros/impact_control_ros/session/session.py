@@ -126,7 +126,7 @@ class Session(Visitor):
         wait for a browser.
         """
         robot_side = any(spec.duty is not Duty.RECORDER for spec in self._specs.values())
-        self._require_free(self._specs, robot_side=robot_side)
+        self.require_free(self._specs, robot_side=robot_side)
         self._caller.wait(fork_server.ready, START_PATIENCE, "the process that nodes are forked from")
         for spec in self._specs.values():
             self.processes.start(spec)
