@@ -25,7 +25,7 @@ from impact_control.util.types import Vector
 
 @dataclass(frozen=True, eq=False)
 class ExpectedImpact:
-    """What a classifier expects of the impact of a task.
+    """Expected impact of a task, against which a classifier judges.
 
     Attributes:
         nominal_impact_time: T_nom [s].
