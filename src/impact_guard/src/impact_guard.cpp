@@ -202,6 +202,7 @@ private:
     each_joint(given.torque_limits, "torque_limits", s.torque_limit);
     each_joint(given.torque_rates, "torque_rates", s.torque_step);
     each_joint(given.damping, "damping", s.damping);
+    s.doubled_above = given.damping_doubled_above;
     if (get_update_rate() == 0) {
       throw std::invalid_argument("update rate = 0 Hz is not allowed: that of the controller manager, above 0");
     }

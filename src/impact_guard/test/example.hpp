@@ -20,6 +20,7 @@ inline Settings settings(std::size_t size = 7)
     s.torque_step[i] = 1.0;
     s.damping[i] = i < 4 ? 20.0 : 2.0;
   }
+  s.doubled_above = 0.5;
   s.command_timeout = 5 * MILLISECOND;
   s.recovery_commands = 3;
   return s;

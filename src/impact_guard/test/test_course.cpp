@@ -40,7 +40,7 @@ void one_command_settles_each_cycle_until_the_timeout_is_over()
     for (int k = 0; k < 100; ++k) {
       course.cycle();
     }
-    CHECK(course.cycle()[0] == -20.0 && course.cycle()[6] == -2.0, "not D dq");
+    CHECK(course.cycle()[0] == -30.0 && course.cycle()[6] == -3.0, "not D dq and once more above 0.5 rad/s");
   }
 }
 
@@ -230,6 +230,8 @@ void settings_that_make_no_sense_are_refused()
   CHECK(refused([](Settings & s) { s.torque_step[6] = -1.0; }), "torque step");
   CHECK(refused([](Settings & s) { s.damping[0] = -1.0; }), "damping");
   CHECK(refused([](Settings & s) { s.damping[0] = NO_NUMBER; }), "damping");
+  CHECK(refused([](Settings & s) { s.doubled_above = -0.1; }), "speed of the doubled damping");
+  CHECK(refused([](Settings & s) { s.doubled_above = NO_NUMBER; }), "speed of the doubled damping");
   CHECK(refused([](Settings & s) { s.command_timeout = 0; }), "time-out");
   CHECK(refused([](Settings & s) { s.recovery_commands = 0; }), "recovery");
 }

@@ -51,8 +51,10 @@ class Guard:
     """The guard of an arm between two samples, in the place of the simulator's gate: see `impact_guard`."""
 
     def __init__(self, model="panda", factor=1.0):
-        parameters = yaml.safe_load((config_directory() / "controllers" / f"{model}.yaml").read_text())
-        self._damping = factor * np.array(parameters["/**/effort_controller"]["ros__parameters"]["damping"])
+        file = yaml.safe_load((config_directory() / "controllers" / f"{model}.yaml").read_text())
+        parameters = file["/**/effort_controller"]["ros__parameters"]
+        self._damping = factor * np.array(parameters["damping"])
+        self._doubled_above = parameters["damping_doubled_above"]
         self._torque, self._command = np.zeros(7), np.zeros(7)
         self._age, self._commands = 0, 3
 
@@ -64,7 +66,8 @@ class Guard:
         self._age += 1
         if self._age > 5:
             self._commands = 0
-        wanted = self._command if self._commands >= 3 else -self._damping * velocity
+        excess = np.sign(velocity) * np.maximum(0.0, np.abs(velocity) - self._doubled_above)
+        wanted = self._command if self._commands >= 3 else -self._damping * (velocity + excess)
         self._torque = self._torque + np.clip(wanted - self._torque, -1000.0 * period, 1000.0 * period)
         return self._torque
 

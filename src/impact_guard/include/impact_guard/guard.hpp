@@ -58,6 +58,7 @@ struct Settings
   Vector torque_limit{};             ///< [Nm]
   Vector torque_step{};              ///< [Nm], largest change from one cycle to the next
   Vector damping{};                  ///< D [Nm s/rad]
+  double doubled_above = 0.0;        ///< [rad/s], the part of a joint speed above it is damped by 2 D
   Nanoseconds command_timeout = 0;   ///< largest age of a command that is followed
   std::uint32_t recovery_commands = 1;  ///< regular commands before they are followed, again or for the first time
 };
@@ -80,7 +81,7 @@ struct Report
 ///
 /// Every output is finite, within `torque_limit`, and differs from the one before by at most `torque_step`, whatever
 /// commands, velocities and times come in. While ACTIVE it approaches the newest valid command. In any other state it
-/// approaches -D dq, or zero for a joint whose velocity is not finite.
+/// approaches -D dq, with 2 D for the part of dq above `doubled_above`; zero for a joint whose velocity is not finite.
 ///
 /// ACTIVE begins with the `recovery_commands`-th valid command in a row, from one source, none later than the
 /// time-out after the one before. It ends in the first cycle in which the newest valid command is older than the
@@ -182,7 +183,7 @@ private:
     const bool active = report_.state == State::ACTIVE;
     for (std::size_t i = 0; i < settings_.size; ++i) {
       const bool known = std::isfinite(velocity[i]);
-      const double desired = active ? newest_.torque[i] : known ? -settings_.damping[i] * velocity[i] : 0.0;
+      const double desired = active ? newest_.torque[i] : known ? damped(settings_.damping[i], velocity[i]) : 0.0;
       const double target = clamp(desired, settings_.torque_limit[i]);
       const double step = clamp(target - output_[i], settings_.torque_step[i]);
       saturated = saturated || target != desired;
@@ -194,6 +195,14 @@ private:
     report_.saturated += saturated;
     report_.rate_limited += rate_limited;
     report_.unknown_velocity += unknown;
+  }
+
+  /// Torque against a velocity. Strong while the joint is fast, for a short way to rest; weak enough near rest that the
+  /// torque, whose rate is limited, does not lag behind a compliant joint and keep it swinging.
+  double damped(double damping, double velocity) const noexcept
+  {
+    const double above = velocity - clamp(velocity, settings_.doubled_above);
+    return -damping * velocity - damping * above;
   }
 
   /// Whether the newest valid command is younger than the time-out at some time, before or after it. A time before it
@@ -242,6 +251,9 @@ private:
         std::isfinite(s.damping[i]) && s.damping[i] >= 0.0, "damping" + joint, s.damping[i],
         "a finite number of Nm s/rad, at least 0");
     }
+    require(
+      s.doubled_above >= 0.0, "speed above which the damping is doubled", s.doubled_above,
+      "a number of rad/s, at least 0");
     require(
       s.command_timeout > 0, "command time-out", static_cast<double>(s.command_timeout), "a number of ns above 0");
     require(s.recovery_commands >= 1, "recovery commands", s.recovery_commands, "at least 1");
