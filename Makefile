@@ -47,14 +47,14 @@ demo: setup $(if $(VIEW),$(STAMPS)/view) ## run one impact task with the simulat
 
 .PHONY: test
 test: rigid lint ## lint, check types, run all tests; then demo and first tests on a bare Debian, as root with debootstrap
-	@$(suite) tests/impact_studies/cluster
+	@$(suite)
 	@$(by_the_clock)
 	@scripts/fresh_machine.sh trixie demo 'unit FILES="$(first)"'
 
 # What shows first that a machine or a Python is not fit: set-up, messages, files, one run of everything.
 first = tests/project/test_setup.py tests/project/test_architecture.py \
-        $(addprefix tests/impact_control_ros/,bridge session robot_side/test_launch.py) tests/impact_control/scenario/test_scenario_loading.py \
-        tests/impact_control/recording/test_recording_bag.py tests/impact_control/pipeline
+        $(addprefix tests/impact_control_ros/,bridge session/test_series.py robot_side/test_launch.py) \
+        $(addprefix tests/impact_control/,scenario/test_scenario_loading.py recording/test_recording_bag.py pipeline/test_pipeline.py)
 
 PYTEST = $(RUN)python -m pytest -o cache_dir=$(ENVIRONMENT)/cache/pytest
 # What starts nodes, the longest first, and what does not.
@@ -62,14 +62,16 @@ nodes = tests/impact_control_ros/scenario tests/impact_control_ros/nodes tests/t
 units = tests/examples tests/impact_control $(addprefix tests/impact_control_ros/,bridge robot_side session) \
         tests/impact_guard tests/impact_sim_hardware tests/project \
         $(wildcard tests/tools/test_*.py tests/impact_studies/test_*.py) tests/impact_studies/models
-suite = $(PYTEST) -m 'not wall_clock and not long' --numprocesses auto --dist loadfile --no-loadscope-reorder $(nodes) $(units)
-by_the_clock = $(PYTEST) $(nodes) tests/tools/test_benchmark_check.py -m 'wall_clock and not long'
+at_once = $(PYTEST) --numprocesses auto --dist loadfile --no-loadscope-reorder $(nodes) $(units)
+alone = $(PYTEST) $(nodes) tests/tools/test_benchmark_check.py
+suite = $(at_once) -m 'not wall_clock and not long'
+by_the_clock = $(alone) -m 'wall_clock and not long'
 
 .PHONY: test-compat
 test-compat: ## run all tests with the versions of a ROS 2 installation, on Python 3.12 where there is one
 	@$(MAKE) --no-print-directory ENVIRONMENT=.venv-compat PACKAGES=compat suite
 
-# The tools for the tests are in the lock file, too, but for Dask.
+# The tools for the tests are in the lock file, too.
 .PHONY: suite
 suite: setup
 	@$(suite)
@@ -97,8 +99,9 @@ fuzz: $(STAMPS)/test $(STAMPS)/fuzz ## fuzz what comes in from outside, by cover
 	@$(RUN)python tools/fuzz --inputs $(INPUTS) --seed $(SEED) --jobs $(JOBS)
 
 .PHONY: verify
-verify: $(STAMPS)/test ## run the tabletop scenarios 20 times in lockstep and 10 in real time, the others once, long tests
-	@$(RUN)python -m pytest $(units) $(nodes) -m long
+verify: $(STAMPS)/test $(STAMPS)/cluster ## run long tests; the tabletop scenarios 20 times in lockstep and 10 in real time, the others once
+	@$(at_once) tests/impact_studies/cluster -m 'long and not wall_clock'
+	@$(alone) -m 'long and wall_clock'
 	@$(RUN)python -m pytest tests/impact_control_ros/scenario --runs 20
 	@$(RUN)python -m pytest tests/impact_control_ros/scenario/test_tabletop_over_dds.py --runs 10 --real-time
 
@@ -139,7 +142,7 @@ browser: $(STAMPS)/test $(STAMPS)/view $(if $(BROWSER),,$(STAMPS)/browser) ## lo
 	@$(RUN)python -m pytest tests/browser
 
 .PHONY: cluster
-cluster: setup $(STAMPS)/cluster ## install Dask, for study --scheduler (make test does it, too)
+cluster: setup $(STAMPS)/cluster ## install Dask, for study --scheduler
 
 .PHONY: lock
 lock: $(STAMPS)/lock ## resolve requirements/*.in into lock files again
@@ -174,7 +177,7 @@ $(STAMPS)/warm: $(STAMPS)/python | $(STAMPS)/messages $(STAMPS)/package
 	$(call step,warm)
 	@touch $@
 
-$(STAMPS)/test: requirements/test.txt $(MORE) $(STAMPS)/cluster $(STAMPS)/python | setup
+$(STAMPS)/test: requirements/test.txt $(MORE) $(STAMPS)/python | setup
 	$(call step,test)
 	@touch $@
 

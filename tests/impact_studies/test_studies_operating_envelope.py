@@ -282,6 +282,7 @@ def test_pictures_are_drawn_of_the_short_form():
     assert len(draw_delays(runs).axes[0].lines) == 2
 
 
+@pytest.mark.long
 @pytest.mark.scenario
 def test_the_study_goes_on_from_what_is_kept_to_the_same_files(tmp_path, monkeypatch):
     """With two tasks for one robot, given by a file; the second run finds all trials and computes none."""

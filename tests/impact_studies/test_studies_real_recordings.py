@@ -71,6 +71,7 @@ def listing(directory):
     return directory / "recordings.yaml"
 
 
+@pytest.mark.long
 def test_on_a_simulated_recording_the_study_finds_what_it_added(tmp_path):
     write_log(tmp_path / "free.csv", *motion(11, 20.0))
     (source,) = load_sources(listing(tmp_path))

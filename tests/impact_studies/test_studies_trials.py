@@ -157,7 +157,7 @@ def test_an_interrupted_run_goes_on(tmp_path):
     assert told == [(2 / 3, "2 of 3 trials found"), (1.0, "trial 3 of 3")]
 
 
-@pytest.mark.parametrize("line", ["starts", "trial 3 of 40"])
+@pytest.mark.parametrize("line", [pytest.param("starts", marks=pytest.mark.long), "trial 3 of 40"])
 def test_ctrl_c_ends_all_processes_quietly_and_the_next_run_goes_on(tmp_path, line):
     (tmp_path / "slow.py").write_text(SLOW_TRIALS)
     command = [sys.executable, tmp_path / "slow.py", tmp_path / "kept"]

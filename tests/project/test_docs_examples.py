@@ -146,10 +146,17 @@ PREPARED = {
     "docs/lab/studies.md": write_example_results,
 }
 
-READ = [page for page in PAGES if blocks(page)]
+LONG = "docs/calibration.md"
+"""Its commands are run by `tests/impact_control/calibration`, too."""
+
+READ = [
+    pytest.param(page, id=name, marks=pytest.mark.long if name == LONG else ())
+    for page in PAGES
+    if blocks(page) and (name := page.relative_to(ROOT).as_posix())
+]
 
 
-@pytest.mark.parametrize("page", READ, ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize("page", READ)
 def test_the_blocks_of_a_page_do_what_it_says(page, tmp_path, monkeypatch, capsys):
     (tmp_path / "config").symlink_to(ROOT / "config")
     PREPARED.get(page.relative_to(ROOT).as_posix(), lambda directory: None)(tmp_path)

@@ -174,12 +174,19 @@ def test_added_locks_do_not_change_the_test_tools(name: str) -> None:
     assert {package: version for package, version in added.items() if tools.get(package, version) != version} == {}
 
 
-def test_make_test_runs_the_studies_on_a_cluster_and_installs_what_they_need() -> None:
-    command = ["make", "-n", "ENVIRONMENT=.venv-new", "test"]
-    asked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    (suite,) = (line for line in asked.splitlines() if "pytest" in line and "tests/impact_control " in line)
-    assert suite.endswith(" tests/impact_studies/cluster")
-    assert re.findall(r"touch \S+/(cluster|test)$", asked, re.MULTILINE) == ["cluster", "test"]
+def test_make_verify_runs_the_long_tests_of_all_that_make_test_runs_and_of_the_cluster() -> None:
+    def asked(target: str) -> str:
+        command = ["make", "-n", "ENVIRONMENT=.venv-new", target]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+    def paths(target: str, marked: str) -> set[str]:
+        (command,) = (line for line in asked(target).splitlines() if f"-m '{marked}'" in line)
+        return {word for word in shlex.split(command) if word.startswith("tests/")}
+
+    at_once = paths("test", "not wall_clock and not long")
+    assert paths("verify", "long and not wall_clock") == at_once | {"tests/impact_studies/cluster"}
+    assert paths("verify", "long and wall_clock") == paths("test", "wall_clock and not long")
+    assert sorted(re.findall(r"touch \S+/(cluster|test)$", asked("verify"), re.MULTILINE)) == ["cluster", "test"]
 
 
 @pytest.mark.parametrize(

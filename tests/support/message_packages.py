@@ -74,9 +74,11 @@ MANIFEST = """<package format="3"><name>{package}</name><version>0.0.0</version>
 def _installed(package):
     """Build a package once in this environment, which cannot load two of one name; return where it is installed."""
     definitions = DEFINITIONS[package]
-    recipe = RECIPE.format(package=package, files=" ".join(definitions), cmake=ROOT / "src" / "impact_msgs" / "cmake")
+    cmake = ROOT / "src" / "impact_msgs" / "cmake"
+    recipe = RECIPE.format(package=package, files=" ".join(definitions), cmake=cmake)
+    included = (cmake / "drop_missing_includes.cmake").read_text()
     place = Path(sys.prefix) / "cache" / "messages"
-    prefix = place / f"{package}_{sha256(f'{recipe}{definitions}'.encode()).hexdigest()[:12]}"
+    prefix = place / f"{package}_{sha256(f'{recipe}{included}{definitions}'.encode()).hexdigest()[:12]}"
     place.mkdir(parents=True, exist_ok=True)
     with open(place / f"{package}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -49,7 +49,8 @@ def alarms(directory, scenario):
 VELOCITY_JUMP = "detection: {residual_rate: none, velocity_jump: {threshold: 1 rad/s}}\n"
 
 
-@pytest.mark.parametrize("detectors", ["", pytest.param(VELOCITY_JUMP, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("detectors", ["", VELOCITY_JUMP])
 def test_thresholds_give_as_many_false_alarms_as_were_asked_for(free, tmp_path, detectors):
     """On other motions: 1800 an hour are 20 in 40 s; at the low end of the interval there are at least as many."""
     with_detectors = tmp_path / "detectors.yaml"

@@ -75,7 +75,7 @@ def ten_trials(seed: int, friction: float, believed: float, scale: float) -> Lea
     [
         (7100, 0.35, 0.1, 0.7),
         pytest.param(7200, 0.35, 0.1, 1.3, marks=pytest.mark.long),
-        (7300, 0.1, 0.35, 1.0),
+        pytest.param(7300, 0.1, 0.35, 1.0, marks=pytest.mark.long),
         pytest.param(7400, 0.35, 0.1, 1.0, marks=pytest.mark.long),
     ],
 )

@@ -87,7 +87,7 @@ def run(line, directory):
 
 RUN = {page: found for page in PAGES if any(found := lines(page))}
 
-ALWAYS = ("README", "franka")
+ALWAYS = ("README",)
 """Pages whose lines are run by `make test`; those of the others, which are alike, by `make verify`."""
 
 

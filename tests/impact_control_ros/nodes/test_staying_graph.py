@@ -111,12 +111,12 @@ def test_without_a_graph_commands_name_where_they_looked():
 
 
 def test_verdicts_say_so_and_listen_on():
-    listener = subprocess.Popen(
-        [*IMPACT_CONTROL, "verdicts", "--namespace", "nobody"], stderr=subprocess.PIPE, text=True
-    )
-    assert "namespace /nobody; listening until Ctrl-C" in listener.stderr.readline()
-    listener.send_signal(signal.SIGINT)
-    assert listener.wait(10.0) == 0
+    words = [*IMPACT_CONTROL, "verdicts", "--namespace", "nobody"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as listener:
+        first = listener.stderr.readline()
+        listener.send_signal(signal.SIGINT)
+        assert listener.wait(10.0) == 0
+    assert "namespace /nobody; listening until Ctrl-C" in first
 
 
 def test_a_client_without_an_arm_does_not_wait_for_ever():

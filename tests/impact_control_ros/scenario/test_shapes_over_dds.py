@@ -113,7 +113,7 @@ def test_both_shapes_publish_and_find_the_same(case, tmp_path):
 
 
 @pytest.mark.wall_clock
-@pytest.mark.parametrize(("stopped", "runs"), [(0.06, 0.03), (0.7, 0.5)])
+@pytest.mark.parametrize(("stopped", "runs"), [(0.06, 0.03), pytest.param(0.7, 0.5, marks=pytest.mark.long)])
 def test_a_classifier_that_waits_for_a_core_loses_no_sample(stopped, runs, tmp_path):
     """Its decision is dated by samples: however long it stands still, it comes to it at the same one."""
     specs = describe_graph("tabletop", shape=Shape.SEPARATE, lockstep=True)

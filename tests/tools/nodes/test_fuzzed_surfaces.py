@@ -51,7 +51,9 @@ drawn.main()
 """
 
 
-@pytest.mark.parametrize("surface", ["messages", "actions", "parameters"])
+@pytest.mark.parametrize(
+    "surface", ["messages", *(pytest.param(name, marks=pytest.mark.long) for name in ("actions", "parameters"))]
+)
 def test_a_surface_finds_a_loop_that_publishes_too_much(surface, tmp_path):
     record = tmp_path / "record.json"
     command = [sys.executable, "-c", TOO_MUCH, surface, str(record), "20", "0", HANG]

@@ -59,7 +59,7 @@ def longest_silence(seconds):
         return longest_pause(ticking, first), max(late, longest_pause(beside, first_beside))
 
 
-@pytest.mark.parametrize("seconds", [0.02, 0.1])
+@pytest.mark.parametrize("seconds", [0.02, pytest.param(0.1, marks=pytest.mark.long)])
 def test_a_process_is_stopped_for_as_long_as_is_drawn(seconds):
     found = []
     for _ in range(30):

@@ -35,6 +35,7 @@ def test_both_answer_most_samples():
         assert all(10.0 < size < 1000.0 for size in sizes)
 
 
+@pytest.mark.long
 def test_a_ping_pong_in_cpp_is_measured_where_one_was_built(tmp_path, monkeypatch):
     """A program that answers stands in for it: there is no rclcpp here."""
     program = tmp_path / "lib" / "impact_ping_pong" / "impact_ping_pong"
@@ -136,14 +137,10 @@ def policies(directory):
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("in_environment", "measures", "taken"),
-    [
-        ("1", "heap", False),
-        ("1", "fifo,heap", True),
-        pytest.param("0", None, False, marks=pytest.mark.long),
-        pytest.param("1", "awake,cores,memory,heap", False, marks=pytest.mark.long),
-    ],
+    [("1", "heap", False), ("1", "fifo,heap", True), ("0", None, False), ("1", "awake,cores,memory,heap", False)],
 )
 def test_those_who_answer_have_real_time_priority_only_by_the_measures(
     tmp_path, monkeypatch, in_environment, measures, taken

@@ -72,14 +72,15 @@ def test_whatever_happens_the_arm_is_safe_the_reason_is_said_and_the_next_task_i
     assert sum(bool(task.fault) for task in report.tasks) == 6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "target", "size", "recovery"),
     [
         ("stop", "impact_loop", 1.0, "started again"),  # by then the session has given its processes up
         # More of them than the task still lasts; 0.1 s later the clock is right again; the robot side refuses them.
-        pytest.param("not a number", "states", 500.0, "loop activated again", marks=pytest.mark.long),
-        pytest.param("clock back", "states", 3.0, "loop activated again", marks=pytest.mark.long),
-        pytest.param("not a number", "commands", 100.0, "", marks=pytest.mark.long),
+        ("not a number", "states", 500.0, "loop activated again"),
+        ("clock back", "states", 3.0, "loop activated again"),
+        ("not a number", "commands", 100.0, ""),
     ],
 )
 def test_a_fault_leaves_nothing_to_the_next_task(name, target, size, recovery, tmp_path, monkeypatch):
