@@ -46,7 +46,7 @@ demo: setup $(if $(VIEW),$(STAMPS)/view) ## run one impact task with the simulat
 	@$(RUN)impact-control demo --scenario=$(call quoted,SCENARIO) $(if $(VIEW),--view --port $(VIEW_PORT))
 
 .PHONY: test
-test: rigid lint ## lint, check types, run all tests; then demo and first tests on a bare Debian, as root with debootstrap
+test: lint ## lint, check types, run the tests; then demo and first tests on a bare Debian, as root with debootstrap
 	@$(suite)
 	@$(by_the_clock)
 	@scripts/fresh_machine.sh trixie demo 'unit FILES="$(first)"'
@@ -60,11 +60,12 @@ PYTEST = $(RUN)python -m pytest -o cache_dir=$(ENVIRONMENT)/cache/pytest
 # What starts nodes, the longest first, and what does not.
 nodes = tests/impact_control_ros/scenario tests/impact_control_ros/nodes tests/tools/nodes
 units = tests/examples tests/impact_control $(addprefix tests/impact_control_ros/,bridge robot_side session) \
-        tests/impact_guard tests/impact_sim_hardware tests/project \
-        $(wildcard tests/tools/test_*.py tests/impact_studies/test_*.py) tests/impact_studies/models
+        tests/impact_guard tests/impact_sim_hardware tests/project $(wildcard tests/tools/test_*.py)
+# Of the studies, that on random tasks and what runs them all; the others take as long again, and have their own target.
+accepted = $(patsubst %,tests/impact_studies/test_studies_%.py,operating_envelope frame trials)
 at_once = $(PYTEST) --numprocesses auto --dist loadfile --no-loadscope-reorder $(nodes) $(units)
 alone = $(PYTEST) $(nodes) tests/tools/test_benchmark_check.py
-suite = $(at_once) -m 'not wall_clock and not long'
+suite = $(at_once) $(accepted) -m 'not wall_clock and not long'
 by_the_clock = $(alone) -m 'wall_clock and not long'
 
 .PHONY: test-compat
@@ -83,16 +84,20 @@ rigid: $(STAMPS)/test
 	@$(RUN)python scripts/warm_up.py rigid > .venv/log/rigid.log 2>&1 &
 
 .PHONY: unit
-unit: $(if $(FILES),,rigid) $(STAMPS)/test ## run the unit tests only (FILES= some of them)
-	@$(PYTEST) -m 'not wall_clock and not long' --numprocesses auto --dist loadfile --no-loadscope-reorder $(or $(FILES),$(units))
+unit: $(if $(FILES),,rigid $(STAMPS)/cluster) $(STAMPS)/test ## run the unit tests only (FILES= some of them)
+	@$(PYTEST) -m 'not wall_clock and not long' --numprocesses auto --dist loadfile --no-loadscope-reorder $(or $(FILES),$(units) tests/impact_studies)
+
+.PHONY: studies
+studies: rigid $(STAMPS)/test $(STAMPS)/cluster ## run the tests of studies and of their models, on this machine and on a cluster of Dask
+	@$(PYTEST) -m 'not long' --numprocesses auto --dist loadfile tests/impact_studies
 
 .PHONY: fresh-machine
 fresh-machine: ## run demo and unit tests on a bare Debian, as root with debootstrap (SUITE=trixie)
 	@scripts/fresh_machine.sh $(SUITE) demo unit
 
 .PHONY: new-examples
-new-examples: $(STAMPS)/test ## run the unit tests on new random examples
-	@$(RUN)python -m pytest $(units) --numprocesses auto --dist loadfile --hypothesis-profile new_examples
+new-examples: $(STAMPS)/test $(STAMPS)/cluster ## run the unit tests on new random examples
+	@$(RUN)python -m pytest $(units) tests/impact_studies -m 'not long' --numprocesses auto --dist loadfile --hypothesis-profile new_examples
 
 .PHONY: fuzz
 fuzz: $(STAMPS)/test $(STAMPS)/fuzz ## fuzz what comes in from outside, by coverage and by hypothesis (INPUTS=100000, SEED=1, JOBS=1)
@@ -100,7 +105,7 @@ fuzz: $(STAMPS)/test $(STAMPS)/fuzz ## fuzz what comes in from outside, by cover
 
 .PHONY: verify
 verify: $(STAMPS)/test $(STAMPS)/cluster ## run long tests; the tabletop scenarios 20 times in lockstep and 10 in real time, the others once
-	@$(at_once) tests/impact_studies/cluster -m 'long and not wall_clock'
+	@$(at_once) tests/impact_studies -m 'long and not wall_clock'
 	@$(alone) -m 'long and wall_clock'
 	@$(RUN)python -m pytest tests/impact_control_ros/scenario --runs 20
 	@$(RUN)python -m pytest tests/impact_control_ros/scenario/test_tabletop_over_dds.py --runs 10 --real-time
@@ -118,8 +123,8 @@ lint: $(STAMPS)/test ## lint and check types only
 	@$(RUN)mypy
 
 .PHONY: coverage
-coverage: $(STAMPS)/test $(STAMPS)/coverage ## lines of library and studies that the unit tests run: a page in .venv/coverage
-	@$(PYTEST) -m 'not wall_clock and not long' --numprocesses auto --dist loadfile $(units) --cov --cov-report=html:$(ENVIRONMENT)/coverage --cov-report=term:skip-covered
+coverage: $(STAMPS)/test $(STAMPS)/cluster $(STAMPS)/coverage ## lines of library and studies that the unit tests run: a page in .venv/coverage
+	@$(PYTEST) -m 'not wall_clock and not long' --numprocesses auto --dist loadfile $(units) tests/impact_studies --cov --cov-report=html:$(ENVIRONMENT)/coverage --cov-report=term:skip-covered
 
 .PHONY: docs
 docs: $(STAMPS)/test ## build the documentation as a site in .venv/site

@@ -174,7 +174,7 @@ def test_added_locks_do_not_change_the_test_tools(name: str) -> None:
     assert {package: version for package, version in added.items() if tools.get(package, version) != version} == {}
 
 
-def test_make_verify_runs_the_long_tests_of_all_that_make_test_runs_and_of_the_cluster() -> None:
+def test_make_verify_runs_the_long_tests_of_all_that_make_test_runs_and_of_all_studies() -> None:
     def asked(target: str) -> str:
         command = ["make", "-n", "ENVIRONMENT=.venv-new", target]
         return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
@@ -183,8 +183,9 @@ def test_make_verify_runs_the_long_tests_of_all_that_make_test_runs_and_of_the_c
         (command,) = (line for line in asked(target).splitlines() if f"-m '{marked}'" in line)
         return {word for word in shlex.split(command) if word.startswith("tests/")}
 
-    at_once = paths("test", "not wall_clock and not long")
-    assert paths("verify", "long and not wall_clock") == at_once | {"tests/impact_studies/cluster"}
+    at_once = {path for path in paths("test", "not wall_clock and not long") if "/impact_studies/" not in path}
+    assert paths("verify", "long and not wall_clock") == at_once | {"tests/impact_studies"}
+    assert paths("studies", "not long") == {"tests/impact_studies"}
     assert paths("verify", "long and wall_clock") == paths("test", "wall_clock and not long")
     assert sorted(re.findall(r"touch \S+/(cluster|test)$", asked("verify"), re.MULTILINE)) == ["cluster", "test"]
 

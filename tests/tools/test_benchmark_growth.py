@@ -19,7 +19,7 @@ from impact_control.robots import Dynamics, load_robot
 from impact_control.scenario import load_scenario
 
 
-@pytest.mark.parametrize("joints", [3, 7, 14])
+@pytest.mark.parametrize("joints", [3, *(pytest.param(joints, marks=pytest.mark.long) for joints in (7, 14))])
 def test_a_chain_stands_up_and_its_controller_holds_it(joints):
     robot, q = chain(joints), bent(joints)
     dynamics = Dynamics(robot)
@@ -83,6 +83,7 @@ def test_what_the_bag_writer_does_every_200_samples_is_in_its_cost(few_rounds, m
     assert costs[0] > 100.0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("work", [growth._completion, lambda window: growth._velocity_filter(window, np.zeros((1, 7)))])
 def test_a_filter_that_looks_at_its_whole_window_costs_more_with_a_longer_one(work):
     short, long = durations_in_turns([work(12), work(4000)], 5).min(axis=0)

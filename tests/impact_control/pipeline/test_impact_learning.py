@@ -87,6 +87,7 @@ def test_ten_trials_halve_the_prediction_error_of_a_wrong_belief(seed, friction,
     assert found.learner.impacts == TRIALS
 
 
+@pytest.mark.long
 def test_where_the_friction_is_right_learning_does_no_harm():
     found = ten_trials(7500, 0.2, 0.2, 1.0)
     assert found.later_ratio < 1.1

@@ -23,7 +23,7 @@ from impact_studies.frame.runner import find_study, run_study
 from impact_studies.frame.trials import run_trials
 
 # Each worker compiles kernels that are not there yet.
-pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 CASES = 24
 

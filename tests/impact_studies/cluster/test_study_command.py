@@ -8,7 +8,7 @@ from impact_studies.frame import cluster, computing
 from study_files import TWO_STUDIES, require_same_files, study_command
 
 # Each worker compiles kernels that are not there yet.
-pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from impact_control.robots import InertiaModel, load_robot
 from impact_control.simulation import Backlash, FlexibleJointPlant, PlantOptions
 from impact_control.simulation.options import RigidContactOptions
-from impact_control.util.errors import InvalidInputError
+from impact_control.util.errors import InvalidInputError, SimulationError
 from rigid_contact_arms import (
     FREE_JOINTS,
     UNDRIVEN,
@@ -244,3 +245,17 @@ def test_refuses_options_that_cannot_be():
                 RigidContactOptions(**{name: value})
     with pytest.raises(InvalidInputError, match="sample_period"):
         PlantB(PLANAR, HOME, None, RigidContactOptions(joints=PlantOptions(sample_period=0.9e-3)))
+
+
+@pytest.mark.parametrize("kind", [PlantB, PlantC])
+def test_what_is_no_number_ends_the_simulation_with_the_joint(kind):
+    command = np.zeros(7)
+    command[2] = math.nan
+    with pytest.raises(SimulationError, match=r"command: no finite number at fr3_joint3$") as caught:
+        kind(load_robot("fr3"), HOMES["fr3"]).step(command)
+    assert caught.value.part == "command"
+    plant = kind(load_robot("fr3"), HOMES["fr3"])
+    plant.link_velocity[4] = math.inf
+    with pytest.raises(SimulationError) as caught:
+        plant.step(np.zeros(7))
+    assert caught.value.part == "joint" and "fr3_joint5" in caught.value.found
