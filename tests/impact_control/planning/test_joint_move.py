@@ -45,8 +45,9 @@ def test_the_way_back_lifts_off_along_the_normal_first_and_keeps_its_bounds(spee
         assert not columns.joint_velocity[row].any() and not columns.joint_acceleration[row].any()
     assert np.abs(columns.joint_velocity).max() <= speed * (1.0 + 1e-6)
     assert np.abs(columns.joint_acceleration).max() <= ACCELERATION * (1.0 + 1e-6)
-    np.testing.assert_allclose(np.gradient(columns.joint_position, motion.period, axis=0)[1:-1],
-                               columns.joint_velocity[1:-1], atol=1e-3)  # fmt: skip
+    np.testing.assert_allclose(
+        np.gradient(columns.joint_position, motion.period, axis=0)[1:-1], columns.joint_velocity[1:-1], atol=1e-3
+    )
     np.testing.assert_allclose(columns.position[::10], place, atol=1e-9)
     lifting = place[:, 2] < place[0, 2] + CLEARANCE - 1e-4
     aside = np.linalg.norm((place - place[0])[:, :2], axis=1)
