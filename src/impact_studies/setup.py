@@ -1,24 +1,11 @@
 """The studies, for colcon (ament_python) and for pip."""
 
-from collections import defaultdict
-from pathlib import Path
 from xml.etree import ElementTree
 
 from setuptools import find_packages, setup
 
 PACKAGE = "impact_studies"
 MANIFEST = ElementTree.parse("package.xml")
-
-
-def shared(*paths: str) -> list[tuple[str, list[str]]]:
-    """Map files, and every file below directories, to their places below share."""
-    files = defaultdict(list)
-    for path in map(Path, paths):
-        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-            if file.is_file() and "__pycache__" not in file.parts:
-                files[f"share/{PACKAGE}/{file.parent}"].append(str(file))
-    return list(files.items())
-
 
 setup(
     name=PACKAGE,
@@ -30,7 +17,7 @@ setup(
     package_data={"": ["py.typed", "data/**/*"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
-        *shared("package.xml"),
+        (f"share/{PACKAGE}", ["package.xml"]),
     ],
     entry_points={"impact_control.commands": ["studies = impact_studies.frame.command:add"]},
 )

@@ -7,7 +7,6 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from impact_control.observation import BacklashModel
 from impact_control.robots import load_robot
 from impact_studies.catalogue import flacco_backlash
 from impact_studies.flacco import guidance as flacco_guidance
@@ -60,6 +59,7 @@ from impact_studies.flacco.guidance import (
 from impact_studies.flacco.outcome import QUICK, compute
 from impact_studies.flacco.statements import SIGNIFICANT, STANDSTILL, statements
 from impact_studies.frame.study import Mark
+from impact_studies.models.observation.backlash_model import BacklashModel
 
 ARM = HangingArm()
 
@@ -444,7 +444,7 @@ def as_it_should_be(outcome):
 FIG_2 = "classical residual of a joint that nothing touches, with a gap of 0.1 rad"
 NOMINAL_LEFT = "part of the residual left unexplained with a nominal model of the links, mean of the joints"
 ELSEWHERE = "the same with another trajectory"
-ALARMS, FELT = "alarms while nobody pushes, in the sines before and after", "pushes that are felt"
+ALARMS, FELT = "false alarms without a push, in the sines before and after", "pushes that are felt"
 HANDS, WAY = "motion of the arm in the hands of the person", "way of the joints that are pushed"
 SILENCE, GOES_ON = "residual below the threshold until the sine goes on, at least", "where the sine goes on"
 

@@ -12,11 +12,11 @@ import pytest
 
 from impact_control.robots import Dynamics, load_robot
 from impact_studies.classification import evaluation, sweep
-from impact_studies.classification.plan import measured_pose, plan_impact, tabulate
 from impact_studies.classification.sweep import EDGE, REPORTED, SPHERE, TILTS, Sweep, completion_errors
 from impact_studies.classification.trial import SweepPoint, run_point, unpack
 from impact_studies.frame.runner import find_study
 from impact_studies.frame.study import Mark
+from impact_studies.three_plants.plan import measured_pose, plan_impact, tabulate
 
 TINY = Sweep((90.0,), (0.3,), (-8.0, -2.0, 0.0, 2.0, 8.0), len(TILTS) + 1, len(TILTS))
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from impact_control.robots import Dynamics, load_robot, lowest_points
-from impact_studies.classification.plan import plan_impact
 from impact_studies.frame.runner import find_study
 from impact_studies.frame.study import Mark
 from impact_studies.frame.trials import from_arrays
@@ -16,6 +15,7 @@ from impact_studies.signals import envelope
 from impact_studies.signals.observer import GAIN, PERIOD, Observed, ObserverCase, observe
 from impact_studies.signals.statements import SIMULTANEOUS, SINGLE, detected, reference_comparisons
 from impact_studies.three_plants.course import ANGLE, DISTANCE, EXPECTED_NORMAL, SLIDE, SLIDE_TIME
+from impact_studies.three_plants.plan import plan_impact
 from impact_studies.three_plants.references import BEFORE, DEPTH, IMPACT, apart, extended, reference
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from calibration_recordings import GAP, HOME, PLAY, TABLETOP, called, including, motion, refused, write_log
+from calibration_recordings import HOME, TABLETOP, called, including, motion, refused, write_log
 from impact_control import __version__
 from impact_control.calibration import motion as motion_module
 from impact_control.cli.main import app
@@ -143,27 +143,6 @@ def test_friction_comes_back_within_its_errors_and_a_still_joint_keeps_its_own(t
     np.testing.assert_allclose(deviation[moved], errors[0] / found.amplitude[moved], rtol=0.1)
 
 
-def test_gaps_come_back_within_their_errors(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    hand = write_log(tmp_path / "hand.csv", *motion(31, 8.0, backlash=PLAY, noise=0.1, by_hand=True))
-    move = write_log(tmp_path / "move.csv", *motion(32, 10.0, backlash=PLAY, noise=0.1))
-    output = tmp_path / "backlash.yaml"
-    options = ("-s", "tabletop", "--columns", tmp_path / "columns.yaml", "--output", output)
-    text = called("calibrate", "backlash", "hand.csv", "move.csv", *options)
-    assert "hand.csv: links moved by hand" in text and "move.csv: motion" in text
-    found = including(output)[0].simulation.backlash
-    told = np.flatnonzero(found.gap > 0.0)
-    error = numbers(text, "+-")
-    print(f"gaps {1e3 * found.gap} mrad, errors {error} mrad")
-    assert {0, 1, 2} <= set(told.tolist()) and 3 not in told and 6 not in told
-    assert (np.abs(found.gap - GAP)[told] < 3.0 * 1e-3 * error[: told.size] + 1e-6).all()
-    assert "motors move in each" in refused("calibrate", "backlash", move, *options)
-    assert "no motion in which no sample" in refused("calibrate", "backlash", hand, *options)
-    plain = tmp_path / "plain.yaml"
-    plain.write_text("".join((tmp_path / "columns.yaml").read_text().splitlines(keepends=True)[:4]))
-    assert "no motors in it" in refused("calibrate", "backlash", move, "-s", "tabletop", "--columns", plain)
-
-
 def opened(monkeypatch, **change):
     """Have commands find a recording of the tabletop task, with something changed."""
     run = dataclasses.replace(recorded_course("tabletop").run, **change)
@@ -175,7 +154,7 @@ def test_what_cannot_be_calibrated_from_is_named(tmp_path, monkeypatch):
     options = ("-s", "tabletop", "--output", tmp_path / "out.yaml")
     assert CliRunner().invoke(app, ["calibrate", "thresholds"]).exit_code == 2
     assert CliRunner().invoke(app, ["tune", "a.csv", "--scenario"]).exit_code == 2
-    for command in (("calibrate", "thresholds"), ("calibrate", "friction"), ("calibrate", "backlash"), ("tune",)):
+    for command in (("calibrate", "thresholds"), ("calibrate", "friction"), ("tune",)):
         assert "no such file" in refused(*command, tmp_path / "none.csv", *options)
     (tmp_path / "bag").mkdir()
     assert "a directory without a bag" in refused("calibrate", "thresholds", tmp_path / "bag", *options)
@@ -184,9 +163,7 @@ def test_what_cannot_be_calibrated_from_is_named(tmp_path, monkeypatch):
     assert "at least 30 whole blocks" in refused("calibrate", "thresholds", short, *options, *columns)
     assert "false_alarm_rate" in refused("calibrate", "thresholds", short, *options, *columns, "--false-alarm-rate", 0)
     rest = HOME + np.zeros((20_000, 7))
-    still = write_log(
-        tmp_path / "still.csv", 1e-3 * np.arange(20_000), np.array([rest, 0.0 * rest, 0.0 * rest, rest, rest])
-    )
+    still = write_log(tmp_path / "still.csv", 1e-3 * np.arange(20_000), np.array([rest, 0.0 * rest, 0.0 * rest]))
     assert "no joint is identified: joint 1: moved from 0 to 0" in refused(
         "calibrate", "friction", still, *options, *columns
     )

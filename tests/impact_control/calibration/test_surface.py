@@ -90,7 +90,7 @@ def test_a_recording_with_several_impacts_is_told(touches, tmp_path):
 
 def test_what_cannot_be_a_surface_is_refused(touches, tmp_path):
     logs, options = touches
-    assert "2 is not allowed: at least 3" in refused("calibrate", "surface", *logs[:2], *options)
+    assert "2; allowed: at least 3" in refused("calibrate", "surface", *logs[:2], *options)
     free = write_log(tmp_path / "free.csv", *motion(11, 2.0))
     said = refused("calibrate", "surface", *logs, free, *options)
     assert "free.csv: no impact is detected in it; allowed: a recording of a contact" in said

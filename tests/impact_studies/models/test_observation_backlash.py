@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from impact_control.observation import BacklashModel, MomentumObserver
-from impact_control.observation.backlash_model import missed_torque, transmitted_torque
+from impact_control.observation import MomentumObserver
 from impact_control.util.errors import InvalidInputError
+from impact_studies.models.observation.backlash_model import BacklashModel, missed_torque, transmitted_torque
 from impact_studies.models.observation.backlash_observer import (
     BacklashObserver,
     JointSample,
@@ -38,7 +38,7 @@ triples = st.lists(number, min_size=3, max_size=3).map(np.array)
 
 def transmitted(model: BacklashModel, phi, dq, dtheta, motor) -> np.ndarray:
     out = np.empty(model.gap.size)
-    transmitted_torque(model.gap, model.coefficients, model.slip_speed, np.array([phi, dq, dtheta, motor]), out)
+    transmitted_torque(model.transmission, np.array([phi, dq, dtheta, motor]), out)
     return out
 
 
@@ -103,13 +103,13 @@ def test_missed_torque_completes_the_trapezoid_to_the_mean(seed):
     random = np.random.default_rng(seed)
     before, state = random.normal(size=(2, 4, 3)) * np.array([0.03, 0.3, 0.3, 1.0])[:, None]
     missed, ends = np.empty(3), np.empty((2, 3))
-    model = (MODEL.gap, MODEL.coefficients, 10.0)  # with a slow sign, so that all is nearly linear on each side
-    missed_torque(*model, before, state, missed)
-    transmitted_torque(*model, before, ends[0])
-    transmitted_torque(*model, state, ends[1])
+    joints = (MODEL.gap, MODEL.coefficients, 10.0)  # with a slow sign, so that all is nearly linear on each side
+    missed_torque(joints, before, state, missed)
+    transmitted_torque(joints, before, ends[0])
+    transmitted_torque(joints, state, ends[1])
     fine = np.empty((4000, 3))
     for k, part in enumerate((np.arange(4000) + 0.5) / 4000):
-        transmitted_torque(*model, before + part * (state - before), fine[k])
+        transmitted_torque(joints, before + part * (state - before), fine[k])
     jump = np.ptp(fine, axis=0)
     np.testing.assert_array_less(np.abs(ends.mean(axis=0) + missed - fine.mean(axis=0)), 2e-3 * jump + 1e-9)
     passed = [
@@ -129,7 +129,7 @@ def test_observer_is_a_momentum_observer_of_the_transmitted_torque():
         q, theta, dq, dtheta, motor, coriolis, gravity = 0.02 * random.normal(size=(7, 3))
         observer.observe(mass, coriolis, gravity, k * PERIOD, JointSample(q, dq, theta, dtheta, motor))
         state = np.array([q - theta, dq, dtheta, motor])
-        missed_torque(MODEL.gap, MODEL.coefficients, MODEL.slip_speed, before, state, missed)
+        missed_torque(MODEL.transmission, before, state, missed)
         torque = transmitted(MODEL, *state)
         reference.observe(mass, dq, torque, coriolis, gravity, k * PERIOD, missed)
         before = state
@@ -156,8 +156,7 @@ def test_at_an_edge_the_residual_is_the_least_that_any_torque_between_both_sides
         sample[0] = np.where(at_edge, side * MODEL.gap + 0.9 * MARGIN * random.uniform(-1.0, 1.0, 3), sample[0])
     weight, mean, residual = random.uniform(0.01, 0.1, 3), random.normal(size=3), 0.05 * random.normal(size=3)
     found = residual.copy()
-    model = (MODEL.gap, MODEL.coefficients, MODEL.slip_speed)
-    give_benefit_of_doubt(model, MARGIN, before, state, mean, weight, found)
+    give_benefit_of_doubt(MODEL.transmission, MARGIN, before, state, mean, weight, found)
     ends = np.zeros((2, 3))
     for sample in (before, state):
         for k, deflection in enumerate((np.zeros(3), np.copysign(MODEL.gap, sample[0]))):
@@ -174,13 +173,12 @@ def test_at_an_edge_the_residual_is_the_least_that_any_torque_between_both_sides
 
 def test_there_is_no_doubt_on_the_way_from_one_edge_to_the_other_or_off_it():
     zero, residual = np.zeros((4, 3)), np.full(3, 0.3)
-    model = (MODEL.gap, MODEL.coefficients, MODEL.slip_speed)
     for start, end in ((1.0, -1.0), (1.0, 0.5), (0.5, 1.0), (1.1, 1.0), (0.0, 0.0)):
         before, state = zero.copy(), zero.copy()
         before[0], state[0] = start * MODEL.gap, end * MODEL.gap
         before[1], state[1] = 0.5, 0.5
         before[3], state[3] = 2.0, 2.0
-        give_benefit_of_doubt(model, MARGIN, before, state, np.zeros(3), np.full(3, 0.1), residual)
+        give_benefit_of_doubt(MODEL.transmission, MARGIN, before, state, np.zeros(3), np.full(3, 0.1), residual)
         assert np.all(residual == 0.3)
 
 
@@ -286,19 +284,20 @@ def test_observe_allocates_no_arrays():
 
 def test_compiled_kernels_equal_their_python_forms():
     random = np.random.default_rng(1)
+    joints = MODEL.transmission
     for _ in range(20):
         before, state = 0.03 * random.normal(size=(2, 4, 3))
         for kernel, arrays in ((transmitted_torque, (state,)), (missed_torque, (before, state))):
             one, other = np.empty((2, 3))
-            kernel(MODEL.gap, MODEL.coefficients, 0.01, *arrays, one)
-            getattr(kernel, "py_func", kernel)(MODEL.gap, MODEL.coefficients, 0.01, *arrays, other)
+            kernel(joints, *arrays, one)
+            getattr(kernel, "py_func", kernel)(joints, *arrays, other)
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-15)
         before[0], state[0] = MODEL.gap, MODEL.gap
         one, other = np.full((2, 3), 0.2)
         for kernel, out in ((give_benefit_of_doubt, one), (getattr(give_benefit_of_doubt, "py_func", None), other)):
             doubt = kernel or give_benefit_of_doubt
             rest = (before, state, np.zeros(3), np.full(3, 0.1), out)
-            doubt((MODEL.gap, MODEL.coefficients, 0.01), MARGIN, *rest)
+            doubt(joints, MARGIN, *rest)
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-15)
 
 

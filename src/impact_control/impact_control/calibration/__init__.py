@@ -1,6 +1,5 @@
 """Calibration from recordings: each result is a file that a scenario includes, and a report."""
 
-from impact_control.calibration.backlash import calibrate_backlash
 from impact_control.calibration.classifier import tune_classifier
 from impact_control.calibration.friction import calibrate_friction
 from impact_control.calibration.motion import FreeMotion, Result, open_motions
@@ -13,7 +12,6 @@ from impact_control.calibration.whitening import calibrate_detector
 __all__ = [
     "FreeMotion",
     "Result",
-    "calibrate_backlash",
     "calibrate_detector",
     "calibrate_detectors",
     "calibrate_friction",

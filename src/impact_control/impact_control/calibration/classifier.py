@@ -71,6 +71,14 @@ class _Trial:
 class _Listener(SingleImpactClassifier):
     """Keeps what a classifier is given, and has no verdict."""
 
+    def __init__(self, parameters: Classification, n: int) -> None:
+        super().__init__(parameters, n)
+        self.given = fixed_margin(parameters.envelope_margin, n)
+        self._nominal_time, self._configuration = 0.0, np.zeros(n)
+        self._samples: list[tuple[float, Vector, Vector]] = []
+        self._impacts: list[tuple[float, int, Vector]] = []
+        self._completion = (math.nan, 0)
+
     def await_impact(
         self,
         nominal_impact_time: float,
@@ -78,13 +86,11 @@ class _Listener(SingleImpactClassifier):
         margin: EnvelopeMargin | None = None,
         configuration_limit: float | None = None,
     ) -> None:
-        """Begin anew."""
+        """Begin a trial."""
         super().await_impact(nominal_impact_time, nominal_configuration, margin, configuration_limit)
         self.given = margin or fixed_margin(self.parameters.envelope_margin, np.size(nominal_configuration))
         self._nominal_time, self._configuration = nominal_impact_time, np.array(nominal_configuration)
-        self._samples: list[tuple[float, Vector, Vector]] = []
-        self._impacts: list[tuple[float, int, Vector]] = []
-        self._completion = (math.nan, 0)
+        self._samples, self._impacts, self._completion = [], [], (math.nan, 0)
 
     def impact_detected(self, time: float, configuration: Vector) -> bool:
         """Keep an impact; the sample that showed it comes next."""
@@ -201,7 +207,6 @@ def _replay(
         allowed = "a bag with controller/reference, or --task-start"
         raise RecordingError(str(file.path), "no reference recorded in it", allowed)
     listener = _Listener(scenario.classification, len(robot.joint_names))
-    listener.await_impact(0.0, np.zeros(len(robot.joint_names)))  # that of the task comes with its begin
     follower = TaskFollower(scenario, robot, reference, listener)
     detector = make_detector(scenario, len(robot.joint_names))
     replay_samples(samples, robot, make_observer(scenario, robot), detector, commands=run.commands, follower=follower)

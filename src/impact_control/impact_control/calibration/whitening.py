@@ -48,7 +48,7 @@ _APART = 1.0
 """[s] between two recordings."""
 
 _LEAST_SHARE = 0.1
-"""Of the mean square of a channel, that does not depend on the motion."""
+"""Least share of the mean square of a channel that is taken as independent of the motion."""
 
 _SHRINKAGE = 0.05
 """Part by which correlations are moved towards none."""

@@ -1,9 +1,5 @@
-"""External joint torque and velocity from the joint measurements: residuals, baselines, backlash, filters."""
+"""External joint torque and velocity from the joint measurements: residual and filters."""
 
-from impact_control.observation.backlash_model import BacklashModel
 from impact_control.observation.momentum_observer import MomentumObserver
 
-__all__ = [
-    "BacklashModel",
-    "MomentumObserver",
-]
+__all__ = ["MomentumObserver"]

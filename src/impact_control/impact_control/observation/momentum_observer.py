@@ -13,10 +13,10 @@ from impact_control.util.types import Matrix, Vector
 
 
 def sample_period(elapsed: float, maximum_gap: float) -> float:
-    """Return the period [s] from the last sample to this one, 0 to start anew from it, NaN to ignore it.
+    """Return the period [s] from the last sample to this one, 0 to restart from it, NaN to ignore it.
 
     elapsed: stamp less that of the last sample [s], infinite for the first one. A longer gap than `maximum_gap` [s],
-        and a clock that jumps back by more than that, starts anew; a repeated or an older stamp, or one that is not a
+        and a clock that jumps back by more than that, restarts; a repeated or an older stamp, or one that is not a
         number, is ignored.
     """
     if 0.0 < elapsed <= maximum_gap:
@@ -94,7 +94,7 @@ class MomentumObserver:
 
     Attributes (arrays that the next call of `observe` overwrites):
         residual: r (n,) [Nm], estimate of the external joint torque, positive when it accelerates the joint.
-        residual_rate: (r_k - r_{k-1}) / T_k (n,) [Nm/s], Proper 2021 (3.4); 0 on a sample that starts anew,
+        residual_rate: (r_k - r_{k-1}) / T_k (n,) [Nm/s], Proper 2021 (3.4); 0 where it restarts,
             unchanged by an ignored sample. It is the mean over T_k: a lost sample dilutes the rate of a short
             impact by the longer period. A stamp sooner than `shortest_period` after a late one would make a large
             rate of the noise: it counts as that period.

@@ -82,7 +82,7 @@ AFTER_IMPACT = (0.0, 0.05)
 """[s] the same for the velocity after it: two periods or more of joints that ring at 40 Hz and above."""
 
 _FEWEST_SAMPLES = 10
-"""Of a line through velocities."""
+"""Fewest samples for a line through velocities."""
 
 
 def velocities_around_impact(time: Vector, velocity: Matrix, impact_time: float) -> tuple[Vector, Vector]:

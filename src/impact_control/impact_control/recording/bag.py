@@ -193,7 +193,7 @@ def recover(directory: Path | str) -> int:
 
 
 def was_cut_off(directory: Path | str) -> bool:
-    """Tell whether `recover` had to complete a bag: its end, or more of it, may be missing."""
+    """Return whether `recover` had to complete a bag: its end, or more of it, may be missing."""
     return any(Path(directory).glob("*.damaged*"))
 
 
@@ -336,7 +336,7 @@ def whole_records(path: Path) -> Iterator[McapRecord]:
     """Yield schemas, channels, messages and metadata of a file in the order of writing, up to the first torn record.
 
     A writer that was killed leaves neither summary nor footer and perhaps half a record; the library's reader stops
-    there with an error, or hands out the half. Each record has its length, so whole ones can be told from torn ones.
+    there with an error, or hands out the half. Each record has its length, which tells whole ones from torn ones.
     Damaged chunks are left out. Raises InvalidInputError for no MCAP file; one cut inside its first bytes has no
     records.
     """

@@ -31,7 +31,7 @@ RETURN_TIME = 0.25
 """[s] for which samples have to agree with each other to be used, although they are out of reach of those before."""
 
 NEW_BEGINNING = 0.06
-"""[s] left out there: above the gap of 0.05 s after which a momentum observer starts anew."""
+"""[s] left out there: above the gap of 0.05 s after which a momentum observer restarts."""
 
 _NAMED = 3
 """Times listed in the description of a defect."""
@@ -89,7 +89,7 @@ class CheckedSamples:
     defects: tuple[Defect, ...]
 
     def in_words(self) -> list[str]:
-        """Say each defect in a line; none when nothing is wrong."""
+        """Return one line per defect; none when nothing is wrong."""
         return [defect.in_words() for defect in self.defects]
 
     def count(self, kind: DefectKind) -> int:

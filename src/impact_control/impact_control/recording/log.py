@@ -20,20 +20,14 @@ from impact_control.util.errors import RecordingError
 from impact_control.util.types import Matrix
 from impact_control.util.yaml_text import parse_yaml
 
-_ANGLE = {"rad": 1.0, "deg": float(np.pi / 180.0)}
-_RATE = {"rad/s": 1.0, "deg/s": float(np.pi / 180.0)}
-
 UNITS: Mapping[str, Mapping[str, float]] = {
     "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9},
-    "position": _ANGLE,
-    "velocity": _RATE,
+    "position": {"rad": 1.0, "deg": float(np.pi / 180.0)},
+    "velocity": {"rad/s": 1.0, "deg/s": float(np.pi / 180.0)},
     "torque": {"Nm": 1.0},
-    "motor_position": _ANGLE,
-    "motor_velocity": _RATE,
 }
 """Quantities of a log, and their units in s, rad, rad/s, Nm."""
 
-_OPTIONAL = ("motor_position", "motor_velocity")
 _KEYS = ("delimiter", *UNITS)
 _PLACE = "{}"
 
@@ -58,14 +52,12 @@ class Column:
 
 @dataclass(frozen=True)
 class LogColumns:
-    """Columns of a log, and the delimiter between them. Those of the motors, behind the gears, may be None."""
+    """Columns of a log, and the delimiter between them."""
 
     time: Column
     position: Column
     velocity: Column
     torque: Column
-    motor_position: Column | None = None
-    motor_velocity: Column | None = None
     delimiter: str = ","
 
 
@@ -92,8 +84,7 @@ def load_log_columns(path: Path) -> LogColumns:
     delimiter = content.get("delimiter", ",")
     if not isinstance(delimiter, str) or len(delimiter) != 1:
         raise RecordingError(str(path), f"delimiter = {delimiter!r}", "one character in quotes")
-    needed = [key for key in UNITS if key not in _OPTIONAL or key in content]
-    columns = {key: _column(path, key, content.get(key)) for key in needed}
+    columns = {key: _column(path, key, content.get(key)) for key in UNITS}
     return LogColumns(**columns, delimiter=delimiter)
 
 
@@ -128,8 +119,7 @@ def open_log(path: Path, columns: LogColumns, joints: int) -> RecordedFile:
     column is missing, or no row is whole.
     """
     names = [*columns.time.names]
-    motor = [column for column in (columns.motor_position, columns.motor_velocity) if column is not None]
-    quantities = (columns.position, columns.velocity, columns.torque, *motor)
+    quantities = (columns.position, columns.velocity, columns.torque)
     for column in quantities:
         own = column.of(joints)
         if len(own) != joints:
@@ -139,11 +129,12 @@ def open_log(path: Path, columns: LogColumns, joints: int) -> RecordedFile:
     time = values[:, 0] * columns.time.factor
     if np.isfinite(time).any():
         time = time - time[np.isfinite(time)][0]
-    position, velocity, torque, *both = (
+    position, velocity, torque = (
         values[:, 1 + k * joints : 1 + (k + 1) * joints] * column.factor for k, column in enumerate(quantities)
     )
-    run = RecordedRun(time, (), position, velocity, torque, motor=(both[0], both[1]) if len(both) == 2 else None)
-    return RecordedFile(path, "log in columns", "", "", notes, only_arm(path, run))
+    return RecordedFile(
+        path, "log in columns", "", "", notes, only_arm(path, RecordedRun(time, (), position, velocity, torque))
+    )
 
 
 def _numbers(path: Path, names: list[str], delimiter: str) -> tuple[Matrix, tuple[str, ...]]:

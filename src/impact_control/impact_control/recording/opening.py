@@ -23,8 +23,6 @@ FORMATS = "a bag (directory, .mcap, .db3), trials (.h5), or a log in columns (.c
 SIGNALS = {"joint_position": "rad", "joint_velocity": "rad/s", "joint_torque": "Nm"}
 """Signals (m, n) of a source of a trial that can be replayed, in the order of the robot, and their units."""
 
-MOTOR_SIGNALS = {"motor_position": "rad", "motor_velocity": "rad/s"}
-"""Signals of the motors behind the gears, which may be missing."""
 
 CONTACT_FACT, EXPECTED_FACT = "contact_time", "as_expected"
 """Facts of a trial: time of the first true contact [s]; its label, 1 for as expected and 0 for not."""
@@ -203,7 +201,6 @@ def _run_of_trial(path: Path, trial: Trial, arm: str) -> RecordedRun:
         allowed = ", ".join(f"{key} [{unit}]" for key, unit in SIGNALS.items())
         raise RecordingError(str(path), f"sources {found or 'none'}", f"a source {name} with {allowed}")
     contact, expected = trial.facts.get(CONTACT_FACT), trial.facts.get(EXPECTED_FACT)
-    motor = [signals[key].values for key, unit in MOTOR_SIGNALS.items() if key in signals and signals[key].unit == unit]
     position, velocity, torque = (signals[key].values for key in SIGNALS)
     return RecordedRun(
         source.time,
@@ -212,6 +209,5 @@ def _run_of_trial(path: Path, trial: Trial, arm: str) -> RecordedRun:
         velocity,
         torque,
         contact_time=None if contact is None else float(contact.values),
-        motor=(motor[0], motor[1]) if len(motor) == len(MOTOR_SIGNALS) else None,
         as_expected=None if expected is None else bool(expected.values),
     )

@@ -74,9 +74,8 @@ class RecordedRun:
     time (m,) [s]; names of the columns, or of each row, () for the order of the robot; position, velocity, torque
     (m, n) [rad, rad/s, Nm], or rows of their own length, torque with gravity. None if not recorded: reference, events,
     verdict, contact_time [s] of the first true contact, residual: stamps (k,) [s] with external torques (k, n) [Nm],
-    commands: stamps (k,) [s] of the samples that were answered with torques (k, n) [Nm] without gravity, motor:
-    position and velocity (m, n) [rad, rad/s] behind the gears, rows and joints as above, as_expected: label of the
-    trial. notes: what could not be read, in words.
+    commands: stamps (k,) [s] of the samples that were answered with torques (k, n) [Nm] without gravity,
+    as_expected: label of the trial. notes: what could not be read, in words.
     """
 
     time: Vector
@@ -90,7 +89,6 @@ class RecordedRun:
     contact_time: float | None = None
     residual: tuple[Vector, Matrix] | None = None
     commands: tuple[Vector, Matrix] | None = None
-    motor: tuple[Matrix, Matrix] | None = None
     as_expected: bool | None = None
     notes: tuple[str, ...] = ()
 

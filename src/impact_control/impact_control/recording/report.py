@@ -89,7 +89,7 @@ def write_report(run: RunData, directory: Path, opening: str = "") -> RunSummary
                 picture = png(figure)
                 (images / f"{name}.png").write_bytes(picture)
                 sections.append(figure_section(title, caption, picture))
-    summary = summarise(run.analysis, run.comparison)
+    summary = summarise(run.analysis, run.comparison, run.not_compared)
     recording = run.recording
     record = recording.metadata.get(METADATA_NAME, {})
     origin = f"{recording.directory}, {recording.message_count()} messages on {len(recording.topics)} topics"

@@ -27,7 +27,7 @@ LIMIT = "#c0392b"
 IMPACT = "#7b3294"
 NEUTRAL = "#8795a1"
 SERIES = (ANTE, LIMIT, POST, INTERIM, IMPACT, "#56b4e9", NEUTRAL)
-"""Colours of lines that have no meaning of their own, told apart by most colour-blind readers."""
+"""Colours of lines that have no meaning of their own, distinguishable for most colour-blind readers."""
 
 WIDTH, ROW = 10.0, 1.55
 """[inch] width of every figure, height of one row of panels."""

@@ -198,12 +198,16 @@ def prediction_grids(comparison: PostImpactComparison | None) -> list[Grid]:
 
 @dataclass(frozen=True)
 class RunData:
-    """A recorded run and what its report shows: comparison and envelope are None where there is nothing to show."""
+    """A recorded run and what its report shows: comparison and envelope are None where there is nothing to show.
+
+    not_compared: why the impact could not be compared with predictions, "" where it was or there was none.
+    """
 
     recording: Recording
     analysis: RunAnalysis
     comparison: PostImpactComparison | None = None
     envelope: Envelope | None = None
+    not_compared: str = ""
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -211,8 +215,10 @@ class RunData:
         return short_joint_names(self.analysis.joint_names)
 
 
-def summarise(analysis: RunAnalysis, comparison: PostImpactComparison | None = None) -> RunSummary:
-    """Return the summary of an analysis."""
+def summarise(
+    analysis: RunAnalysis, comparison: PostImpactComparison | None = None, not_compared: str = ""
+) -> RunSummary:
+    """Return the summary of an analysis; not_compared: see `RunData`."""
     rows = [
         Row("Scenario", analysis.scenario or "not named"),
         Row("Outcome", _outcome(analysis), Mark.of(analysis.as_meant)),
@@ -220,6 +226,7 @@ def summarise(analysis: RunAnalysis, comparison: PostImpactComparison | None = N
         Row("Impact", _impact(analysis), Mark.PLAIN if analysis.detections.size or analysis.as_meant else Mark.BAD),
         *_verdict_rows(analysis.verdict, analysis.as_meant),
         *prediction_rows(comparison),
+        *([Row("Comparison", not_compared)] if not_compared else []),
         *([Row("Learned", analysis.learned)] if analysis.learned else []),
         *_contact_rows(analysis),
         *_limit_rows(analysis),

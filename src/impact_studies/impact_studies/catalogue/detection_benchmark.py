@@ -90,7 +90,7 @@ STUDY = Study(
         "vigorously without contact. All detectors look at the same samples, with the published noise and twice of "
         f"it, a model exact and 5 % too heavy, without and with joint friction that it does not know. Bounds are "
         f"calibrated and the setting is chosen, {MARGIN} step above the smallest bound without a false alarm, on "
-        "other random numbers than those reported. What nobody can beat is computed beside it."
+        "other random numbers than those reported. The bound of an ideal detector is computed, too."
     ),
     run=_run,
     minutes=1.2,

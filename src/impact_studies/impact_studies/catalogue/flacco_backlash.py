@@ -1,4 +1,4 @@
-"""Flacco 2016, Figs 2, 5 to 9, 11, 13: can external torques be told on joints with backlash, without torque sensors?
+"""Flacco 2016, Figs 2, 5 to 9, 11, 13: external torques on joints with backlash, without torque sensors.
 
 Seven simulated joints with the gaps of Romeo's arm: gaps measured by hand, coefficients identified from a motion, the
 classical residual against the one with backlash in motions without contact, contacts at rest and in motion, and a

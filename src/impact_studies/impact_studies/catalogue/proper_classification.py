@@ -37,7 +37,7 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
         part(progress, 0.8, 0.2, "tuning"),
     )
     outcomes, unreserved = judged[: len(EXPERIMENTS)], judged[len(EXPERIMENTS) :]
-    told = completions(reported_on)
+    completed = completions(reported_on)
     compared = (*comparisons(outcomes), *targets(outcomes))
     holds, sentence = verdict(compared)
 
@@ -51,7 +51,7 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
             tables.tuning_table(outcomes),
             *tables.shares_tables(outcomes),
             tables.times_table(outcomes),
-            tables.completion_table(told),
+            tables.completion_table(completed),
         ),
         figures=(
             StudyFigure(
@@ -70,7 +70,7 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
                 ),
             ),
         ),
-        findings=findings(outcomes, unreserved, told),
+        findings=findings(outcomes, unreserved, completed),
         verdict=sentence,
         holds=holds,
         assumptions=ASSUMPTIONS,
@@ -80,7 +80,7 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
 
 STUDY = Study(
     name="proper_classification",
-    title="What an impact tells of a surface: sweeps of the impact classifiers",
+    title="Surface tilt inferred from an impact: sweeps of the impact classifiers",
     source="Proper 2021, chapter 4, Figs 4.12 to 4.20, and 5.2",
     shows=(
         "The planar arm hits surfaces with a tilt that it does not expect, under 31 approach angles at 11 places, with "

@@ -13,7 +13,7 @@ from impact_control.util.errors import MissingExtraError
 from impact_studies.frame.study import Mark, Progress, Study, StudyResult
 
 INSERTIONS, QUICK_INSERTIONS = 200, 10
-"""Of each kind of contact, in each half of each recording; every second one with stiff position control."""
+"""Contacts of each kind in each half of each recording; every second one with stiff position control."""
 
 
 def _run(seed: int, quick: bool, progress: Progress, file: Path | None = None) -> StudyResult:

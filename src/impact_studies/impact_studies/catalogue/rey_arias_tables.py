@@ -25,7 +25,7 @@ from impact_studies.rey_arias.statements import findings, verdict
 from impact_studies.rey_arias.tables import tables
 
 REPETITIONS = 5
-"""Of each type of experiment, section IV."""
+"""Trials of each type of experiment, section IV."""
 
 QUICK_REPETITIONS = 2
 

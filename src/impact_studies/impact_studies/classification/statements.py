@@ -19,7 +19,7 @@ ASSUMPTIONS = (
     "steps of a degree: beside it are our verdicts by the behaviour alone at whole degrees. Of the impacts, parts (a), "
     "the text gives no result. Similar are gray areas that differ by a degree or less, significantly larger is one by "
     "more. The tuner looks for the least gray area of both parts together, by one tuning as in the source: what the "
-    "impacts tell the behaviour need not.",
+    "impact part rejects, the behaviour part need not.",
     "e_eta is one number for each joint; t_xi, m and a are searched on a grid, all else follows from the acceptable "
     "trials with a reserve of a tenth, and for e_eta the half-width of the velocity noise besides.",
     f"Every trial starts {1e3 * LEAD:g} ms before the first touch, on the reference. The noise of (3.5) acts in "
@@ -61,7 +61,7 @@ def verdict(compared: Sequence[Comparison]) -> tuple[bool, str]:
 def findings(
     outcomes: Sequence[Outcome], unreserved: Sequence[Outcome], reported: Sequence[CompletionErrors]
 ) -> tuple[Finding, ...]:
-    """Say how wide the gray areas are and why, whether shares fall with the tilt, and the errors of contact completion.
+    """Describe width and cause of the gray areas, whether shares fall with the tilt, and errors of contact completion.
 
     unreserved: outcomes of experiments among `outcomes`, tuned without a reserve.
     """
@@ -114,7 +114,7 @@ def _missed(outcome: Outcome, bare: Outcome) -> bool:
 
 
 def _reason(outcome: Outcome, outcomes: Sequence[Outcome], bare: Outcome) -> Finding:
-    """Say why Algorithm 2 as printed leaves more than asked for: its thresholds are for every impact."""
+    """Describe why Algorithm 2 as printed leaves more than asked for: its thresholds are for every impact."""
     limits = outcome.parameters
     text = (
         f"Figure {outcome.experiment.figure}: the impacts alone leave a gray area of {_sides(outcome.impacts.area)} "

@@ -158,7 +158,7 @@ LASTING = 0.03
 
 @dataclass(frozen=True)
 class CompletionErrors:
-    """Of some trials: how many there are, in how many every point touched, in how many of these it was not reported.
+    """Counts over some trials: all, those in which every point touched, those of them in which it was not reported.
 
     missed: not reported, although all points were closed for LASTING at the end; unfinished: not reported, and not so.
     early: reported before every point had touched. delays [s]: 5, 50, 95 % of the time from the first touch of the last

@@ -158,7 +158,7 @@ def completion_table(errors: Sequence[CompletionErrors]) -> Table:
         "Contact completion: reported from measured signals, against the gaps of the simulation",
         (
             *columns(("trials", "number", "every point\ntouched", "missed")),
-            *columns(("end before\nit lasts", "told before\nthey touched")),
+            *columns(("end before\nit lasts", "reported before\nthey touched")),
             *columns((f"delay,\n{name}" for name in ("5 %", "median", "95 %")), "ms", 1),
         ),
         (

@@ -18,10 +18,10 @@ from impact_control.robots import Dynamics, InertiaModel, RobotDescription, load
 from impact_control.scenario import CompletionSettings
 from impact_control.simulation import FlexibleJointPlant, PlantOptions, Sensors, Surface, inclined_plane
 from impact_control.util.types import Matrix, Vector
-from impact_studies.classification.plan import Plan, Timetable, measured_pose, plan_impact, tabulate
 from impact_studies.frame.trials import from_arrays
 from impact_studies.planar_impact.response import PLANAR_TASK
 from impact_studies.three_plants.course import EXPECTED_NORMAL, PRESSING_FORCE, SPEED, STIFFNESS
+from impact_studies.three_plants.plan import Plan, Timetable, measured_pose, plan_impact, tabulate
 from impact_studies.three_plants.response import CONTACT_DAMPING, CONTACT_EXPONENT, CONTACT_STIFFNESS
 
 PERIOD = 1e-3

@@ -51,7 +51,7 @@ class IdealCase:
 
 @dataclass(frozen=True, eq=False)
 class Ideal:
-    """Of all impacts (arm, contact, repetition): see `measure_ideal`; delay has the noises last."""
+    """Results for all impacts (arm, contact, repetition): see `measure_ideal`; delay has the noises last."""
 
     force: NDArray[np.float64]
     torque: NDArray[np.float64]

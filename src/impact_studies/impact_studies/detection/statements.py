@@ -24,7 +24,7 @@ from impact_studies.detection.trials import SCALES
 from impact_studies.frame.study import Finding, Mark
 
 LEVERS = (0.01, 0.03)
-"""[m] bounds between which levers are told apart."""
+"""[m] bounds between which levers are distinguished."""
 
 ASSUMPTIONS = (
     "The controller of the joints feeds back position and velocity with the published noise; all detectors see the "
@@ -55,7 +55,7 @@ def findings(outcomes: Outcomes, extent: Extent, choice: Choice) -> tuple[Findin
 
 
 def _slow_contacts(outcomes: Outcomes, extent: Extent, choice: Choice) -> list[Finding]:
-    """Say by contact how late the best setting is: a force that grows slowly is not there after 2 ms."""
+    """Describe how late the best setting is for each contact: a force that grows slowly is not there after 2 ms."""
     best = choice.method
     said = []
     for c, contact in enumerate(extent.contacts):
@@ -70,7 +70,7 @@ def _slow_contacts(outcomes: Outcomes, extent: Extent, choice: Choice) -> list[F
 
 
 def _levers(outcomes: Outcomes, extent: Extent, choice: Choice) -> list[Finding]:
-    """Say by its lever how often a force is found on the outermost joint: without one nothing shows it there."""
+    """Describe how often a force is found on the outermost joint, by its lever: without one nothing shows it there."""
     best = choice.method
     said = []
     surfaces = [c for c, contact in enumerate(extent.contacts) if contact != TOUCH]
@@ -94,7 +94,7 @@ def _levers(outcomes: Outcomes, extent: Extent, choice: Choice) -> list[Finding]
 
 
 def _wrong_links(outcomes: Outcomes, extent: Extent, choice: Choice) -> Finding:
-    """Say by speed how often the link is right: slow impacts leave little in the outer joints."""
+    """Describe how often the link is right, by speed: slow impacts leave little in the outer joints."""
     shares = []
     for v, speed in enumerate(extent.speeds):
         whole = (slice(None), slice(None), slice(v, v + 1))

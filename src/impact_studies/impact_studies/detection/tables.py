@@ -172,7 +172,7 @@ def ideal_table(ideal: Ideal, outcomes: Outcomes, extent: Extent, choice: Choice
         (row(a, c, contact) for a in range(len(ARMS)) for c, contact in enumerate(extent.contacts)),
         "Torque: largest on a joint. Smallest detectable: that of the same course of forces that an ideal detector "
         f"finds in half of all cases within {1e3 * LATER:g} ms, one false alarm in {QUIET / 60.0:g} min, noise "
-        "x1. It knows model, motion and contact, and only the noise not. Ideal delay: the median nobody can be "
+        "x1. It knows model, motion and contact, but not the noise. Ideal delay: the median no detector can be "
         "below. Measured: best setting; - is most missed.",
     )
 

@@ -22,7 +22,7 @@ _HEIGHT = 6.0
 """[inch]"""
 
 _CELLS = 5
-"""Of a map along each axis."""
+"""Cells of a map along each axis."""
 
 _FEW = 30
 """Runs in a bin below which it is drawn in grey."""

@@ -78,7 +78,7 @@ class Runs:
 
     @property
     def begun(self) -> Mask:
-        """Tell which were not refused (R,)."""
+        """Return which were not refused (R,)."""
         begun: Mask = self["refusal"] == ""
         return begun
 
@@ -179,7 +179,7 @@ class Bin:
 
     @property
     def close(self) -> bool | None:
-        """Tell whether both are close to each other; None where there are too few runs to tell."""
+        """Return whether both are close to each other; None where there are too few runs."""
         if abs(self.off) <= CLOSE:
             return True
         low, high = self.expected.interval

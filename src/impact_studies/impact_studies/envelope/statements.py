@@ -167,7 +167,7 @@ def findings(runs: Runs, found: Sequence[Target]) -> tuple[Finding, ...]:
 
 
 def _wrong(runs: Runs) -> list[Finding]:
-    """Say how the tasks with wrong verdicts ended."""
+    """Describe how the tasks with wrong verdicts ended."""
     said = []
     for variant in Variant:
         these = runs.of_variant(variant)

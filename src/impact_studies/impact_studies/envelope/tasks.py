@@ -294,7 +294,7 @@ def refusal_words(refusal: ImpactControlError) -> str:
 
 
 def _can_be_done_otherwise(scenario: Scenario, refusal: ImpactControlError) -> bool:
-    """Tell whether the first values that are proposed for a refused task are accepted."""
+    """Return whether the first values that are proposed for a refused task are accepted."""
     proposals = propose(scenario, (refusal,))
     if not proposals:
         return False

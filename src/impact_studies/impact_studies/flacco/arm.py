@@ -11,43 +11,46 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from impact_control.observation import BacklashModel
-from impact_control.observation.backlash_model import transmitted_torque
 from impact_control.robots import Dynamics, RobotDescription, load_robot
 from impact_control.util.compiled import compiled
 from impact_control.util.types import Matrix, Vector
+from impact_studies.models.observation.backlash_model import BacklashModel, Transmission, transmitted_torque
+
+PERIOD = 1e-3
+"""[s] of the samples and of the control."""
+
+_STEPS = 50
+"""Integration steps in a period: 20 us, a fifteenth of the shortest time constant, the dry friction of joint 7."""
 
 
 @compiled
 def advance_joints(
-    gap: Vector,
-    coefficients: Matrix,
-    slip_speed: float,
+    joints: Transmission,
     motor_inertia: Vector,
     inverse_inertia: Matrix,
     load: Vector,
     motor_torque: Vector,
     state: Matrix,
-    step: float,
-    steps: int,
 ) -> None:
-    """Advance state (4, n), rows q, theta, dq, dtheta, with the symplectic Euler scheme.
+    """Advance state (4, n), rows q, theta, dq, dtheta, by a period with the symplectic Euler scheme.
 
     inverse_inertia: M^-1 (n, n); load: external torque less C dq + g (n,) [Nm]; both held. The link gets what the
     transmission gives it. The motor feels spring and damper, and in the gap the friction between the two, but neither
     the friction on the link there nor that of (6) beyond the gap, which (7) lets act on the link.
     """
+    gap, coefficients, slip_speed = joints
     n = gap.size
+    step = PERIOD / _STEPS
     q, theta, dq, dtheta = state
     transmitted, reaction = np.zeros((2, n))
     sample = np.zeros((4, n))
     mutual = coefficients.copy()
     mutual[4:] = 0.0
-    for _ in range(steps):
+    for _ in range(_STEPS):
         for i in range(n):
             sample[0, i], sample[1, i], sample[2, i] = q[i] - theta[i], dq[i], dtheta[i]
-        transmitted_torque(gap, coefficients, slip_speed, sample, transmitted)
-        transmitted_torque(gap, mutual, slip_speed, sample, reaction)
+        transmitted_torque(joints, sample, transmitted)
+        transmitted_torque((gap, mutual, slip_speed), sample, reaction)
         for i in range(n):
             acceleration = 0.0
             for j in range(n):
@@ -58,12 +61,6 @@ def advance_joints(
             q[i] += step * dq[i]
             theta[i] += step * dtheta[i]
 
-
-PERIOD = 1e-3
-"""[s] of the samples and of the control."""
-
-_STEPS = 50
-"""Integration steps in a period: 20 us, a fifteenth of the shortest time constant, the dry friction of joint 7."""
 
 POSITION_NOISE, LINK_VELOCITY_NOISE, MOTOR_VELOCITY_NOISE = 2e-5, 1.7e-3, 6.7e-3
 """[rad], [rad/s] standard deviations: encoders of 17 bit; velocities as in Proper 2021 (3.5), a third of its widths."""
@@ -186,6 +183,7 @@ def simulate(
         deflection=np.zeros((count, n)),
         external_torque=external,
     )
+    transmission = joints.transmission
     for k in range(count):
         time = k * PERIOD
         sample = state + scatter * random.standard_normal((4, n))
@@ -202,22 +200,18 @@ def simulate(
         recording.deflection[k] = state[0] - state[1]
         mechanism.compute(state[0] + 0.5 * PERIOD * state[2], state[2])
         advance_joints(
-            joints.gap,
-            joints.coefficients,
-            joints.slip_speed,
+            transmission,
             mechanism.motor_inertia,
             np.asarray(np.linalg.inv(mechanism.mass_matrix), dtype=np.float64),
             external[k] - mechanism.coriolis - mechanism.gravity,
             torques[k],
             state,
-            PERIOD / _STEPS,
-            _STEPS,
         )
     return recording
 
 
 MASS_SCALE = 0.25
-"""Of the Panda's links, whose kinematics the arm has."""
+"""Scale of the masses of the Panda's links, whose kinematics the arm has."""
 
 GAPS = np.array([0.018, 0.025, 0.003, 0.011, 0.0, 0.0, 0.023])
 """[rad] half-widths of Romeo's left arm, Flacco 2016, V-A."""

@@ -8,8 +8,6 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from impact_control.calibration.backlash_identification import GapMeasurement
-from impact_control.observation import BacklashModel
 from impact_control.observation.first_order_filter import low_pass_series
 from impact_control.robots import RobotDescription, load_robot
 from impact_control.util.types import Matrix, Vector
@@ -24,6 +22,8 @@ from impact_studies.flacco.experiments import (
     no_load,
     sinusoids,
 )
+from impact_studies.models.observation.backlash_identification import GapMeasurement
+from impact_studies.models.observation.backlash_model import BacklashModel
 
 AFTER = 5.0 / DETECTION_GAIN
 """[s] in which a residual forgets all but 0.7 %: an alarm that late still belongs to what was before."""

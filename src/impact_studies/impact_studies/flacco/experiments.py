@@ -7,15 +7,16 @@ from enum import Enum
 
 import numpy as np
 
-from impact_control.calibration.backlash_identification import (
+from impact_control.observation import MomentumObserver
+from impact_control.util.types import Matrix, Vector
+from impact_studies.flacco.arm import GAPS, MOTOR_INERTIA, POSTURE, HangingArm, Load, Motion, Recording, Sample
+from impact_studies.models.observation.backlash_identification import (
     BacklashFit,
     GapMeasurement,
     identify_backlash,
     measure_gap,
 )
-from impact_control.observation import BacklashModel, MomentumObserver
-from impact_control.util.types import Matrix, Vector
-from impact_studies.flacco.arm import GAPS, MOTOR_INERTIA, POSTURE, HangingArm, Load, Motion, Recording, Sample
+from impact_studies.models.observation.backlash_model import BacklashModel
 from impact_studies.models.observation.backlash_observer import BacklashObserver, JointSample
 
 IDENTIFICATION_GAIN = 100.0

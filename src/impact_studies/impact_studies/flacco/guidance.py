@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.calibration.backlash_identification import flag_runs
 from impact_control.control.admittance import JointAdmittance
-from impact_control.observation import BacklashModel
 from impact_control.reaction import Silence, is_touched
 from impact_control.scenario import Admittance
 from impact_control.util.types import Matrix, Vector
@@ -27,6 +25,8 @@ from impact_studies.flacco.experiments import (
     observe,
     pushes,
 )
+from impact_studies.models.observation.backlash_identification import flag_runs
+from impact_studies.models.observation.backlash_model import BacklashModel
 from impact_studies.models.observation.backlash_observer import BacklashObserver
 
 GAPS, IDENTIFICATION, REST, VALIDATION, FIGURE_8, CONTACTS, SINGLE_JOINT = RECORDINGS = (
@@ -202,7 +202,7 @@ class Guidance:
 
     @property
     def alarms(self) -> int:
-        """Number of alarms while nobody pushes."""
+        """Number of false alarms without a push."""
         return alarm_count(self.residual, self.recording.time, self.threshold, self.pushes)
 
     @property

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.calibration.backlash_identification import BacklashFit, GapMeasurement
 from impact_control.util.types import Matrix, Vector
 from impact_studies.flacco.arm import JOINTS, HangingArm, Recording
 from impact_studies.flacco.evaluation import (
@@ -61,6 +60,7 @@ from impact_studies.flacco.guidance import (
 )
 from impact_studies.frame.study import Progress, part
 from impact_studies.frame.trials import from_arrays, run_trials, trials_directory
+from impact_studies.models.observation.backlash_identification import BacklashFit, GapMeasurement
 
 
 @dataclass(frozen=True)

@@ -147,7 +147,7 @@ def _figure_13(outcome: Outcome) -> list[Comparison]:
     first = [
         Comparison(
             OWN_TARGET,
-            "alarms while nobody pushes, in the sines before and after",
+            "false alarms without a push, in the sines before and after",
             "none",
             f"{guidance.alarms}; before the person comes at most {100.0 * guidance.loudest:.0f} % of a threshold",
             mark=Mark.of(guidance.alarms == 0),

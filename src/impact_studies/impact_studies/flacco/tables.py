@@ -7,14 +7,14 @@ from dataclasses import fields
 
 import numpy as np
 
-from impact_control.observation import BacklashModel
 from impact_studies.flacco.arm import JOINTS
 from impact_studies.flacco.evaluation import LEVER_ERROR, MASS_ERROR
 from impact_studies.flacco.outcome import Outcome
 from impact_studies.frame.study import Cell, Column, Judged, Table, columns
+from impact_studies.models.observation.backlash_model import BacklashModel
 
 TOLERANCE = 0.05
-"""Of the identified coefficients; a target of ours."""
+"""Relative tolerance of the identified coefficients; a target of ours."""
 
 _UNITS = ("Nm/rad", "Nm s/rad", "Nm s/rad", "Nm", "Nm s/rad", "Nm", "Nm s/rad", "Nm")
 _MOTIONS = ("motion of Fig. 6", "another motion")

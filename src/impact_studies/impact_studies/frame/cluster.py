@@ -89,7 +89,7 @@ def cluster(address: str) -> Iterator[DaskCluster]:
 
 
 def _require_listener(address: str) -> None:
-    """Raise OSError or ValueError where nobody listens: a client of Dask tries longer, and complains in the end."""
+    """Raise OSError or ValueError without a listener: a client of Dask retries for longer, then logs errors."""
     place = urlsplit(address if "://" in address else f"tcp://{address}")
     if not place.hostname or not place.port:
         raise ValueError("no host and port")

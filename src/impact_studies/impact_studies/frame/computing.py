@@ -162,7 +162,7 @@ def open_place(workers: int, scheduler: str = "") -> Iterator[Place]:
 
 
 def current_place() -> Place:
-    """Return where trials are computed now: in this process where nothing else was said."""
+    """Return where trials are computed now: in this process unless another place is set."""
     return _PLACE.get() or InThisProcess()
 
 

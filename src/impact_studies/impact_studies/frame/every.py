@@ -47,7 +47,7 @@ def run_all(
 ) -> list[Ended]:
     """Run studies one after another, see `run_study`, and return how each ended.
 
-    The page `output`/all/report.html is written anew after each of them. One that fails does not end the others, nor
+    The page `output`/all/report.html is rewritten after each of them. One that fails does not end the others, nor
     does one that needs a package of `make extras` where it is not installed.
     progress: of all, by the minutes that each of them takes. tell: called with each as it ends. Raises
     InvalidInputError for a directory that cannot be written to, InterruptedByUserError when it is interrupted (Ctrl-C).

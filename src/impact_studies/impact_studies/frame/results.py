@@ -27,7 +27,7 @@ _COMPARED = columns(
 )
 
 VERDICTS = {Mark.GOOD: "holds", Mark.BAD: "does not hold", Mark.PLAIN: ""}
-"""Of a comparison; none where the source does not say how close ours has to be."""
+"""Verdict on a comparison; empty where the source does not say how close ours has to be."""
 
 
 def write_results(

@@ -143,7 +143,7 @@ class Table:
         return cls(name, title, tuple(columns), tuple(tuple(map(_plain, row)) for row in cells), marks, note)
 
     def has_words(self, column: int) -> bool:
-        """Tell columns of texts, which are aligned to the left, from columns of numbers."""
+        """Distinguish columns of text, which are aligned to the left, from columns of numbers."""
         return all(isinstance(row[column], str) for row in self.rows)
 
     def mark(self, row: int, column: int) -> Mark:

@@ -31,7 +31,7 @@ _PART = re.compile(r"[0-9a-f]{16}-[0-9a-f]{24}\.[0-9]+")
 """Name of a file that is being written: that of the trial with the number of the process."""
 
 _LONGEST_WRITE = 3600.0
-"""[s] A part that has not changed for so long is of nobody. The process may be of another machine or container: its
+"""[s] A partial file unchanged for so long is abandoned. Its process may be of another machine or container: its
 number does not say."""
 
 
@@ -145,7 +145,7 @@ def _remove_leftovers(directory: Path) -> None:
 
 
 def _is_left_over(path: Path) -> bool:
-    """Tell results of other sources, and partial files of killed processes."""
+    """Distinguish results of other sources, and partial files of killed processes."""
     if path.suffix == ".npz":
         return not path.name.startswith(versions()["source"])
     return _PART.fullmatch(path.name) is not None and path.stat().st_mtime < time.time() - _LONGEST_WRITE

@@ -39,10 +39,10 @@ COULOMB_ERROR = 0.1
 """Friction coefficients of object and table, relative."""
 
 PLACE_ERROR = 2e-3
-"""[m] Place of the object along x and y, in each trial anew."""
+"""[m] Place of the object along x and y, drawn in each trial."""
 
 YAW_ERROR = 0.01
-"""[rad] Turn of the object about the vertical, in each trial anew."""
+"""[rad] Turn of the object about the vertical, drawn in each trial."""
 
 Override = tuple[str, str | float | bool]
 """Key of a scene and its value."""

@@ -43,7 +43,7 @@ def findings(
     stiff: Mapping[str, list[GrossJump]],
     torque_rate_use: float,
 ) -> tuple[Finding, ...]:
-    """Say what the impact of Fig. 3, the sweep and the limit of stiff joints show.
+    """Describe what the impact of Fig. 3, the sweep and the limit of stiff joints show.
 
     stiff: by the name of the ending, one for each of the `scales` on the stiffness. torque_rate_use: of the
     controller that goes on, see FlexibleResponse.

@@ -107,18 +107,18 @@ def condition_comparisons(outcome: Outcome) -> tuple[Comparison, ...]:
 
 
 def along(kind: ExperimentType) -> str:
-    """Say along which axis of the world a type moves."""
+    """Describe along which axis of the world a type moves."""
     axis, sign = kind.heading
     return f"{'along' if sign > 0 else 'against'} {AXES[axis]}"
 
 
 def orientation(kind: ExperimentType) -> str:
-    """Say how the end-effector is turned as printed."""
+    """Describe how the end-effector is turned as printed."""
     return f"{kind.tilt:g} deg about {AXES[kind.axis]}" if kind.tilt else "z aligned with gravity"
 
 
 def motion(found: TypeEvaluation) -> str:
-    """Say how fast the contact point moves before the impact, in the plane of the plate and into it."""
+    """Describe how fast the contact point moves before the impact, in the plane of the plate and into it."""
     x, y, z = 1e3 * found.motion
     return f"{round(x)} mm/s along x, {round(y)} along y, {round(-z)} into the plate"
 
@@ -175,7 +175,7 @@ def coloured(where: str, what: str, printed: Vector, own: Vector) -> Comparison:
 
 
 def _colours(gain: Vector) -> str:
-    """Say which joints are green and which are red."""
+    """Describe which joints are green and which are red."""
     cells = (("green", gain >= published.SIGNIFICANT), ("red", gain <= -published.SIGNIFICANT))
     parts = [
         f"{colour} {', '.join(str(j + 1) for j in np.flatnonzero(where))}" for colour, where in cells if where.any()

@@ -178,7 +178,7 @@ def _noise(outcome: Outcome) -> Finding:
 
 
 def _left(others: list[tuple[int, float]]) -> str:
-    """Say how much slip is left in types (number, part) in which the coefficient does not come back."""
+    """Describe how much slip is left in types (number, part) in which the coefficient does not come back."""
     if not others:
         return ""
     numbers = _listed([number for number, _ in others])

@@ -9,7 +9,6 @@ import numpy as np
 
 from impact_control.robots import Dynamics
 from impact_control.util.types import Matrix
-from impact_studies.classification.plan import measured_pose
 from impact_studies.frame.study import Cell, Column, Comparison, Finding, Judged, Mark, Table, columns
 from impact_studies.planar_impact.response import PLANAR_TASK
 from impact_studies.three_plants.course import DETECTION_DELAY, LONGEST_INTERIM, SPEED
@@ -31,6 +30,7 @@ from impact_studies.three_plants.measures import (
     slide_error,
     turn_difference,
 )
+from impact_studies.three_plants.plan import measured_pose
 from impact_studies.three_plants.references import Reference
 from impact_studies.three_plants.response import OBSERVED, SCENARIOS, PlantModel, Response, Scenario
 
@@ -325,7 +325,7 @@ def second_impact_table(by_gain: Mapping[float, SecondImpact]) -> Table:
 
 
 def second_impact_finding(by_gain: Mapping[float, SecondImpact]) -> Finding:
-    """Say what our B does when its return is detected, too; in the source its contact cannot open."""
+    """Describe what our B does when its return is detected, too; in the source its contact cannot open."""
     times = ", ".join(
         f"{1e3 * found.detected.post_time:.0f} ms after the impact with the gain {gain:g} 1/s^2 "
         f"(A after {1e3 * found.plants[A].post_time:.0f} ms)"

@@ -10,7 +10,6 @@ from scipy.interpolate import CubicSpline
 
 from impact_control.robots import Dynamics, InertiaModel, RobotDescription, contact_jacobians, load_robot, lowest_points
 from impact_control.util.types import Matrix, Vector
-from impact_studies.classification.plan import KNOT, Motion, Plan, joint_path, plan_impact, planar_pose
 from impact_studies.planar_impact.response import PLANAR_TASK, TaskController
 from impact_studies.three_plants.course import (
     ANGLE,
@@ -23,6 +22,7 @@ from impact_studies.three_plants.course import (
     expected_approach,
     rigid_map,
 )
+from impact_studies.three_plants.plan import KNOT, Motion, Plan, joint_path, plan_impact, planar_pose
 
 BEFORE = 0.6
 """[s] before the impact that are shown: the whole approach."""

@@ -51,7 +51,7 @@ ASSUMPTIONS = (
 def findings(
     cases: Mapping[Scenario, Responses], tilts: Mapping[float, Responses], gains: Mapping[float, Response]
 ) -> tuple[Finding, ...]:
-    """Say how B and A come to C's jump, what the tilt does to simultaneity, and how long until all stay closed.
+    """Describe how B and A come to C's jump, what the tilt does to simultaneity, and how long until all stay closed.
 
     tilts: by tilt [deg] of the surface under the edge; gains: plant A with the edge as expected, by stiffness [1/s^2].
     """

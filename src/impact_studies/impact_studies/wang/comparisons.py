@@ -223,7 +223,7 @@ def model_comparisons(models: Sequence[ModelCase], velocities: ContactVelocityTa
 
 
 def spring_wall_finding(models: Sequence[ModelCase]) -> Finding:
-    """Say what a wall that is a spring tells of the conclusions from Figs 3, 4 and 5."""
+    """Return the finding on the conclusions from Figs 3, 4 and 5 with a lossless spring as the wall."""
     lossy = [case for case in models if not case.lossless]
     springs = [case for case in models if case.lossless]
     areas = [area for case in springs for area in case.areas]

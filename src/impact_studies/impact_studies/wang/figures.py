@@ -191,7 +191,7 @@ SHADED_RESTITUTION = 0.5
 """[-] Of the green area, an example as in Fig. 3(b), where it has no number."""
 
 _COLOURS = {"one": LIMIT, "two": ANTE, "three": POST}
-"""Of the configurations, as in Figs 4(b) and 5(b)."""
+"""Colours of the configurations, as in Figs 4(b) and 5(b)."""
 
 _FULL, _PART = "#9ecae1", "#74c476"
 _SHIFT = 7e-4

@@ -97,7 +97,7 @@ def _panda() -> RobotDescription:
 
 
 MODELS = (ContactModel.VIRTUAL_SPRING, ContactModel.MAXWELL, ContactModel.NONLINEAR_VISCOELASTIC)
-"""Of VII-A1, VII-A2 and VII-A3: (23) is the spring beside a dashpot of Fig. 5(a)."""
+"""Models of VII-A1, VII-A2 and VII-A3: (23) is the spring beside a dashpot of Fig. 5(a)."""
 
 LOSSLESS = 1.0
 """[-] Restitution of the materials of a wall that is a spring."""

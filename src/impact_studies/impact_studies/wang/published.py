@@ -15,7 +15,7 @@ SPEEDS = (0.08, 0.10, 0.12, 0.15, 0.18)
 """[m/s] Reference contact velocities, section VI."""
 
 REPETITIONS = 10
-"""Of each combination of configuration and speed, section VI."""
+"""Trials for each combination of configuration and speed, section VI."""
 
 
 def _array(*rows: tuple[float, ...]) -> Matrix:
@@ -55,7 +55,7 @@ DURATION = 10.0
 """[ms] of an impact in the mean, ten times the period of the controller, section VI."""
 
 RISING_STEPS = 1
-"""Of the twelve steps from one speed to the next in Fig. 5(b), that of configuration two from 0.08 m/s; VII-A3."""
+"""Rising ones of the twelve steps from one speed to the next in Fig. 5(b): configuration two from 0.08 m/s; VII-A3."""
 
 SMALL_RESTITUTION, SMALL_ABOVE_RATIO, SMALL_ABOVE_SPEED = 0.15, 0.85, 0.1
 """[-, -, m/s] The restitution of Fig. 5(b) stays below the first where (29) and the speed exceed the others; VII-C."""

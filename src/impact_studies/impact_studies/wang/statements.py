@@ -55,7 +55,7 @@ ASSUMPTIONS = (
 
 
 def findings(outcome: Outcome) -> tuple[Finding, ...]:
-    """Say which inertia wins under which control, why, and what the wall has to do with it."""
+    """Describe which inertia wins under which control, why, and what the wall has to do with it."""
     torque, velocity = outcome.of(ControlMode.TORQUE_HELD), outcome.of(ControlMode.VELOCITY_DRIVE)
     said = [
         _claim(velocity, "Stiff velocity control", OPTIONS_OF_WANG, "Wang's four", InertiaOption.COMPOSITE, reading)

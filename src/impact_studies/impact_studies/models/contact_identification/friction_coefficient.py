@@ -16,7 +16,7 @@ _LARGEST = 1.0
 """Coefficient that is searched for."""
 
 _POINTS, _REFINEMENTS = 51, 3
-"""Of the grid, whose last refinement has steps of 1e-6."""
+"""Points and refinements of the grid, which ends with steps of 1e-6."""
 
 
 @dataclass(frozen=True, eq=False)

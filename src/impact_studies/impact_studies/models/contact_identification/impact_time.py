@@ -1,4 +1,4 @@
-"""When the impact was, found offline in recorded joint motion."""
+"""Time of the impact, found offline in recorded joint motion."""
 
 from __future__ import annotations
 

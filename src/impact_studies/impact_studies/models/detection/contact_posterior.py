@@ -157,7 +157,7 @@ def _summary(
 
 
 class _Given(NamedTuple):
-    """Of each of k places: components of the force (k, d) and their covariance (k, d, d), log evidence, misfit (k,)."""
+    """Contact at each of k places: force in components (k, d), covariance (k, d, d), log evidence, misfit (k,)."""
 
     mean: Matrix
     spread: Matrix

@@ -37,7 +37,7 @@ _STAGES = np.array(
 _ERROR = np.array([71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
 
 MOST_STEPS = 100_000
-"""Of one impact: with more, the time scales of the law lie too far apart."""
+"""Bound on the steps of one impact: beyond it, the time scales of the law lie too far apart."""
 
 _SIMULATION_TOLERANCE = 1e-12
 _SAMPLING_TOLERANCE = 1e-9

@@ -6,18 +6,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from impact_control.observation.backlash_model import (
+from impact_control.observation.momentum_observer import MomentumObserver
+from impact_control.util.checks import require_not_negative
+from impact_control.util.compiled import compiled
+from impact_control.util.types import Matrix, Vector
+from impact_studies.models.observation.backlash_model import (
     EDGE_MARGIN,
     BacklashModel,
+    Transmission,
     free_torque,
     held_torque,
     missed_torque,
     transmitted_torque,
 )
-from impact_control.observation.momentum_observer import MomentumObserver
-from impact_control.util.checks import require_not_negative
-from impact_control.util.compiled import compiled
-from impact_control.util.types import Matrix, Vector
 
 
 class JointSample(NamedTuple):
@@ -37,7 +38,7 @@ class JointSample(NamedTuple):
 
 @compiled
 def give_benefit_of_doubt(
-    joints: tuple[Vector, Matrix, float],
+    joints: Transmission,
     margin: float,
     before: Matrix,
     state: Matrix,
@@ -53,22 +54,22 @@ def give_benefit_of_doubt(
     A push outwards strains the spring and one inwards moves the link, both beyond the margin, and end the doubt.
 
     Args:
-        joints: gap, coefficients and slip_speed of a `BacklashModel`, n joints.
+        joints: those of a `BacklashModel`, n of them.
         margin: [rad] from an edge, within which both samples have to be.
         before, state: (4, n) of the last sample and this one, as in `transmitted_torque`.
         mean_torque: (n,) [Nm] between the samples that the residual has been given.
         weight: (n,) what 1 Nm more in that mean takes from the residual.
         residual: (n,) [Nm], changed.
     """
-    gap, coefficients, slip_speed = joints
+    gap = joints[0]
     for i in range(gap.size):
         side = _edge(before[0, i], gap[i], margin)
         if gap[i] == 0.0 or side == 0.0 or side != _edge(state[0, i], gap[i], margin):
             continue
         free, held = 0.0, 0.0
         for sample in (before, state):
-            free += 0.5 * free_torque(coefficients, slip_speed, i, sample[1, i], sample[2, i])
-            held += 0.5 * held_torque(coefficients, slip_speed, i, 0.0, sample[1, i], sample[2, i], sample[3, i])
+            free += 0.5 * free_torque(joints, i, sample[1, i], sample[2, i])
+            held += 0.5 * held_torque(joints, i, 0.0, sample[1, i], sample[2, i], sample[3, i])
         most = residual[i] + weight[i] * (mean_torque[i] - min(free, held))
         least = residual[i] + weight[i] * (mean_torque[i] - max(free, held))
         residual[i] = min(max(0.0, least), most)
@@ -110,9 +111,7 @@ class BacklashObserver:
         self._gain = np.array(gain, dtype=float)
         self._margin = require_not_negative("edge_margin", edge_margin)
         self._observer = MomentumObserver(gain, np.zeros(n), maximum_gap)
-        self._model = model
-        self._gap = np.array(model.gap)
-        self._coefficients = model.coefficients
+        self._joints = model.transmission
         self.residual: Vector = self._observer.residual
         self.residual_rate: Vector = self._observer.residual_rate
         self.transmitted_torque: Vector = np.zeros(n)
@@ -167,9 +166,8 @@ class BacklashObserver:
         return self.residual
 
     def _transmit(self) -> None:
-        model = (self._gap, self._coefficients, self._model.slip_speed)
-        transmitted_torque(*model, self._state, self.transmitted_torque)
-        missed_torque(*model, self._before, self._state, self._missed)
+        transmitted_torque(self._joints, self._state, self.transmitted_torque)
+        missed_torque(self._joints, self._before, self._state, self._missed)
 
     def _doubt(self, period: float) -> None:
         np.add(self.transmitted_torque, self._transmitted_before, out=self._mean)
@@ -181,8 +179,9 @@ class BacklashObserver:
         self._weight *= 2.0
         self._weight /= self._shift
         self._shift[:] = self.residual
-        model = (self._gap, self._coefficients, self._model.slip_speed)
-        give_benefit_of_doubt(model, self._margin, self._before, self._state, self._mean, self._weight, self.residual)
+        give_benefit_of_doubt(
+            self._joints, self._margin, self._before, self._state, self._mean, self._weight, self.residual
+        )
         if period > 0.0:
             np.subtract(self.residual, self._shift, out=self._shift)
             self._shift /= period

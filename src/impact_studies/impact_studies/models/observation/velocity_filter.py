@@ -191,7 +191,7 @@ class JumpAwareVelocityFilter:
 
         threshold: (n,) [rad] above 0, about six standard deviations of the position noise.
         window: most samples of the fit, at least 12.
-        maximum_gap: [s] between samples, beyond which it starts anew.
+        maximum_gap: [s] between samples, beyond which it restarts.
         Raises InvalidInputError for anything else.
         """
         bound = checked_vector("threshold", threshold, zero_allowed=False)
@@ -216,7 +216,7 @@ class JumpAwareVelocityFilter:
     def observe(self, position: Vector, time: float) -> Vector:
         """Take one sample, position (n,) [rad] at `time` [s], and return `velocity` (n,) [rad/s]. Never raises.
 
-        Repeated and older stamps and positions that are not finite are ignored; after a gap it starts anew.
+        Repeated and older stamps and positions that are not finite are ignored; after a gap it restarts.
         """
         self.jumped = False
         period = sample_period(time - self._time, self._maximum_gap)

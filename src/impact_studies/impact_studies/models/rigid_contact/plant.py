@@ -72,7 +72,7 @@ FIRST_LENGTH, DOUBLINGS = 1e-7, 8
 """A time step at an event is 0.2 us long [s], twice as long for each event of the sample before it, up to 26 us."""
 
 LARGEST_RESIDUAL = 1e-6
-"""Of the contact law in a time step, as part of the largest speed; asked for is a thousandth of it."""
+"""Bound on the residual of the contact law in a step, relative to the largest speed; requested is 1e-3 of it."""
 
 
 @dataclass(frozen=True, eq=False)

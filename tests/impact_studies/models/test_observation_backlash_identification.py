@@ -7,16 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from impact_control.calibration.backlash_identification import (
+from impact_control.observation.first_order_filter import low_pass_series
+from impact_control.util.errors import InvalidInputError
+from impact_studies.models.observation.backlash_identification import (
     backlash_regressors,
     identify_backlash,
     mean_regressors,
     measure_gap,
 )
-from impact_control.observation import BacklashModel
-from impact_control.observation.backlash_model import transmitted_torque
-from impact_control.observation.first_order_filter import low_pass_series
-from impact_control.util.errors import InvalidInputError
+from impact_studies.models.observation.backlash_model import BacklashModel, transmitted_torque
 
 PERIOD, GAIN = 1e-3, 100.0
 MODEL = BacklashModel(
@@ -91,7 +90,7 @@ def test_regressors_times_coefficients_are_the_torque_of_the_model(seed):
     torque = np.empty((40, 2))
     for k in range(40):
         state = np.array([phi[k], dq[k], dtheta[k], np.zeros(2)])
-        transmitted_torque(MODEL.gap, MODEL.coefficients, MODEL.slip_speed, state, torque[k])
+        transmitted_torque(MODEL.transmission, state, torque[k])
     for j in range(2):
         columns = backlash_regressors(phi[:, j], dq[:, j], dtheta[:, j], MODEL.gap[j], MODEL.slip_speed)
         np.testing.assert_allclose(columns[:, :8] @ MODEL.coefficients[:, j], torque[:, j], atol=1e-12)

@@ -30,6 +30,10 @@ EDGE_MARGIN = 5e-5
 """[rad] from an edge of the gap within which a link may rest at it; twice the noise of two encoders of 17 bit."""
 
 
+Transmission = tuple[Vector, Matrix, float]
+"""A `BacklashModel` for the kernels, to which a named tuple takes longer: gap (n,), coefficients (8, n), slip speed."""
+
+
 @dataclass(frozen=True, eq=False)
 class BacklashModel:
     """Backlash and friction of n joints, Flacco 2016 (5), (6). Raises InvalidInputError.
@@ -72,6 +76,11 @@ class BacklashModel:
         """All but the gap (8, n), a new array."""
         return np.array([getattr(self, field.name) for field in fields(self)[1:-1]])
 
+    @property
+    def transmission(self) -> Transmission:
+        """Gap, coefficients and slip speed, new arrays."""
+        return np.array(self.gap), self.coefficients, self.slip_speed
+
     @classmethod
     def from_coefficients(cls, gap: Vector, coefficients: Matrix, slip_speed: float = SLIP_SPEED) -> BacklashModel:
         """Return the model of a gap (n,) and the other coefficients (8, n)."""
@@ -80,11 +89,12 @@ class BacklashModel:
 
 
 @compiled
-def free_torque(coefficients: Matrix, slip_speed: float, i: int, link_velocity: float, motor_velocity: float) -> float:
+def free_torque(joints: Transmission, i: int, link_velocity: float, motor_velocity: float) -> float:
     """Return tau_L - tau_mu [Nm] of joint i in its gap: nothing but the friction of Flacco 2016 (6).
 
-    coefficients (8, n) of a `BacklashModel`, velocities [rad/s].
+    Velocities [rad/s].
     """
+    _, coefficients, slip_speed = joints
     twist_rate = link_velocity - motor_velocity
     torque: float = -(
         coefficients[GAP_VISCOUS, i] * twist_rate
@@ -97,18 +107,13 @@ def free_torque(coefficients: Matrix, slip_speed: float, i: int, link_velocity: 
 
 @compiled
 def held_torque(
-    coefficients: Matrix,
-    slip_speed: float,
-    i: int,
-    beyond: float,
-    link_velocity: float,
-    motor_velocity: float,
-    motor_torque: float,
+    joints: Transmission, i: int, beyond: float, link_velocity: float, motor_velocity: float, motor_torque: float
 ) -> float:
     """Return tau_L - tau_mu [Nm] of joint i beyond its gap: Flacco 2016 (5) less (6), corrected.
 
     beyond: deflection beyond the edge, phi -+ alpha [rad]; motor_torque [Nm]; others as in `free_torque`.
     """
+    _, coefficients, slip_speed = joints
     torque: float = motor_torque - (
         coefficients[STIFFNESS, i] * beyond
         + coefficients[DAMPING, i] * (link_velocity - motor_velocity)
@@ -120,42 +125,34 @@ def held_torque(
 
 @compiled
 def _joint_torque(
-    gap: Vector,
-    coefficients: Matrix,
-    slip_speed: float,
-    i: int,
-    phi: float,
-    link_velocity: float,
-    motor_velocity: float,
-    motor_torque: float,
+    joints: Transmission, i: int, phi: float, link_velocity: float, motor_velocity: float, motor_torque: float
 ) -> float:
     """Return tau_L - tau_mu [Nm] of joint i: Flacco 2016 (5) less (6), corrected."""
-    if abs(phi) < gap[i]:
-        return free_torque(coefficients, slip_speed, i, link_velocity, motor_velocity)
-    beyond = phi - math.copysign(gap[i], phi)
-    return held_torque(coefficients, slip_speed, i, beyond, link_velocity, motor_velocity, motor_torque)
+    edge = joints[0][i]
+    if abs(phi) < edge:
+        return free_torque(joints, i, link_velocity, motor_velocity)
+    return held_torque(joints, i, phi - math.copysign(edge, phi), link_velocity, motor_velocity, motor_torque)
 
 
 @compiled
-def transmitted_torque(gap: Vector, coefficients: Matrix, slip_speed: float, state: Matrix, out: Vector) -> None:
+def transmitted_torque(joints: Transmission, state: Matrix, out: Vector) -> None:
     """Write tau_L - tau_mu (n,) [Nm], what the transmission does to the links: Flacco 2016 (5) less (6), corrected.
 
-    gap (n,) and coefficients (8, n) of a `BacklashModel`. state (4, n): deflection phi = q - theta [rad], link and
-    motor velocity [rad/s], and the motor's torque [Nm], which acts beyond the gap only, (9).
+    state (4, n): deflection phi = q - theta [rad], link and motor velocity [rad/s], and the motor's torque [Nm], which
+    acts beyond the gap only, (9).
     """
-    for i in range(gap.size):
-        out[i] = _joint_torque(gap, coefficients, slip_speed, i, state[0, i], state[1, i], state[2, i], state[3, i])
+    for i in range(out.size):
+        out[i] = _joint_torque(joints, i, state[0, i], state[1, i], state[2, i], state[3, i])
 
 
 @compiled
-def missed_torque(
-    gap: Vector, coefficients: Matrix, slip_speed: float, before: Matrix, state: Matrix, out: Vector
-) -> None:
+def missed_torque(joints: Transmission, before: Matrix, state: Matrix, out: Vector) -> None:
     """Write the mean of tau_L - tau_mu (n,) [Nm] between two samples less the mean of both: 0 unless an edge is passed.
 
     In between the states (4, n), as in `transmitted_torque`, change evenly. Where a joint passes an edge of its gap,
     the torque jumps by what the damper does; the parts before and after it count with the torque in their middle.
     """
+    gap = joints[0]
     for i in range(gap.size):
         out[i] = 0.0
         start, end, edge = before[0, i], state[0, i], gap[i]
@@ -166,21 +163,19 @@ def missed_torque(
         for part in range(3):
             weight = bounds[part + 1] - bounds[part]
             middle = 0.5 * (bounds[part] + bounds[part + 1])
-            out[i] += weight * _torque_between(gap, coefficients, slip_speed, i, before, state, middle)
+            out[i] += weight * _torque_between(joints, i, before, state, middle)
         for sample in (0.0, 1.0):
-            out[i] -= 0.5 * _torque_between(gap, coefficients, slip_speed, i, before, state, sample)
+            out[i] -= 0.5 * _torque_between(joints, i, before, state, sample)
 
 
 @compiled
-def _torque_between(
-    gap: Vector, coefficients: Matrix, slip_speed: float, i: int, before: Matrix, state: Matrix, part: float
-) -> float:
+def _torque_between(joints: Transmission, i: int, before: Matrix, state: Matrix, part: float) -> float:
     """Return the torque [Nm] of joint i at a part, 0 to 1, of the way from one state (4, n) to the next."""
     phi = (1.0 - part) * before[0, i] + part * state[0, i]
     link_velocity = (1.0 - part) * before[1, i] + part * state[1, i]
     motor_velocity = (1.0 - part) * before[2, i] + part * state[2, i]
     motor_torque = (1.0 - part) * before[3, i] + part * state[3, i]
-    torque: float = _joint_torque(gap, coefficients, slip_speed, i, phi, link_velocity, motor_velocity, motor_torque)
+    torque: float = _joint_torque(joints, i, phi, link_velocity, motor_velocity, motor_torque)
     return torque
 
 

@@ -8,7 +8,18 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.observation.backlash_model import (
+from impact_control.observation.first_order_filter import low_pass_series
+from impact_control.util.checks import (
+    checked_vector,
+    finite_array,
+    finite_rows,
+    increasing_stamps,
+    require_not_negative,
+    require_positive,
+)
+from impact_control.util.errors import InvalidInputError
+from impact_control.util.types import Matrix, Vector
+from impact_studies.models.observation.backlash_model import (
     DAMPING,
     EDGE_MARGIN,
     GAP_DRY,
@@ -21,17 +32,6 @@ from impact_control.observation.backlash_model import (
     STIFFNESS,
     BacklashModel,
 )
-from impact_control.observation.first_order_filter import low_pass_series
-from impact_control.util.checks import (
-    checked_vector,
-    finite_array,
-    finite_rows,
-    increasing_stamps,
-    require_not_negative,
-    require_positive,
-)
-from impact_control.util.errors import InvalidInputError
-from impact_control.util.types import Matrix, Vector
 
 EDGE, CENTRE = 8, 9
 """Columns of the corrections of gap and centre, behind the coefficients of the model."""
