@@ -6,12 +6,13 @@ order, each when the one before is active. In between, behind ros2_control, the 
 loaded, the robot side is checked, and the controllers are activated: late, so that an arm is without a commander as
 shortly as can be, and before the loops, so that no task can begin without it. A simulator behind ros2_control becomes
 active before the check: until then the interfaces hold the initial values of the description. When one process ends
-that should not, or a step fails, everything is shut down, and the launch ends with a code other than 0.
+that should not, a step fails, or a node is not active in time, everything is shut down, and the launch ends with a
+code other than 0.
 """
 
 from collections.abc import Mapping, Sequence
 
-from launch.actions import EmitEvent, OpaqueFunction, RegisterEventHandler
+from launch.actions import EmitEvent, OpaqueFunction, RegisterEventHandler, TimerAction
 from launch.event_handlers import OnProcessExit, OnProcessStart
 from launch.events import matches_action
 from launch_ros.actions import LifecycleNode
@@ -21,11 +22,11 @@ from lifecycle_msgs.msg import Transition
 
 from impact_control.scenario import load_scenario, parts_of
 from impact_control_ros.bridge import topics
+from impact_control_ros.bridge.shape import Shape
 from impact_control_ros.robot_side.files import EFFORT_CONTROLLER
 from impact_control_ros.robot_side.robot_switch import SwitchKind
 from impact_control_ros.session.graph import NODE_ENVIRONMENT, Duty, NodeSpec, describe_graph
 from impact_control_ros.session.launching import declare, end_with, fail, parameters, process, spawner, when_done
-from impact_control_ros.session.shape import Shape
 from launch import LaunchContext, LaunchDescription
 
 ARGUMENTS = (
@@ -47,6 +48,9 @@ FAILURES = (
     (None, "errorprocessing", "failed in a transition"),
 )
 """Start and goal of the transitions that end a launch, and what they mean."""
+
+PATIENCE = 300.0
+"""[s] until all nodes are active. Where nothing is compiled yet that takes a minute or two."""
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -82,7 +86,7 @@ def graph_actions(context: LaunchContext) -> list:
     ours = [node for node in nodes if node not in robots]
     sequence = [*robots, *taking_over(value, arms), *ours] if behind else nodes
     # Handlers first: they must be there before the first process is.
-    return [*bring_up(nodes, sequence), *shut_down(specs, nodes), *nodes]
+    return [*bring_up(nodes, sequence), *shut_down(specs, nodes), *watch_over(specs, nodes), *nodes]
 
 
 def taking_over(value: Mapping[str, str], arms: Sequence[str]) -> list:
@@ -148,6 +152,21 @@ def shut_down(specs: tuple, nodes: list) -> list:
             failure = OpaqueFunction(function=lambda context, reason=f"node {spec.name} {words}": fail(reason))
             handlers.append(when(node, start, goal, failure))
     return handlers
+
+
+def watch_over(specs: tuple, nodes: list) -> list:
+    """Return what ends a launch whose nodes are not all active in time: a lost answer to a transition has no event."""
+    waiting = dict.fromkeys(spec.path for spec in specs)
+
+    def check(context: LaunchContext) -> None:
+        if waiting:
+            fail(f"not active after {PATIENCE:g} s: node {', '.join(waiting)}")
+
+    def arrived(path: str) -> OpaqueFunction:
+        return OpaqueFunction(function=lambda context: waiting.pop(path, None))
+
+    arrivals = [when(node, "activating", "active", arrived(spec.path)) for spec, node in zip(specs, nodes, strict=True)]
+    return [*arrivals, TimerAction(period=PATIENCE, actions=[OpaqueFunction(function=check)])]
 
 
 def when(node: LifecycleNode, start: str | None, goal: str, action: object) -> RegisterEventHandler:

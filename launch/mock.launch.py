@@ -42,7 +42,7 @@ def start(side: RobotSide) -> list:
         real_time_factor="1.0",
     )
     actions, guard = viewers(side), side.value["guard"]
-    catch_up = str(len(side.arms) == 1).lower()
+    catch_up = "1" if len(side.arms) == 1 else "2"
     for arm in side.arms:
         actions += [
             state_publisher(arm, kind, shared_memory=segment_of(shared, arm.name), catch_up=catch_up),

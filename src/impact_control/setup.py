@@ -4,7 +4,7 @@ Links beside this file lead to directories at the top of the repository, because
 from inside the package directory only.
 """
 
-from collections import defaultdict
+from glob import glob
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,17 +12,7 @@ from setuptools import find_packages, setup
 
 PACKAGE = "impact_control"
 MANIFEST = ElementTree.parse("package.xml")
-
-
-def shared(*paths: str) -> list[tuple[str, list[str]]]:
-    """Map files, and every file below directories, to their places below share."""
-    files = defaultdict(list)
-    for path in map(Path, paths):
-        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-            if file.is_file() and "__pycache__" not in file.parts:
-                files[f"share/{PACKAGE}/{file.parent}"].append(str(file))
-    return list(files.items())
-
+SHARED = ("package.xml", "config/*.yaml", "config/scenarios/*.yaml", "config/scenarios/scenes/*.yaml", "config/view/*")
 
 setup(
     name=PACKAGE,
@@ -34,7 +24,7 @@ setup(
     package_data={"": ["py.typed", "data/**/*"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
-        *shared("package.xml", "config/scenarios", "config/view", "config/operating_envelope.yaml"),
+        *((f"share/{PACKAGE}/{Path(pattern).parent}", sorted(glob(pattern))) for pattern in SHARED),
     ],
     entry_points={"console_scripts": ["impact-control = impact_control.cli.__main__:main"]},
 )

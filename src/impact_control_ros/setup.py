@@ -4,7 +4,7 @@ Links beside this file lead to directories at the top of the repository, because
 from inside the package directory only.
 """
 
-from collections import defaultdict
+from glob import glob
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,6 +12,8 @@ from setuptools import find_packages, setup
 
 PACKAGE = "impact_control_ros"
 MANIFEST = ElementTree.parse("package.xml")
+CONFIGURATION = ("controllers", "dds", "rviz", "security")
+SHARED = ("package.xml", "launch/*.launch.py", "urdf/*", *(f"config/{part}/*" for part in CONFIGURATION))
 NODES = (
     "simulator",
     "loop",
@@ -26,17 +28,6 @@ NODES = (
     "robot_check",
 )
 
-
-def shared(*paths: str) -> list[tuple[str, list[str]]]:
-    """Map files, and every file below directories, to their places below share."""
-    files = defaultdict(list)
-    for path in map(Path, paths):
-        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-            if file.is_file() and "__pycache__" not in file.parts:
-                files[f"share/{PACKAGE}/{file.parent}"].append(str(file))
-    return list(files.items())
-
-
 setup(
     name=PACKAGE,
     version=MANIFEST.findtext("version"),
@@ -47,7 +38,7 @@ setup(
     package_data={"": ["py.typed", "data/**/*"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
-        *shared("package.xml", "launch", "urdf", "config/controllers", "config/dds", "config/rviz", "config/security"),
+        *((f"share/{PACKAGE}/{Path(pattern).parent}", sorted(glob(pattern))) for pattern in SHARED),
     ],
     entry_points={
         "console_scripts": [f"{node} = impact_control_ros.nodes.{node}:main" for node in NODES],

@@ -18,8 +18,8 @@ from impact_control.cli.main import app
 from impact_control.pipeline import Outcome
 from impact_control.scenario import available_scenarios
 from impact_control_ros.bridge import qos
+from impact_control_ros.bridge.shape import Shape
 from impact_control_ros.session.graph import View, describe_graph
-from impact_control_ros.session.shape import Shape
 
 PACKAGE = ROOT / "src" / "impact_control" / "impact_control"
 BRIDGE = ROOT / "src" / "impact_control_ros" / "impact_control_ros" / "bridge"

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from ruamel.yaml import YAML
 
-from calibration_recordings import PLAY, motion, trial_cases, write_guided, write_log, write_touch, write_trial_set
+from calibration_recordings import motion, trial_cases, write_guided, write_log, write_touch, write_trial_set
 from documentation import DOCS, PAGES, ROOT, blocks, prose
 from documented_commands import check_command, command_lines
 from impact_control.planning import plan_scenario
@@ -130,8 +130,6 @@ def write_example_results(directory):
 def write_example_calibration(directory):
     """Provide recordings of an arm, which the page reads."""
     write_log(directory / "free_motion.csv", *motion(11, 30.0))
-    write_log(directory / "by_hand.csv", *motion(31, 6.0, backlash=PLAY, noise=0.1, by_hand=True))
-    write_log(directory / "motion.csv", *motion(32, 8.0, backlash=PLAY, noise=0.1))
     touching = next(iter(plan_scenario(load_scenario("tabletop")).arms.values())).reference.impact_configuration
     write_guided(directory / "guided.csv", [touching - 0.2, touching])
     write_trial_set(directory / "trials.h5", trial_cases(1, 10))

@@ -80,7 +80,7 @@ def test_a_name_that_is_almost_right_is_answered_with_the_one_that_was_meant(run
 
 def test_many_names_stand_in_columns_and_the_nearest_below_them():
     names = ", ".join(f"study_{k}" for k in range(30))
-    lines = terminal._with_columns(f"study = 's' is not allowed: one of {names}; nearest: study_1", 80).splitlines()
+    lines = terminal._with_columns(f"study = 's'; allowed: one of {names}; nearest: study_1", 80).splitlines()
     assert lines[0].endswith("one of") and lines[-1] == "nearest: study_1"
     assert len(lines) == 7 and max(map(len, lines[1:])) <= 80
 
@@ -97,7 +97,7 @@ def test_colors_need_a_terminal_and_no_no_color(monkeypatch):
 def test_names_to_choose_from_stand_in_columns_on_a_terminal(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "60")
     names = (*available_scenarios(), *available_scenes())
-    error = ImpactControlError(f"'nowhere' is not allowed: one of {', '.join(names)}")
+    error = ImpactControlError(f"'nowhere'; allowed: one of {', '.join(names)}")
     terminal.complain(error)
     assert capsys.readouterr().err.count("\n") == 1
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)

@@ -77,14 +77,15 @@ def test_joints_that_are_none_are_refused(joints):
 def test_the_classifier_is_the_chosen_one():
     single = make_classifier(TABLETOP.classification, 7)
     assert isinstance(single, SingleImpactClassifier)
-    assert ContactWatch(TABLETOP, load_robot()).completion is None
+    at_once = ContactWatch(TABLETOP, load_robot())
+    assert at_once.completion.complete and not at_once.awaited
     edge = load_scenario("tabletop_edge")
     many = make_classifier(edge.classification, 7)
     assert isinstance(many, SimultaneousImpactClassifier)
     assert many.await_completion
     assert many.parameters.impact_interval == pytest.approx(0.1)
-    completion = ContactWatch(edge, load_robot("panda", "edge")).completion
-    assert completion is not None and completion.speeds.size == 2
+    awaited = ContactWatch(edge, load_robot("panda", "edge"))
+    assert awaited.awaited and awaited.completion.speeds.size == 2
 
 
 @pytest.mark.parametrize("key", ["impact_interval", "completion"])

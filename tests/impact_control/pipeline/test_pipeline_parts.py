@@ -13,7 +13,7 @@ from impact_control.pipeline.samples import LIMIT_TOLERANCE, VELOCITY_TOLERANCE,
 from impact_control.pipeline.sensing import make_observer
 from impact_control.references import ExpectedImpact
 from impact_control.robots import Dynamics, load_robot
-from impact_control.scenario import load_scenario
+from impact_control.scenario import load_scenario, robot_of
 
 PERIOD = 1e-3
 STILL = np.zeros(7)
@@ -170,7 +170,6 @@ def test_a_task_is_judged_by_the_tuning_of_its_own_scenario(key):
     """Whatever the scenario was that the judge was made for."""
     robot, made_for = load_robot(), load_scenario("tabletop")
     task = made_for.with_overrides({f"classification.{key}": TUNED[key]})
-    dynamics, observer = Dynamics(robot), make_observer(made_for, robot)
     planned = ExpectedImpact(0.0, STILL, STILL, STILL, STILL, 0.0)
 
     def judged(made_for, task):
@@ -181,8 +180,7 @@ def test_a_task_is_judged_by_the_tuning_of_its_own_scenario(key):
         for k in range(-30, 200):
             if k == 0:
                 judge.impact_detected(0.0, STILL)
-            dynamics.compute(STILL, np.full(7, 0.03 if k > 0 else 0.0))
-            judge.judge(k * PERIOD, dynamics, observer, STILL, None)
+            judge.judge_velocity(k * PERIOD, np.full(7, 0.03 if k > 0 else 0.0), STILL)
             found.append((judge.post_impact, *judge.classifier.lower, *judge.classifier.margin))
         return found, judge.reason
 
@@ -192,14 +190,12 @@ def test_a_task_is_judged_by_the_tuning_of_its_own_scenario(key):
 
 def test_the_margin_of_a_task_holds_both_deviations_of_its_plan():
     robot, scenario = load_robot(), load_scenario("tabletop")
-    dynamics, observer = Dynamics(robot), make_observer(scenario, robot)
-    dynamics.compute(STILL, STILL)
     limit = scenario.classification.uncertainty.limit
 
     def widening(jump, friction):
         judge = Judge(scenario, robot)
         judge.begin_task(scenario, ExpectedImpact(0.0, STILL, np.full(7, jump), np.full(7, friction), STILL, 0.0))
-        judge.judge(0.0, dynamics, observer, STILL, None)
+        judge.judge_velocity(0.0, STILL, STILL)
         return judge.classifier.widening / limit
 
     none = widening(0.0, 0.0)
@@ -234,3 +230,24 @@ def test_a_position_that_contradicts_the_velocity_is_a_fault_in_a_task(check, ju
     assert check.fault(2.0 + PERIOD, where, velocity, STILL, in_task=True) is fault
     assert check.reason(Fault.STATE_CONTRADICTORY).startswith("panda_joint3 is where" if jump > 0.06 else "")
     assert check.fault(2.0 + 2 * PERIOD, INSIDE, velocity, STILL, in_task=False) is Fault.NONE
+
+
+@pytest.mark.parametrize(
+    ("change", "followed"),
+    [
+        ({}, True),
+        ({"classification.contact_path": "none"}, False),
+        ("tabletop_plate", False),  # its points have not all touched, and what turns it until then is no departure
+    ],
+)
+def test_the_way_of_the_contact_counts_from_its_closing_where_the_scenario_asks_for_it(change, followed):
+    scenario = load_scenario(change) if isinstance(change, str) else load_scenario("tabletop").with_overrides(change)
+    robot = robot_of(scenario.robot)
+    dynamics, observer = Dynamics(robot), make_observer(scenario, robot)
+    judge = Judge(scenario, robot)
+    judge.begin_task(scenario, ExpectedImpact(0.0, INSIDE, STILL, STILL, STILL, 0.0))
+    judge.impact_detected(0.0, INSIDE)
+    for k in range(1, 400):
+        dynamics.compute(INSIDE + 1e-3 * k * np.eye(7)[1], STILL)  # [rad], leaves the surface
+        judge.judge_contact(k * PERIOD, dynamics, observer, np.zeros(3))
+    assert (judge.contact_path.deviation > 1.0) is followed

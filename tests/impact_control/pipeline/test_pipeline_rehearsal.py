@@ -15,6 +15,7 @@ import numpy as np
 from impact_control.planning.assignment import assigned
 from impact_control.control import Event, Mode, QPStatus
 from impact_control.pipeline import Pipeline, warm_up
+from impact_control.pipeline.judge import NEVER
 from impact_control.util.compiled import compiled_signatures
 
 
@@ -47,7 +48,7 @@ for _ in range(400):
     tick()
 assert Mode.POST in seen and np.any(pipeline.controller.force)
 path = pipeline.judge.contact_path
-assert path is None or time > path.settings.begin + path.settings.window
+assert path.settings.begin == NEVER or time > path.settings.begin + path.settings.window
 for event in (Event.YIELD_TO_POST, Event.RESUME, Event.PULL_BACK, Event.STOP):
     pipeline.react(event)
     for _ in range(3):

@@ -71,7 +71,7 @@ def test_a_goal_below_the_place_of_the_arm_is_moved_to_at_once():
     [
         ({"goal": np.zeros(6)}, "joint_position"),
         ({"goal": np.full(7, np.nan)}, "joint_position"),
-        ({"speed": 0.0}, "speed = 0.0 is not allowed: above 0, at most"),
+        ({"speed": 0.0}, "speed = 0.0; allowed: above 0, at most"),
         ({"speed": np.nan}, "speed"),
         ({"speed": 9.0}, "speed"),
         ({"scenario": HIGHER}, "height over the expected surface .* at least"),

@@ -8,7 +8,7 @@ from impact_control.replay.evaluation import evaluate
 from impact_control.replay.series import SeriesTrial, summarise_series
 from recorded_courses import write_bag
 
-CUT_SHORT = "stopped: 52.0 ms without a joint state (a task goes on after 20 ms)"
+CUT_SHORT = "stopped: 52.0 ms without a joint state (allowed: 20 ms)"
 
 
 @pytest.fixture(scope="module")

@@ -38,5 +38,5 @@ def test_what_was_noted_on_the_way_comes_along_and_is_told():
     error = InvalidInputError("mu", -1.0, "at least 0")
     error.add_note("in the trial 7")
     received = pickle.loads(pickle.dumps(error))
-    assert words_of(received) == "mu = -1.0 is not allowed: at least 0\nin the trial 7"
+    assert words_of(received) == "mu = -1.0; allowed: at least 0\nin the trial 7"
     assert words_of(ValueError("odd")) == "odd"

@@ -60,7 +60,7 @@ def test_what_cannot_be_drawn_is_named(bag, tmp_path):
         animate({"free": untouched}, tmp_path / "impact.gif")
     with pytest.raises(InvalidInputError, match=r"output = .*impact\.png.* ends in \.gif"):
         animate({"one": evaluation}, tmp_path / "impact.png")
-    with pytest.raises(InvalidInputError, match="runs = 4 is not allowed: 1 to 3"):
+    with pytest.raises(InvalidInputError, match="runs = 4; allowed: 1 to 3"):
         animate(dict.fromkeys("abcd", evaluation), tmp_path / "impact.gif")
     with pytest.raises(InvalidInputError, match="a file that can be written"):
         animate({"one": evaluation}, tmp_path / "nowhere" / "impact.gif")

@@ -21,9 +21,9 @@ from std_srvs.srv import SetBool, Trigger
 from harness import joint_state
 from impact_control_ros.bridge import qos, topics
 from impact_control_ros.bridge.messages import to_stamp
+from impact_control_ros.bridge.supervision import Cause, Supervision, SupervisionLimits
 from impact_control_ros.nodes.simulator import SimulatorNode
 from impact_control_ros.nodes.supervisor import SupervisorNode, WatchedArm
-from impact_control_ros.robot_side.supervision import Cause, Supervision, SupervisionLimits
 
 
 @pytest.fixture(scope="module")
@@ -179,12 +179,24 @@ def test_each_arm_of_a_scene_is_watched_on_its_own_topics(node, arms, alive, sil
 
 def test_a_stop_is_for_every_arm_of_the_simulator(graph, monkeypatch):
     simulator = graph.add(SimulatorNode)
-    sides = {name: SimpleNamespace(stopped=False) for name in ("left", "right")}
+    sides = [SimpleNamespace(name=name, stopped=False) for name in ("left", "right")]
     assert simulator.on_configure(None) is TransitionCallbackReturn.SUCCESS
-    monkeypatch.setattr(simulator.built, "sides", sides)
+    monkeypatch.setattr(simulator.built, "sides_on_topics", sides)
     for taken in (False, True):
         assert simulator.built._on_accept(SetBool.Request(data=taken), SetBool.Response()).success
-        assert [side.stopped for side in sides.values()] == [not taken, not taken]
+        assert [side.stopped for side in sides] == [not taken, not taken]
+
+
+def test_a_reset_of_the_simulator_does_not_end_a_stop(graph):
+    simulator = graph.add(SimulatorNode)
+    assert simulator.on_configure(None) is TransitionCallbackReturn.SUCCESS
+    for taken in (False, True):
+        assert simulator.built._on_accept(SetBool.Request(data=taken), SetBool.Response()).success
+        before = simulator.built.sides
+        assert simulator.built._on_reset(Trigger.Request(), Trigger.Response()).success
+        after = simulator.built.sides
+        assert after.keys() == before.keys() and all(after[name] is not before[name] for name in after)
+        assert [side.stopped for side in after.values()] == [not taken]
 
 
 def test_diagnostics_say_that_the_robot_is_stopped(configured, monkeypatch):

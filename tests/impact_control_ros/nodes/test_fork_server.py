@@ -84,6 +84,14 @@ def test_a_node_that_cannot_be_imported_says_so_in_its_log(server, log):
     assert "ModuleNotFoundError: No module named 'no_such_module'" in begun(log)
 
 
+def test_a_signal_to_a_node_whose_end_its_server_has_not_yet_reported_has_no_effect(server, log, monkeypatch):
+    node = server.fork("witness", [], log, os.environ)
+    assert ended(node) == 3
+    monkeypatch.setattr(server, "exit_code", lambda pid: None)
+    node.send_signal(signal.SIGTERM)
+    node.kill()
+
+
 def test_nodes_end_with_the_server_and_the_next_has_a_new_one(server, log, monkeypatch):
     monkeypatch.setattr(fork_server, "_servers", [server])
     node = fork_node("witness", ["wait"], log, os.environ)
@@ -94,7 +102,7 @@ def test_nodes_end_with_the_server_and_the_next_has_a_new_one(server, log, monke
     while alive(node.pid):
         assert time.monotonic() < end, "the node goes on without its server"
         time.sleep(0.01)
-    assert ended(fork_node("impact_control_ros.session.shape", [], log, os.environ)) == 1
+    assert ended(fork_node("impact_control_ros.bridge.shape", [], log, os.environ)) == 1
     (new,) = fork_server._servers
     assert new is not server
     new.close()

@@ -17,10 +17,10 @@ from impact_control.replay.evaluation import evaluate
 from impact_control.robots import Dynamics, load_robot
 from impact_control.scenario import load_scenario
 from impact_control_ros.bridge import end_effector, qos, topics
+from impact_control_ros.bridge.shape import Shape
 from impact_control_ros.session.graph import describe_graph
 from impact_control_ros.session.processes import GraphError
 from impact_control_ros.session.session import Session
-from impact_control_ros.session.shape import Shape
 
 TOPICS = {
     "/joint_states": ("sensor_msgs/msg/JointState", qos.STREAM),
@@ -132,7 +132,7 @@ def test_a_task_whose_begin_is_past_is_not_begun(session):
     session.restart_arm("tabletop", 4)
     before_any_sample = session.run_task("tabletop", begin=1)
     assert before_any_sample.outcome is Outcome.REFUSED
-    assert "no joint state has come yet" in before_any_sample.summary
+    assert "no joint state received yet" in before_any_sample.summary
     session.pause(False)
     session.watch(0.5)
     late = session.run_task("tabletop", begin=1)

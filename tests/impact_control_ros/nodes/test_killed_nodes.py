@@ -12,7 +12,7 @@ from impact_msgs.msg import GroundTruth
 
 from impact_control.recording.series import read_bag
 from impact_control.scenario import load_scenario
-from impact_control_ros.robot_side.supervision import Cause
+from impact_control_ros.bridge.supervision import Cause
 from impact_control_ros.session.graph import describe_graph
 from impact_control_ros.session.processes import NodeDiedError, RobotStoppedError
 from impact_control_ros.session.session import Session

@@ -111,6 +111,7 @@ class LaunchedArm:
         """Wait for a random moment of the approach or of the slide in contact."""
 
         def begun():
+            assert not self.result.done(), f"ended before {phase}: {self.summary()}"
             in_contact = bool(self.truths[-1].in_contact)
             return in_contact if phase == "contact" else self.statuses[-1].mode == ControllerReference.ANTE
 
@@ -358,6 +359,15 @@ MEANT = {
 def test_tasks_end_as_in_the_demo(scenario, hardware, tmp_path, pytestconfig):
     times = pytestconfig.getoption("--runs")
     told = run_launched(scenario, tmp_path, f"hardware:={hardware}", options=("--times", str(times)))
+    assert re.search(rf"Outcome +{times} {MEANT[scenario]} *$", told, re.MULTILINE)
+
+
+@pytest.mark.parametrize("scenario", MEANT)
+def test_tasks_of_an_fr3_end_as_in_the_demo(scenario, tmp_path, pytestconfig):
+    times = pytestconfig.getoption("--runs")
+    file = tmp_path / "fr3.yaml"
+    file.write_text(f"extends: {scenario}\nrobot: {{model: fr3}}\n")
+    told = run_launched(str(file), tmp_path, "hardware:=shared", options=("--times", str(times)))
     assert re.search(rf"Outcome +{times} {MEANT[scenario]} *$", told, re.MULTILINE)
 
 

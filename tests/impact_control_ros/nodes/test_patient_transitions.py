@@ -51,7 +51,7 @@ def test_it_is_made_when_the_robot_is_there_and_the_node_answers_meanwhile(peer)
 def test_it_is_refused_when_the_patience_is_over(peer):
     assert not peer.caller.end_change(configured(peer, 0.5))
     assert state(peer) == State.PRIMARY_STATE_INACTIVE
-    assert "nobody publishes /joint_states: is the robot side running?" in peer.log("detector")
+    assert "no publisher of /joint_states: is the robot side running?" in peer.log("detector")
 
 
 def test_a_stop_of_the_process_is_heeded_meanwhile(peer):

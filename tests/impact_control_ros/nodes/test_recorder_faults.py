@@ -82,7 +82,7 @@ def test_a_recording_in_which_an_arm_would_be_missing_is_not_begun(node, tmp_pat
     node.set_parameters([Parameter(name, value=value) for name, value in values.items()])
     assert node.trigger_configure() is TransitionCallbackReturn.SUCCESS
     assert node.trigger_activate() is TransitionCallbackReturn.FAILURE
-    assert told == [f"cannot record: nobody publishes /right/{topics.JOINT_STATES} within 2 s"]
+    assert told == [f"cannot record: no publisher of /right/{topics.JOINT_STATES} within 2 s"]
     assert not (tmp_path / "bag").exists()
     node.destroy_publisher(publisher)
 

@@ -7,9 +7,11 @@ import sys
 import weakref
 from pathlib import Path
 from queue import SimpleQueue
+from threading import Event, Thread
 
 import pytest
 import rclpy
+from lifecycle_msgs.msg import Transition
 from std_srvs.srv import Trigger
 
 from harness import Peer
@@ -55,6 +57,26 @@ def test_the_only_core_is_for_both(allowed):
         assert os.sched_getaffinity(0) == only
 
 
+@pytest.mark.parametrize("place", range(4))
+def test_each_arm_of_a_scene_has_the_core_of_its_loop_for_itself_as_long_as_there_are_cores(place, allowed):
+    """Two loops on one core filled it, and the kernel stopped them for 50 ms: 0 of 8 grabs were judged."""
+    if len(allowed) < 2:
+        pytest.skip("one core is for all")
+    real_time.keep_to_cores(real_time.LOOP_CORES)
+    moved, ended = SimpleQueue(), Event()
+    before = Thread(target=lambda: (ended.wait(5.0), moved.put(os.sched_getaffinity(0))))
+    before.start()
+    real_time.keep_to_core_of_arm(place)
+    ended.set()
+    before.join()
+    assert os.sched_getaffinity(0) == moved.get() == {sorted(allowed)[-1 - place % len(allowed)]}
+
+
+def test_a_loop_that_keeps_to_no_core_goes_on_so(allowed):
+    real_time.keep_to_core_of_arm(1)
+    assert os.sched_getaffinity(0) == allowed
+
+
 def started(peer, spec):
     """Start a node and return its process, once it is heard of: Python takes seconds to load it."""
     peer.processes.start(spec)
@@ -77,18 +99,37 @@ def priorities_of(pid):
     return {os.sched_getparam(one).sched_priority for one in threads if os.sched_getscheduler(one) == os.SCHED_FIFO}
 
 
-@pytest.mark.parametrize(
-    ("priority", "wanted"), [(runtime.LOOP_PRIORITY, (os.SCHED_FIFO, 1)), (0, (os.SCHED_OTHER, 0))]
-)
-def test_what_runs_beside_the_loop_has_the_least_of_its_kind_of_priority(priority, wanted, ordinary):
+@pytest.mark.parametrize(("priority", "niceness"), [(runtime.LOOP_PRIORITY, real_time.LEAST_NICE), (0, 0)])
+def test_what_runs_beside_the_loop_is_ordinary_comes_before_others_and_has_every_core(
+    priority, niceness, ordinary, allowed
+):
+    """On the core of the loop it waited for the planner of the other arm, and held its loop up for 240 ms."""
     if priority and not real_time.prefer_real_time(priority):
         pytest.skip("real-time scheduling is not permitted")
+    if priority:
+        real_time.keep_to_cores(real_time.LOOP_CORES)
     found = SimpleQueue()
     real_time.run_beside(
-        "beside", lambda *told: found.put((os.sched_getscheduler(0), os.sched_getparam(0).sched_priority, *told)), 7
+        "beside",
+        lambda *given: found.put(
+            (os.sched_getscheduler(0), os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0), *given)
+        ),
+        7,
     )
-    assert found.get(timeout=5.0) == (*wanted, 7)
-    assert os.sched_getparam(0).sched_priority == priority
+    assert found.get(timeout=5.0) == (os.SCHED_OTHER, niceness, allowed, 7)
+    assert os.sched_getparam(0).sched_priority == priority and os.getpriority(os.PRIO_PROCESS, 0) == 0
+
+
+@pytest.mark.parametrize(("arm", "partner", "place"), [("left", "right", 0), ("right", "left", 1)])
+def test_the_loop_of_an_arm_of_a_scene_keeps_to_the_core_of_its_arm(arm, partner, place, tmp_path, ordinary, allowed):
+    if len(allowed) < 2 or not real_time.prefer_real_time(runtime.LOOP_PRIORITY):
+        pytest.skip("one core is for all, or real-time scheduling is not permitted")
+    real_time.prefer_ordinary()
+    given = {"scenario": "grab_juice_1", "arm": arm, "partners": partner}
+    with Peer(tmp_path) as peer:
+        pid = started(peer, NodeSpec("watched", "loop", Duty.LOOP, given))
+        assert peer.change("watched", Transition.TRANSITION_CONFIGURE), peer.log("watched")
+        assert os.sched_getaffinity(pid) == {sorted(allowed)[-1 - place]}
 
 
 def test_the_log_of_the_loop_is_written_behind_it_and_before_other_processes(tmp_path, ordinary):
@@ -97,8 +138,24 @@ def test_the_log_of_the_loop_is_written_behind_it_and_before_other_processes(tmp
     real_time.prefer_ordinary()
     with Peer(tmp_path) as peer:
         pid = started(peer, NodeSpec("watched", "loop", Duty.LOOP))
-        wanted = {real_time.LEAST_PRIORITY, runtime.LOOP_PRIORITY}
-        peer.until(lambda: priorities_of(pid) == wanted, what="both priorities and no other")
+
+        def taken():
+            threads = [int(thread.name) for thread in Path(f"/proc/{pid}/task").glob("*")]
+            log = [os.sched_getscheduler(one) for one in threads if os.getpriority(os.PRIO_PROCESS, one) < 0]
+            return log == [os.SCHED_OTHER] and priorities_of(pid) == {runtime.LOOP_PRIORITY}
+
+        peer.until(taken, what="a thread for the log, and the priority of the loop")
+
+
+def test_the_recorder_comes_before_ordinary_processes_and_after_all_with_a_clock(tmp_path, ordinary):
+    """Behind a planner and a client it lost messages, and the request to end the recording with them."""
+    if not real_time.prefer_real_time(runtime.LOOP_PRIORITY):
+        pytest.skip("real-time scheduling is not permitted")
+    real_time.prefer_ordinary()
+    assert runtime.RECORDER_PRIORITY < runtime.SUPERVISOR_PRIORITY < runtime.LOOP_PRIORITY < runtime.ROBOT_PRIORITY
+    with Peer(tmp_path) as peer:
+        pid = started(peer, NodeSpec("watched", "recorder", Duty.RECORDER))
+        peer.until(lambda: priorities_of(pid) == {runtime.RECORDER_PRIORITY}, what="its priority and no other")
 
 
 @pytest.mark.parametrize("executable", ["benchmark.bench_echo", "loop", "simulator"])
@@ -134,7 +191,7 @@ def test_a_word_that_is_no_measure_ends_a_node_with_those_there_are(tmp_path, mo
     with Peer(tmp_path) as peer:
         peer.processes.start(NodeSpec("odd", "benchmark.bench_echo", Duty.LOOP))
         peer.until(lambda: not peer.processes.running("odd"), patience=60.0, what="the end of the node")
-        assert "'fifo,fast' is not allowed: 1, 0, or words of fifo, awake, cores, memory, heap" in peer.log("odd")
+        assert "'fifo,fast'; allowed: 1, 0, or words of fifo, awake, cores, memory, heap" in peer.log("odd")
 
 
 def in_a_process(code, limit=None):
@@ -169,9 +226,20 @@ def test_memory_is_left_alone_where_later_memory_would_be_refused():
 def test_what_is_not_permitted_is_said(ask, refused, says):
     told = in_a_process(
         f"exec('def refuse(*_): raise PermissionError(1, \"Operation not permitted\")'); rt.os.{refused} = refuse; "
+        "rt._idle_driver = str; "
         f"assert not {ask}"
     )
     assert told.startswith(f"{says}: [Errno 1] Operation not permitted; docs/real_time.md says how")
+
+
+def test_idle_cores_of_a_virtual_machine_that_polls_by_itself_may_halt():
+    asked = "opened = []; rt.os.write = lambda *_: None; rt.os.open = lambda path, *_: opened.append(path) or 9; "
+    for driver, latency in (("haltpoll", []), ("intel_idle", ["/dev/cpu_dma_latency"])):
+        told = in_a_process(
+            f"{asked}rt._idle_driver = lambda: '{driver}'; assert rt.keep_cores_awake() is {bool(latency)}; "
+            f"assert opened == {latency}, opened"
+        )
+        assert not told
 
 
 @pytest.fixture

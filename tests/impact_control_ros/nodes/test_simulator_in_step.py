@@ -27,7 +27,7 @@ LONG = 60_000
 def peer(tmp_path_factory):
     directory = tmp_path_factory.mktemp("log")
     with Peer(directory) as peer, Manager(compiled(directory), NAME, JOINTS) as manager:
-        peer.truths = peer.listen(GroundTruth, "simulation/truth", qos.STREAM)
+        peer.truths = peer.listen(GroundTruth, "simulation/truth", qos.RECORD)
         peer.manager = manager
         peer.stamp = 0
         assert manager.ask("attach") == "absent"
@@ -82,6 +82,21 @@ def test_an_effort_acts_on_its_joint_in_the_next_period(peer):
     _, _, truth = cycle(peer)
     np.testing.assert_allclose(truth.applied_torque, [0.0] * 6 + [1.5])
     assert truth.motor_velocity[6] > 1e-3
+
+
+def test_in_periods_that_the_manager_missed_the_arm_goes_on_under_the_last_command(peer):
+    number, _, before = cycle(peer, effort=(0.0,) * 6 + (0.7,))
+    peer.manager.ask("read", LONG)
+    peer.truths.clear()
+    assert peer.manager.ask("pass", 5).startswith(f"sample {number + 2} ")
+    peer.until(lambda: len(peer.truths) == 5, what="the truth of each period")
+    assert [truth.cycles - before.cycles for truth in peer.truths] == [1, 2, 3, 4, 5]
+    assert [nanoseconds(truth.header.stamp) for truth in peer.truths] == [
+        peer.stamp + i * 1_000_000 for i in range(1, 6)
+    ]
+    assert all(truth.applied_torque[6] == 0.7 for truth in peer.truths)
+    peer.stamp += 5_000_000
+    assert cycle(peer)[2].cycles == before.cycles + 6
 
 
 def test_without_a_controller_the_arm_is_damped(peer):

@@ -151,7 +151,7 @@ def test_commands_of_two_senders_are_not_taken(peer):
             peer.commands.publish(command)
             states |= {truth.command_state for truth in fresh(peer)}
         assert states == {GroundTruth.COMMAND_REFUSED}
-        assert "more than one sends commands: joints damped" in peer.log("simulator")
+        assert "several command publishers: joints damped" in peer.log("simulator")
     finally:
         peer.node.destroy_publisher(rival)
     sends_until(GroundTruth.COMMAND_FRESH)

@@ -133,4 +133,4 @@ def test_a_namespace_that_ros_does_not_allow_is_refused_in_one_line(words, tmp_p
     with pytest.raises(SystemExit) as caught:
         main()
     assert caught.value.code == 2
-    assert "namespace = '9bad/' is not allowed: names of letters, digits and _" in capsys.readouterr().err
+    assert "namespace = '9bad/'; allowed: names of letters, digits and _" in capsys.readouterr().err

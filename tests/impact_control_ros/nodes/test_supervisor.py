@@ -23,7 +23,7 @@ from std_srvs.srv import Trigger
 from harness import Peer
 from impact_control.pipeline import Outcome
 from impact_control_ros.bridge import qos
-from impact_control_ros.robot_side.supervision import Cause, SupervisionLimits
+from impact_control_ros.bridge.supervision import Cause, SupervisionLimits
 from impact_control_ros.session.graph import Duty, describe_graph
 from impact_control_ros.session.session import Session
 from machine import ATTEMPTS, stood_still

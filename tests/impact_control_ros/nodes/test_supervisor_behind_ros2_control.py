@@ -17,8 +17,8 @@ from std_srvs.srv import Trigger
 
 from harness import JOINTS, Peer, joint_state
 from impact_control_ros.bridge import qos
+from impact_control_ros.bridge.supervision import RobotMode
 from impact_control_ros.nodes.supervisor import ASK_AGAIN
-from impact_control_ros.robot_side.supervision import RobotMode
 from impact_control_ros.session.graph import Duty, NodeSpec
 from message_packages import messages_of
 from spun_node import SpunNode

@@ -94,7 +94,7 @@ def test_a_task_that_nobody_watches_is_a_fault(loop, supervisor):
     run(loop)
     supervisor.repeats(SupervisorStatus.INACTIVE)
     assert fault(loop) is Fault.SUPERVISOR_LOST
-    assert "nobody watches the task" in loop.built.fault_reason()
+    assert "supervisor inactive" in loop.built.fault_reason()
 
 
 def test_a_supervisor_that_ceases_to_watch_is_a_fault(loop, supervisor):

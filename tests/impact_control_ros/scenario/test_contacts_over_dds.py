@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from impact_control.pipeline import Outcome
+from impact_control_ros.bridge.shape import Shape
 from impact_control_ros.session.graph import describe_graph
 from impact_control_ros.session.session import Session
-from impact_control_ros.session.shape import Shape
 from live_runs import run
 
 pytestmark = [pytest.mark.scenario, pytest.mark.timeout(300)]

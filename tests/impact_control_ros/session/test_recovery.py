@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from types import SimpleNamespace
 
 import pytest
 import rclpy
@@ -12,7 +13,7 @@ from sensor_msgs.msg import JointState
 from typer.testing import CliRunner
 
 from impact_control.cli.main import app
-from impact_control.util.errors import MissingDependencyError
+from impact_control.util.errors import ImpactControlError, MissingDependencyError
 from impact_control_ros.bridge import qos
 from impact_control_ros.bridge.calls import Caller
 from impact_control_ros.session.client import RECOVERY, ImpactClient
@@ -81,6 +82,21 @@ def test_an_arm_that_leaves_its_reflex_and_tells_its_state_can_go_on(arm):
     assert arm.asked == 1
     told = CliRunner().invoke(app, ["recover"])
     assert told.exit_code == 0 and told.output.endswith("impact-control reset, impact-control home\n")
+
+
+@pytest.mark.parametrize(
+    ("ask", "reason"),
+    [
+        (ImpactClient.recover, "the arm did not recover"),
+        (ImpactClient.home, "the controller does not move now: it is not active"),
+        (ImpactClient.run, "the controller refused scenario '': it is not active"),
+    ],
+)
+def test_a_goal_that_is_not_accepted_is_an_error_with_the_reason(ask, reason, arm, monkeypatch):
+    monkeypatch.setattr(Caller, "send_goal", lambda *arguments: SimpleNamespace(accepted=False))
+    with ImpactClient() as client, pytest.raises(ImpactControlError, match=reason):
+        ask(client)
+    assert not arm.asked
 
 
 def test_no_goal_is_sent_before_the_server_has_found_its_client(arm, monkeypatch):

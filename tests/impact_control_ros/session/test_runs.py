@@ -14,7 +14,7 @@ from impact_control.recording.summary import summarise
 from impact_control.replay.evaluation import evaluate
 from impact_control.scenario import load_scenario, parts_of
 from impact_control.util.errors import InvalidInputError
-from impact_control_ros.robot_side.supervision import LONGEST_LIMIT
+from impact_control_ros.bridge.supervision import LONGEST_LIMIT
 from impact_control_ros.session import commands, runs
 from impact_control_ros.session.graph import describe_graph, sustainable_real_time_factor
 from impact_control_ros.session.runs import Run, new_run_directory, with_outcome
@@ -30,7 +30,7 @@ def test_runs_of_one_second_have_directories_of_their_own(tmp_path):
 def test_a_place_that_cannot_be_written_to_is_named(tmp_path):
     file = tmp_path / "file"
     file.touch()
-    with pytest.raises(InvalidInputError, match=r"'.*file' is not allowed: a directory to write to; Not a dir"):
+    with pytest.raises(InvalidInputError, match=r"'.*file'; allowed: a directory to write to; Not a dir"):
         new_run_directory(file, "tabletop")
 
 
@@ -72,7 +72,7 @@ def test_a_task_that_was_cut_short_after_its_verdicts_is_not_as_expected(tmp_pat
 
 
 def test_a_demo_on_a_busy_machine_says_what_to_do(tmp_path, monkeypatch):
-    gap = "stopped: 23.0 ms without a joint state (a task goes on after 20 ms)"
+    gap = "stopped: 23.0 ms without a joint state (allowed: 20 ms)"
     result = SimpleNamespace(outcome=Outcome.UNDECIDED, summary=gap)
     summary = summarise(with_outcome(evaluate(write_bag(tmp_path)), result).analysis)
     monkeypatch.setattr(runs, "run", lambda *_, **__: {"": Run(tmp_path, result, summary)})

@@ -15,10 +15,10 @@ from impact_control.cli.main import app
 from impact_control.scenario import config_directory, load_scenario, parts_of
 from impact_control.util.errors import InvalidInputError, MissingDependencyError
 from impact_control_ros.bridge import topics
+from impact_control_ros.bridge.shape import Shape
 from impact_control_ros.session.graph import describe_graph
 from impact_control_ros.session.interfaces import enclaves, resolve
 from impact_control_ros.session.security import graph_policy, make_keystore
-from impact_control_ros.session.shape import Shape
 
 SCHEMA = {
     None: {"policy": {"version"}},

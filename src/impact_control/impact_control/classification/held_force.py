@@ -38,7 +38,7 @@ class HeldForce:
         self._count = 0
 
     def due(self, since_impact: float) -> bool:
-        """Tell whether a sample so long after the impact [s] is to be shown to `compare`."""
+        """Return whether a sample so long after the impact [s] is to be shown to `compare`."""
         return self.verdict is Verdict.UNKNOWN and since_impact > self.settings.after
 
     def compare(self, since_impact: float, external_force: Vector, exerted: Vector) -> bool:

@@ -15,7 +15,7 @@ class SimultaneousImpactClassifier(Classifier):
     """Verdicts on impacts t_1, t_2, ... of one task and on what follows them: Proper 2021, Algorithm 2 (section 4.4).
 
     Every impact has to be in time and place, (4.2), (4.8), and no later than t_int after the one before, (4.3), else
-    UNEXPECTED is latched for all. Every impact starts the envelope anew, see `VelocityErrorEnvelope`, and discards what
+    UNEXPECTED is latched for all. Every impact restarts the envelope, see `VelocityErrorEnvelope`, and discards what
     was found about the behaviour: its window grows from the sample after the impact, and from when it is full, m + 1
     samples, the envelope must contain zero, (4.27), until t_xi after the last impact.
 
@@ -25,7 +25,7 @@ class SimultaneousImpactClassifier(Classifier):
       once, but the next impact takes it back; it stands when `settled`. Between the touches of an expected impact
       the envelope may leave zero: an irreversible reaction has to wait for `settled`.
     - `await_completion` True: when `contact_completed` says so. Nothing is judged by the envelope before, and the
-      window starts anew with it; what is found after it stands at once. Zeta and epsilon are for the first impact, as
+      window restarts with it; what is found after it stands at once. Zeta and epsilon are for the first impact, as
       in Algorithm 1, and can be as narrow as there: what comes after it is bounded by t_int and by the completion.
       Impacts after the completion, such as bounces, are not counted. A contact that is not complete t_xi after the
       last impact is UNEXPECTED.

@@ -33,7 +33,7 @@ TUNED = (
 
 
 class Algorithm(Enum):
-    """Which classifier is tuned."""
+    """Classifier to be tuned."""
 
     SINGLE = "Algorithm 1"
     """`SingleImpactClassifier`."""

@@ -123,7 +123,7 @@ class VelocityErrorEnvelope:
         self._deciding_row = self._row
 
     def reason(self, impact: str, expected: bool, elapsed: float) -> str:
-        """Say what was decided `elapsed` [s] after `impact`, named in words."""
+        """Describe the decision `elapsed` [s] after `impact`, named in words."""
         joint = self.deciding_joint
         if expected:
             return (

@@ -15,6 +15,7 @@ import typer
 from impact_control.cli.progress_line import ProgressLine
 from impact_control.cli.terminal import in_color, listing, width
 from impact_control.util.errors import ImpactControlError, InvalidInputError, RecordingError
+from impact_control.view import HOST, PORT
 
 
 def scenario_names(incomplete: str) -> list[str]:
@@ -78,7 +79,6 @@ def add(app: typer.Typer) -> None:
     calibrate.command("thresholds")(calibrate_thresholds)
     calibrate.command("detector")(calibrate_whitened_detector)
     calibrate.command("friction")(calibrate_joint_friction)
-    calibrate.command("backlash")(calibrate_joint_backlash)
     calibrate.command("surface")(calibrate_expected_surface)
     calibrate.command("pose")(calibrate_taught_pose)
     app.add_typer(calibrate, name="calibrate")
@@ -113,7 +113,7 @@ def report_again(
 def explain_verdict(
     run: Annotated[Path, typer.Argument(help="Directory of a run, or of its bag.")],
 ) -> None:
-    """Tell why the impact of a recorded run was judged as it was: which number met which limit."""
+    """Explain the verdict on the impact of a recorded run: the decisive quantity and its limit."""
     from impact_control.replay.evaluation import evaluate
     from impact_control.replay.explanation import explain
 
@@ -164,8 +164,8 @@ def replay(
         Optional[Path], typer.Option("--output", "-o", help="Also write a report with figures there.")
     ] = None,
     view: Annotated[bool, typer.Option("--view", help="Play it in the browser.")] = False,
-    port: PortOption = 8080,
-    host: HostOption = "127.0.0.1",
+    port: PortOption = PORT,
+    host: HostOption = HOST,
     free_motion: Annotated[
         bool, typer.Option("--free-motion", help="A recording without contact: check it against the thresholds.")
     ] = False,
@@ -317,7 +317,7 @@ def scenes(
         for finding in findings:
             typer.echo(f"{scene.name:16s} {finding}")
         if check and not findings:
-            typer.echo(f"{scene.name:16s} nothing stands against it")
+            typer.echo(f"{scene.name:16s} feasible")
         if not check and not findings:
             plan = plan_scenario(scene)
             typer.echo(scene_figures(plan, run_scenario(scene, plan=plan)).line)
@@ -386,20 +386,6 @@ def calibrate_joint_friction(
 
     chosen, motions = open_motions(files, scenario, log_columns(columns))
     _keep(context, calibrate_friction(chosen, motions), output, force)
-
-
-def calibrate_joint_backlash(
-    context: typer.Context,
-    files: FilesArgument,
-    scenario: TuningOption = None,
-    columns: ColumnsOption = None,
-    output: ResultOption = Path("backlash.yaml"),
-    force: ForceOption = False,
-) -> None:
-    """Free play of the joints from recordings with the motors: links moved by hand, and a motion without contact."""
-    from impact_control.calibration import calibrate_backlash
-
-    _keep(context, calibrate_backlash(files, scenario, log_columns(columns)), output, force)
 
 
 def calibrate_expected_surface(

@@ -44,7 +44,7 @@ class ProgressLine:
         self._since: tuple[float, float] | None = None
 
     def stage(self, text: str) -> None:
-        """Say what is being done."""
+        """Show what is being done."""
         self._write(f"{self._name}: {text} ...", final=not self._live)
 
     def progress(self, progress: TaskProgress) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from typing import Any
 
 import numpy as np
 
 from impact_control.detection.detector import Detector
-from impact_control.detection.isolation import WINDOWS, LinkIsolation
+from impact_control.detection.isolation import LinkIsolation
 from impact_control.detection.score_detector import ScoreDetector
 from impact_control.detection.scores import (
     ResidualRateScore,
@@ -69,7 +69,6 @@ def _detector(
     isolation_slope: Vector | Matrix | float = 0.0,
     isolation_motion_slope: Vector | Matrix | float = 0.0,
     isolation_ceiling: Vector | Matrix | float = math.inf,
-    isolation_windows: Sequence[int] = WINDOWS,
 ) -> Detector:
     given = np.atleast_1d(np.asarray(threshold, dtype=np.float64)).ravel()
     if given.size == 0 or score.channels % given.size:
@@ -79,9 +78,7 @@ def _detector(
     if isolation_threshold is not None:
         if np.shape(isolation_threshold)[-1:] != (size,):
             raise InvalidInputError("isolation_threshold", isolation_threshold, f"rows of {size} numbers")
-        isolation = LinkIsolation(
-            isolation_threshold, isolation_slope, isolation_motion_slope, isolation_ceiling, isolation_windows
-        )
+        isolation = LinkIsolation(isolation_threshold, isolation_slope, isolation_motion_slope, isolation_ceiling)
     return ScoreDetector(score, size, bound, refractory_time, rise_ratio, isolation)
 
 
@@ -97,8 +94,8 @@ def make_detector(method: str, parameters: Mapping[str, Any], size: int) -> Dete
 
     Every method takes threshold (one number, one for each joint, or one for each channel of its score) and
     refractory_time [s]; optional: rise_ratio, see `ScoreDetector`, and isolation_threshold (n,) or (w, n) [Nm],
-    isolation_slope and isolation_motion_slope [Nm s/rad], isolation_ceiling [Nm] and isolation_windows [samples], see
-    `LinkIsolation`. Besides, and with these units of the threshold:
+    isolation_slope and isolation_motion_slope [Nm s/rad], and isolation_ceiling [Nm], see `LinkIsolation`.
+    Besides, and with these units of the threshold:
 
     - residual_rate: nothing else; [Nm/s]. Proper 2021 (3.6), (3.7): the events of `ImpactDetector`.
     - residual: nothing else; [Nm]. Proper 2021 (2.91).

@@ -50,13 +50,13 @@ class ImpactDetector:
       (3.6), (3.7), but one event for each rise.
     - Two events are at least `refractory_time` apart. A rise that starts earlier (another joint that follows,
       the swing back of the rate) belongs to the event before and is used up. Take it longer than a hard
-      contact takes, 5 to 10 ms (Proper 2021, 4.1.3), and shorter than the impacts to be told apart.
+      contact takes, 5 to 10 ms (Proper 2021, 4.1.3), and shorter than the time between impacts to be separated.
 
     The sign of the rate is not looked at: a sudden loss of contact is a sudden change of the external torque
     and is reported too.
 
     Rates that are not finite are skipped joint by joint, samples with a repeated or older stamp as a whole.
-    When the clock jumps back by more than the refractory time, the detector starts anew but goes on counting.
+    When the clock jumps back by more than the refractory time, the detector restarts but goes on counting.
 
     Attributes, all describing the last event:
         index: number of events since construction or `reset`; 0 before the first.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,21 +41,25 @@ def _all_finite(values: Vector, others: Vector) -> bool:
     return math.isfinite(total)
 
 
+class WindowBounds(NamedTuple):
+    """Changes of the mean over one window that count, see `LinkIsolation`, each (n,).
+
+    threshold, ceiling [Nm]; velocity_slope, motion_slope [Nm s/rad].
+    """
+
+    threshold: Vector
+    velocity_slope: Vector
+    motion_slope: Vector
+    ceiling: Vector
+
+
 @compiled
-def _outermost(
-    after: Vector,
-    length: int,
-    before: Vector,
-    threshold: Vector,
-    velocity_slope: Vector,
-    motion_slope: Vector,
-    ceiling: Vector,
-    inner: int,
-) -> int:
+def _outermost(after: Vector, length: int, before: Vector, bounds: WindowBounds, inner: int) -> int:
     """Return the outermost joint beyond `inner` that reacts, counted from 1; else inner.
 
     after: sums (2 n,) of r and dq over `length` samples; before: means (2 n,).
     """
+    threshold, velocity_slope, motion_slope, ceiling = bounds
     n = threshold.size
     motion = 0.0
     for i in range(n):
@@ -79,6 +84,15 @@ def step_response(gain: Vector | float, period: float, windows: Sequence[int] = 
     reached = np.multiply.outer(require_positive("period", period) * np.asarray(windows, dtype=np.float64), rates)
     response: Matrix = 1.0 + np.expm1(-reached) / reached
     return response
+
+
+def _checked_slopes(name: str, given: Vector | Matrix | float, shape: tuple[int, int]) -> Matrix:
+    rows = np.asarray(given, dtype=np.float64)
+    if rows.shape not in ((), shape[1:], shape):
+        raise InvalidInputError(name, given, f"a number, a row of {shape[1]} or {shape[0]} such rows")
+    if not np.all(np.isfinite(rows) & (rows >= 0.0)):
+        raise InvalidInputError(name, given, "finite numbers of at least 0")
+    return np.ascontiguousarray(np.broadcast_to(rows, shape))
 
 
 class LinkIsolation:
@@ -133,12 +147,14 @@ class LinkIsolation:
         for row in rows:
             checked_vector("isolation_threshold", row, zero_allowed=False)
         n = rows.shape[1]
-        self._threshold: Matrix = np.ascontiguousarray(np.broadcast_to(rows, (self._windows.size, n)))
-        self._ceiling: Matrix = np.ascontiguousarray(np.broadcast_to(ceiling, self._threshold.shape), dtype=np.float64)
-        if not np.all(self._ceiling >= self._threshold):
+        shape = (self._windows.size, n)
+        least: Matrix = np.ascontiguousarray(np.broadcast_to(rows, shape))
+        most: Matrix = np.ascontiguousarray(np.broadcast_to(ceiling, shape), dtype=np.float64)
+        if not np.all(most >= least):
             raise InvalidInputError("isolation_ceiling", ceiling, "numbers not below the threshold")
-        slopes = {"isolation_slope": velocity_slope, "isolation_motion_slope": motion_slope}
-        self._velocity_slope, self._motion_slope = (self._slopes(name, slope) for name, slope in slopes.items())
+        given = {"isolation_slope": velocity_slope, "isolation_motion_slope": motion_slope}
+        slopes = (_checked_slopes(name, slope, shape) for name, slope in given.items())
+        self._bounds = [WindowBounds(*window) for window in zip(least, *slopes, most, strict=True)]
         self._before_length = checked_count("isolation before", before, 1)
         self._lead = checked_count("isolation lead", lead, 1)
         self._ring: Matrix = np.zeros((before + lead, 2 * n))
@@ -147,15 +163,6 @@ class LinkIsolation:
         self.record(np.zeros(n), np.zeros(n))  # compiles the kernels here and not in the loop
         self.impact()
         self.reset()
-
-    def _slopes(self, name: str, given: Vector | Matrix | float) -> Matrix:
-        shape = self._threshold.shape
-        rows = np.asarray(given, dtype=np.float64)
-        if rows.shape not in ((), shape[1:], shape):
-            raise InvalidInputError(name, given, f"a number, a row of {shape[1]} or {shape[0]} such rows")
-        if not np.all(np.isfinite(rows) & (rows >= 0.0)):
-            raise InvalidInputError(name, given, "finite numbers of at least 0")
-        return np.ascontiguousarray(np.broadcast_to(rows, shape))
 
     @property
     def settled(self) -> bool:
@@ -203,18 +210,7 @@ class LinkIsolation:
             return
         row = self._window
         self._window += 1
-        link = int(
-            _outermost(
-                self._after,
-                self._taken,
-                self._before,
-                self._threshold[row],
-                self._velocity_slope[row],
-                self._motion_slope[row],
-                self._ceiling[row],
-                self.link,
-            )
-        )
+        link = int(_outermost(self._after, self._taken, self._before, self._bounds[row], self.link))
         if link != self.link:
             self.link = link
             self.decided_after = self._taken - 1

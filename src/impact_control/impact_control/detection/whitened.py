@@ -70,7 +70,7 @@ def correlation_rows(size: int) -> int:
 
 @compiled_in_place
 def _is_new(memory: Memory, started: bool) -> bool:
-    """Tell whether `arrived` is a sample: finite, and not the numbers of the one before while a joint moves."""
+    """Return whether `arrived` is a sample: finite, and not the numbers of the one before while a joint moves."""
     m = memory[()]
     checksum, same, moving = 0.0, not started, False
     for j in range(m.velocity.size):
@@ -163,7 +163,7 @@ def _take(memory: Memory, started: bool, period: float) -> bool:
 
 
 class WhitenedScore:
-    """How unlikely the last samples of all joints together are in free motion, in standard deviations.
+    """Distance of the last samples of all joints together from free motion, in standard deviations.
 
     A generalised likelihood ratio for a force that begins at any time, in any direction, over exponential windows: the
     signals are the residual of the momentum observer, with the friction of the joints taken out of it, and the joint
@@ -249,7 +249,7 @@ class WhitenedScore:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all samples; the residual has to settle anew."""
+        """Forget all samples; the residual has to settle again."""
         self._values[:] = 0.0
         self._time = self._begin = -math.inf
 

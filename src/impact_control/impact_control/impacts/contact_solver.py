@@ -61,7 +61,7 @@ _STEPS_BETWEEN_NEWTON = 20
 _NEWTON_STEPS = 8
 _REGULARISATION = 1e-8
 _PENALTIES = (0.3, 0.1, 0.03, 1.0)
-"""Of the alternating directions, taken in turn: which one is fast depends on the case, and changing breaks cycles."""
+"""Penalties of the alternating directions, in turn: which is fast depends on the case, and changing breaks cycles."""
 
 _FRICTION_STEPS = 8
 

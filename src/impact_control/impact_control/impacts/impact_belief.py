@@ -21,7 +21,7 @@ from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Matrix, Vector
 
 CANDIDATES = (41, 13, 41)
-"""Of friction, restitution and inertia scale, as far as they are inside the bounds: an impact takes 0.1 to 0.2 s."""
+"""Candidates for friction, restitution and inertia scale, inside their bounds: an impact takes 0.1 to 0.2 s."""
 
 REACH = 3.0
 """Standard deviations to either side of the prior that candidates cover."""
@@ -128,7 +128,7 @@ class ImpactBelief:
 
         covariance: (n, n) [rad^2/s^2], of the observed from the predicted velocity for the true parameters: noise,
         residual ringing, and errors of the map. memory: impacts after which one counts 1/e, so that a
-        surface that changes is learned anew, at least 1; without it all count alike.
+        surface that changes is learned again, at least 1; without it all count alike.
 
         Raises InvalidInputError, also when the map has no solution for any candidate.
         """

@@ -70,7 +70,7 @@ class JudgeAlone:
     """Judge of the tasks of a controller that is only followed, by its published references.
 
     A task begins with the first sample in ante-impact mode, and is over when the arm rests after it or in a fault.
-    After an interruption that repeats the impact the judgement begins anew, as in `CollisionReaction`.
+    After an interruption that repeats the impact the judgement restarts, as in `CollisionReaction`.
 
     Attributes: judge; start, of the task [s] on the clock of the samples, NaN while none is judged.
     """
@@ -94,7 +94,7 @@ class JudgeAlone:
     def follow(self, time: float, sample: FollowedSample, dynamics: Dynamics, observer: MomentumObserver) -> bool:
         """Take a sample at `time` [s], with the dynamics and the residual there; return whether its judgement begins.
 
-        That is so at the begin of a task, and where the judgement begins anew.
+        That is so at the begin of a task, and where the judgement restarts.
         """
         before, self._mode = self._mode, sample.mode
         begins = self._go_through(before, time, sample)
@@ -102,14 +102,15 @@ class JudgeAlone:
         if not math.isnan(self.start) and (sample.mode in RUNNING or before in RUNNING):
             judge, seconds = self.judge, time - self.start
             judge.contact_closes(seconds, dynamics, observer)
-            exerted = sample.force if sample.mode is Mode.POST else None
-            judge.judge(seconds, dynamics, observer, self._expected(sample), exerted)
+            judge.judge_velocity(seconds, dynamics.dq, self._expected(sample))
+            if sample.mode is Mode.POST:
+                judge.judge_contact(seconds, dynamics, observer, sample.force)
         if sample.mode is Mode.STOPPED and self._rest.reached(time, dynamics.dq):
             self.start = math.nan
         return begins
 
     def _go_through(self, before: Mode, time: float, sample: FollowedSample) -> bool:
-        """Notice begin and end of a task, and where its judgement begins anew; return whether it begins here."""
+        """Notice begin and end of a task, and where its judgement restarts; return whether it begins here."""
         begins = sample.mode is Mode.ANTE and before is not Mode.ANTE
         if begins:
             self.judge.await_impact_again(sample.impact)

@@ -113,6 +113,7 @@ class JudgeElsewhere:
 
     deviation = probability = math.nan
     reason = ""
+    answered = False  # here: verdicts are answered when they come
 
     def __init__(self, scenario: Scenario, robot: RobotDescription) -> None:
         self._contact = ContactWatch(scenario, robot)
@@ -143,8 +144,8 @@ class JudgeElsewhere:
         """Return True in the sample in which all points of the end-effector touch."""
         return self.impacts > 0 and self._contact.closes(seconds, dynamics, observer)
 
-    def judge(
-        self, seconds: float, dynamics: Dynamics, observer: MomentumObserver, expected: Vector, exerted: Vector | None
-    ) -> bool:
-        """Return False: verdicts are answered when they come."""
-        return False
+    def judge_velocity(self, seconds: float, velocity: Vector, expected: Vector) -> None:
+        """Leave it to the other judge."""
+
+    def judge_contact(self, seconds: float, dynamics: Dynamics, observer: MomentumObserver, exerted: Vector) -> None:
+        """Leave it to the other judge."""

@@ -23,11 +23,23 @@ from impact_control.classification import (
 from impact_control.observation import MomentumObserver
 from impact_control.references import ExpectedImpact
 from impact_control.robots import Dynamics, RobotDescription
-from impact_control.scenario import SIMULTANEOUS, Classification, Scenario
-from impact_control.util.types import Vector
+from impact_control.scenario import (
+    SIMULTANEOUS,
+    Classification,
+    ContactPathSettings,
+    HeldForceSettings,
+    Scenario,
+)
+from impact_control.util.types import Matrix, Vector
 
 NOISE_QUANTILE = 3.0
 """Standard deviations in the half-width of sensor noise, Proper 2021 (3.5) as in the Errata."""
+
+NEVER = 1e9
+"""[s] after an impact, when a check begins that a scenario does not ask for."""
+
+_NO_HELD_FORCE = HeldForceSettings(after=NEVER, window=1.0, limit=1.0)
+_NO_CONTACT_PATH = ContactPathSettings(begin=NEVER, window=1e-3)
 
 
 def envelope_margin(
@@ -66,12 +78,11 @@ def make_classifier(classification: Classification, size: int) -> Classifier:
     return SingleImpactClassifier(c, size)
 
 
-def _contact_path(scenario: Scenario) -> ContactPath | None:
-    """Return what judges the way of the contact on the expected surface; None when the scenario does not ask for it."""
+def _contact_path(scenario: Scenario) -> ContactPath:
+    """Return what judges the way of the contact on the expected surface, if the scenario asks for it."""
     c = scenario.classification
-    if c.contact_path is None:
-        return None
-    return ContactPath(c.contact_path, c.uncertainty, scenario.expected_surface.normal, scenario.control.period)
+    settings = c.contact_path or _NO_CONTACT_PATH
+    return ContactPath(settings, c.uncertainty, scenario.expected_surface.normal, scenario.control.period)
 
 
 class TaskJudge(Protocol):
@@ -85,6 +96,10 @@ class TaskJudge(Protocol):
     impact: Verdict
     post_impact: Verdict
     changed: bool
+
+    @property
+    def answered(self) -> bool:
+        """Whether a reaction is to answer the verdicts."""
 
     @property
     def deviation(self) -> float:
@@ -113,36 +128,46 @@ class TaskJudge(Protocol):
     def contact_closes(self, seconds: float, dynamics: Dynamics, observer: MomentumObserver) -> bool:
         """Return True in the sample in which all points of the end-effector touch, Proper 2021 section 5.2."""
 
-    def judge(
-        self, seconds: float, dynamics: Dynamics, observer: MomentumObserver, expected: Vector, exerted: Vector | None
-    ) -> bool:
-        """Take a sample at `seconds` of the task; return whether the verdicts are to be answered by a reaction.
+    def judge_velocity(self, seconds: float, velocity: Vector, expected: Vector) -> None:
+        """Take a sample at `seconds` of the task: velocity of the joints and of the reference (n,) [rad/s]."""
 
-        expected (n,) [rad/s]: joint velocity of the reference. exerted (3,) [N], axes of A: in post-impact mode; None
-        in the others.
-        """
+    def judge_contact(self, seconds: float, dynamics: Dynamics, observer: MomentumObserver, exerted: Vector) -> None:
+        """Take it in post-impact mode, too; exerted (3,) [N], axes of A: force of the reference."""
+
+
+class CompleteAtOnce:
+    """Full contact where a scenario has no settings of it: complete with the impact."""
+
+    complete = True
+
+    def reset(self) -> None:
+        """Wait for nothing."""
+
+    def observe(self, time: float, rotation: Matrix, twist: Vector, force: Vector) -> bool:
+        """Return False: nothing is left to be completed."""
+        return False
 
 
 class ContactWatch:
     """Contact completion by the external force, where the scenario has one.
 
-    Attribute: completion, None where it has not.
+    Attributes: completion; awaited, whether it takes time.
     """
 
     def __init__(self, scenario: Scenario, robot: RobotDescription) -> None:
         c = scenario.classification.completion
-        self.completion = None if c is None else ContactCompletion(robot.end_effector.contact_points, c)
+        self.awaited = c is not None
+        self.completion = CompleteAtOnce() if c is None else ContactCompletion(robot.end_effector.contact_points, c)
         self._external_force = ExternalForce(scenario.detection.observer_gain)
 
     def reset(self) -> None:
         """Wait for the next contact."""
-        if self.completion is not None:
-            self.completion.reset()
+        self.completion.reset()
 
     def closes(self, seconds: float, dynamics: Dynamics, observer: MomentumObserver) -> bool:
         """Take a sample after an impact; return whether it is the one in which all points of the end-effector touch."""
         completion = self.completion
-        if completion is None or completion.complete:
+        if completion.complete:
             return False
         force = self._external_force.estimate(dynamics.jacobian, observer.residual, observer.residual_rate)
         return completion.observe(seconds, dynamics.rotation, dynamics.twist, force)
@@ -151,8 +176,7 @@ class ContactWatch:
 class Judge:
     """Classifier of one arm with all else that a verdict depends on; a `TaskJudge`.
 
-    Attributes beside those: classifier; contact, the watch for full contact; held_force and contact_path, None where
-    the scenario does not ask for them.
+    Attributes beside those: classifier; contact, the watch for full contact; held_force; contact_path.
     """
 
     def __init__(self, scenario: Scenario, robot: RobotDescription) -> None:
@@ -160,8 +184,7 @@ class Judge:
         self._robot, self._scenario = robot, scenario
         self.classifier = make_classifier(scenario.classification, self._joints)
         self.contact = ContactWatch(scenario, robot)
-        held = scenario.classification.held_force
-        self.held_force = None if held is None else HeldForce(held)
+        self.held_force = HeldForce(scenario.classification.held_force or _NO_HELD_FORCE)
         self.contact_path = _contact_path(scenario)
         self._external_force = ExternalForce(scenario.detection.observer_gain)
         self.changed = False
@@ -194,10 +217,8 @@ class Judge:
         limit = configuration_limit(self._scenario.classification, reference.configuration_deviation)
         self.classifier.await_impact(reference.nominal_impact_time, reference.impact_configuration, margin, limit)
         self.contact.reset()
-        if self.held_force is not None:
-            self.held_force.reset()
-        if self.contact_path is not None:
-            self.contact_path.reset(reference.height_deviation)
+        self.held_force.reset()
+        self.contact_path.reset(reference.height_deviation)
 
     def impact_detected(self, seconds: float, position: Vector) -> bool:
         """Take an impact at `seconds` of the task, position (n,) [rad]; return whether the verdicts are answered."""
@@ -215,16 +236,15 @@ class Judge:
         self._closed = seconds
         return True
 
-    def judge(
-        self, seconds: float, dynamics: Dynamics, observer: MomentumObserver, expected: Vector, exerted: Vector | None
-    ) -> bool:
-        """Judge velocity and, in post-impact mode, path and force; see `TaskJudge`."""
-        if self.classifier.classify(seconds, dynamics.dq, expected):
+    def judge_velocity(self, seconds: float, velocity: Vector, expected: Vector) -> None:
+        """Judge the velocity, see `TaskJudge`."""
+        if self.classifier.classify(seconds, velocity, expected):
             self._take_verdicts()
-        if exerted is not None:
-            self._judge_path(seconds, dynamics.position)
-            self._judge_force(seconds, dynamics, observer, exerted)
-        return self.answered
+
+    def judge_contact(self, seconds: float, dynamics: Dynamics, observer: MomentumObserver, exerted: Vector) -> None:
+        """Judge path and force, see `TaskJudge`."""
+        self._judge_path(seconds, dynamics.position)
+        self._judge_force(seconds, dynamics, observer, exerted)
 
     @property
     def answered(self) -> bool:
@@ -239,7 +259,7 @@ class Judge:
     def _judge_force(self, seconds: float, dynamics: Dynamics, observer: MomentumObserver, exerted: Vector) -> None:
         """Judge the force after an expected behaviour; exerted (3,) [N], axes of A."""
         held, classifier = self.held_force, self.classifier
-        if held is None or classifier.post_impact is not Verdict.EXPECTED:
+        if classifier.post_impact is not Verdict.EXPECTED:
             return
         since = seconds - classifier.impact_time
         if not held.due(since):
@@ -252,9 +272,9 @@ class Judge:
     def _judge_path(self, seconds: float, position: Vector) -> None:
         """Judge the way of the contact on the surface; position (3,) [m] of the end-effector."""
         path, classifier = self.contact_path, self.classifier
-        if path is None or self._left_the_surface:
+        if self._left_the_surface:
             return
-        path.follow(seconds - (classifier.impact_time if self.contact.completion is None else self._closed), position)
+        path.follow(seconds - (self._closed if self.contact.awaited else classifier.impact_time), position)
         # As long as the classifier is not through, what it finds counts.
         if path.deviation <= 1.0 or classifier.post_impact is not Verdict.EXPECTED:
             return
@@ -266,8 +286,7 @@ class Judge:
     @property
     def deviation(self) -> float:
         """Return the largest deviation so far from what is expected as a part of its limit."""
-        path = self.contact_path
-        return max(self.classifier.deviation, 0.0 if path is None else path.deviation)
+        return max(self.classifier.deviation, self.contact_path.deviation)
 
     @property
     def probability(self) -> float:
@@ -277,18 +296,15 @@ class Judge:
     @property
     def reason(self) -> str:
         """Reason of the last verdict, in words with its numbers. Builds a string: not for every tick."""
-        held = self.held_force
-        if held is not None and held.verdict is Verdict.UNEXPECTED:
-            return held.reason
-        if self.contact_path is not None and self._left_the_surface:
-            return self.contact_path.reason
-        return self.classifier.reason
+        if self.held_force.verdict is Verdict.UNEXPECTED:
+            return self.held_force.reason
+        return self.contact_path.reason if self._left_the_surface else self.classifier.reason
 
     @property
     def decision_time(self) -> float:
         """Time of the last change of a verdict [s], NaN before."""
         held = self.held_force
-        if held is not None and held.verdict is Verdict.UNEXPECTED:
+        if held.verdict is Verdict.UNEXPECTED:
             return self.classifier.impact_time + held.settings.after + held.settings.window
         return self._path_time if self._left_the_surface else self.classifier.decision_time
 

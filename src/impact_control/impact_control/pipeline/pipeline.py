@@ -240,7 +240,7 @@ class Pipeline:
         return largest_magnitude(self._difference)
 
     def move_reason(self) -> str:
-        """Say why a motion did not lead to its goal; nothing when it did. Builds a string: not for every tick."""
+        """Return why a motion did not reach its goal; "" when it did. Builds a string: not for every tick."""
         outcome, when = self.move_outcome, f"{self.controller.task_time:.2f} s after the begin"
         if outcome is MoveOutcome.CONTACT:
             return f"stopped at a contact {when}"
@@ -252,18 +252,18 @@ class Pipeline:
         return self.start_defect()
 
     def stop_reason(self) -> str:
-        """Say which gap in the samples stopped the task; nothing if none did."""
+        """Return which gap in the samples stopped the task; "" if none did."""
         if self._gap == 0.0:
             return ""
         longest = 1e3 * self.scenario.control.state_timeout
-        return f"stopped: {1e3 * self._gap:.1f} ms {WITHOUT_STATE} (a task goes on after {longest:g} ms)"
+        return f"stopped: {1e3 * self._gap:.1f} ms {WITHOUT_STATE} (allowed: {longest:g} ms)"
 
     def start_defect(self) -> str:
-        """Say where the arm was when the task was to begin, if it had to be elsewhere; else nothing."""
+        """Return where the arm was when the task was to begin, if it had to be elsewhere; else ""."""
         return "" if self._start_pose is None else self._start_pose.reason()
 
     def sample_defect(self) -> str:
-        """Say what was wrong with the sample that led to the controller's fault; nothing if none did."""
+        """Return what was wrong with the sample that led to the controller's fault; "" if none did."""
         return self._check.reason(self.controller.fault)
 
     # ------------------------------------------------------------------ the tick
@@ -333,8 +333,10 @@ class Pipeline:
         controller, judge = self.controller, self.judge
         if judge.contact_closes(seconds, self.dynamics, self.observer):
             controller.contact_closed(controller.start_time + seconds)
-        exerted = controller.force if controller.mode is _POST else None
-        if judge.judge(seconds, self.dynamics, self.observer, controller.expected.joint_velocity, exerted):
+        judge.judge_velocity(seconds, self.dynamics.dq, controller.expected.joint_velocity)
+        if controller.mode is _POST:
+            judge.judge_contact(seconds, self.dynamics, self.observer, controller.force)
+        if judge.answered:
             self._answer_verdicts()
 
     def _end_task_if_due(self, time: float, velocity: Vector) -> None:

@@ -13,7 +13,7 @@ from impact_control.robots import RobotDescription
 from impact_control.scenario import Scenario
 
 _OBJECT_FORCE = ObjectForce(clamping=np.zeros(3), mass=0.0, support=np.zeros(3), drag=0.0, offset=np.zeros(3))
-"""Of an arm of a scene: none of its numbers, but the same code."""
+"""Object force of an arm in a scene: arbitrary numbers that run the same code."""
 
 
 def warm_up(scenario: Scenario, robot: RobotDescription) -> None:
@@ -43,9 +43,8 @@ def _walk(pipeline: Pipeline, judge: Judge, reference: ImpactReference, force: D
     pipeline.impact_detected(3.5 * period, q)
     for k, place in enumerate(places, start=4):
         pipeline.tick(k * period, place, still, still)
-    if (path := judge.contact_path) is not None:
-        # It waits for longer than this walk takes.
-        path.follow(path.settings.begin, pipeline.dynamics.position)
+    # It waits for longer than this walk takes.
+    judge.contact_path.follow(judge.contact_path.settings.begin, pipeline.dynamics.position)
     for k, event in enumerate((Event.YIELD_TO_POST, Event.RESUME, None, None, Event.PULL_BACK, Event.STOP), start=7):
         pipeline.react(event)
         pipeline.tick(k * period, q, still, still)

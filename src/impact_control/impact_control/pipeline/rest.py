@@ -12,7 +12,7 @@ LONGEST_SETTLE_TIME = 2.0
 """[s] at least and at most from the stop to the end of the task."""
 
 REST_SPEED = 0.02
-"""[rad/s] below which a joint stands."""
+"""[rad/s] below which a joint is at rest."""
 
 REST_TIME = 0.2
 """[s] for which every joint has to stand."""

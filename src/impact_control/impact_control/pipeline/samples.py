@@ -114,7 +114,7 @@ def _undilute(rate: Vector, turned: Vector, gain: Vector, since: float, period: 
 class Gaps:
     """Times [s]: period of the samples, timeout, over which a task goes on, longest that is no fault, and settling.
 
-    settling: after a gap above timeout, until the residual of an observer that began anew follows the arm again.
+    settling: after a gap above timeout, until the residual of an observer that restarted follows the arm again.
     observer_gain (n,) [1/s]: of that observer.
     """
 
@@ -126,7 +126,7 @@ class Gaps:
 
     @classmethod
     def of(cls, scenario: Scenario) -> Gaps:
-        """Return what the scenario says of gaps in the joint states; afterwards the detectors begin anew."""
+        """Return what the scenario says of gaps in the joint states; afterwards the detectors restart."""
         control = scenario.control
         settling = max(SETTLING / float(np.min(scenario.detection.observer_gain)), MAXIMUM_GAP + control.period)
         gain = scenario.detection.observer_gain
@@ -248,7 +248,7 @@ class SampleCheck:
         return fault
 
     def reason(self, fault: Fault) -> str:
-        """Say what was wrong with the first sample since `reset` that was a fault; nothing if it was another fault."""
+        """Return what was wrong with the first faulty sample since `reset`; "" if the fault was another."""
         if fault is not self._found or fault is Fault.NONE:
             return ""
         if fault is Fault.STATE_STALE and self._gap == 0.0:

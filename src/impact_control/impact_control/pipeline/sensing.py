@@ -13,7 +13,7 @@ from impact_control.util.types import Vector
 
 
 def make_observer(scenario: Scenario, robot: RobotDescription) -> MomentumObserver:
-    """Return the scenario's momentum observer for flexible joints; it begins anew after a gap that stops a task."""
+    """Return the scenario's momentum observer for flexible joints; it restarts after a gap that stops a task."""
     transmission, control = robot.transmission, scenario.control
     longest = control.state_timeout + 0.5 * control.period
     coupling = transmission.damping / transmission.stiffness

@@ -33,7 +33,7 @@ class StartPose:
         return largest_magnitude(self._away) > START_TOLERANCE
 
     def reason(self) -> str:
-        """Say where the arm was and where it should be; nothing when it was there."""
+        """Return where the arm was and where it should be; "" when it was there."""
         if not self.missed:
             return ""
         joint = int(np.abs(self._away).argmax())

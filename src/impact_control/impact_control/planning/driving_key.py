@@ -25,36 +25,36 @@ def driving_key(plan: ArmPlan, quantity: Quantity, reference: str, row: int, joi
     """
     table = plan.reference.ante if reference == ANTE else plan.reference.post
     early = row * table.period <= plan.reference.nominal_impact_time
-    wanted = ReferenceColumns(table.columns.data[row], table.columns.joints)
+    desired = ReferenceColumns(table.columns.data[row], table.columns.joints)
     if reference == ANTE and quantity is Quantity.POSITION:
         key = "task.ante.distance" if early else "task.ante.extension_depth"
     elif reference == ANTE:
         key = "task.impact.speed" if early else "task.ante.extension_duration"
     elif quantity is Quantity.POSITION:
         key = "task.joint_1" if early else "task.post.slide"
-    elif quantity is Quantity.TORQUE and _force_prevails(plan, wanted, joint):
+    elif quantity is Quantity.TORQUE and _force_prevails(plan, desired, joint):
         key = "task.post.force"
     elif early:
         key = "task.post.lead"
     else:
-        key = "task.post.settle_duration" if _turning_prevails(plan, wanted, joint) else "task.post.duration"
+        key = "task.post.settle_duration" if _turning_prevails(plan, desired, joint) else "task.post.duration"
     return _IN_SCENES.get(key, key).format(plan.name) if plan.name else key
 
 
-def _force_prevails(plan: ArmPlan, wanted: ReferenceColumns, joint: int) -> bool:
-    """Tell whether the desired force takes more torque of the joint than the motion does."""
-    dynamics, torque = Dynamics(plan.robot), np.zeros(wanted.joints)
-    dynamics.compute(wanted.joint_position, wanted.joint_velocity)
-    plan.force.exert(1.0, wanted, dynamics.jacobian, np.zeros(6), torque)
-    inertia = dynamics.mass_matrix[joint] @ wanted.joint_acceleration
-    motion = inertia + plan.robot.transmission.reduced_motor_inertia[joint] * wanted.joint_acceleration[joint]
+def _force_prevails(plan: ArmPlan, desired: ReferenceColumns, joint: int) -> bool:
+    """Return whether the desired force takes more torque of the joint than the motion does."""
+    dynamics, torque = Dynamics(plan.robot), np.zeros(desired.joints)
+    dynamics.compute(desired.joint_position, desired.joint_velocity)
+    plan.force.exert(1.0, desired, dynamics.jacobian, np.zeros(6), torque)
+    inertia = dynamics.mass_matrix[joint] @ desired.joint_acceleration
+    motion = inertia + plan.robot.transmission.reduced_motor_inertia[joint] * desired.joint_acceleration[joint]
     return bool(abs(torque[joint]) > abs(motion))
 
 
-def _turning_prevails(plan: ArmPlan, wanted: ReferenceColumns, joint: int) -> bool:
-    """Tell whether orientation and joint 1 accelerate the joint more than the path of the end-effector does."""
+def _turning_prevails(plan: ArmPlan, desired: ReferenceColumns, joint: int) -> bool:
+    """Return whether orientation and joint 1 accelerate the joint more than the path of the end-effector does."""
     dynamics = Dynamics(plan.robot)
-    dynamics.compute(wanted.joint_position, wanted.joint_velocity)
-    row = np.linalg.lstsq(task_jacobian(dynamics.jacobian).T, np.eye(wanted.joints)[joint], rcond=None)[0]
-    turning = row[3:6] @ wanted.angular_acceleration + row[6] * wanted.posture[2]
-    return bool(abs(turning) > abs(row[:3] @ wanted.acceleration))
+    dynamics.compute(desired.joint_position, desired.joint_velocity)
+    row = np.linalg.lstsq(task_jacobian(dynamics.jacobian).T, np.eye(desired.joints)[joint], rcond=None)[0]
+    turning = row[3:6] @ desired.angular_acceleration + row[6] * desired.posture[2]
+    return bool(abs(turning) > abs(row[:3] @ desired.acceleration))

@@ -33,7 +33,7 @@ _SPACING = 0.01
 
 
 class Obstacle(Enum):
-    """Why a scene does not go as planned."""
+    """Reason why a scene cannot be executed as planned."""
 
     UNREACHABLE = "the reference leaves the workspace or the limits of a joint"
     UNPREDICTED = "the impact cannot be predicted"

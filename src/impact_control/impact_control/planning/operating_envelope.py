@@ -84,7 +84,7 @@ class Deviations:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OperatingEnvelope:
-    """Which tasks are drawn."""
+    """Distribution from which tasks are drawn."""
 
     name: Annotated[str, Text(), "name; that of the file when left out"]
     scenario: Annotated[str, Text(), "name of the scenario with the entries that are not drawn"]

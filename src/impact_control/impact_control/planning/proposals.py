@@ -100,7 +100,7 @@ def _promising(refusals: Iterable[ImpactControlError]) -> set[str]:
 
 
 def _may_lack_torque(refusal: ImpactControlError) -> bool:
-    """Tell whether torque or its rate is too large, or unknown because there is no plan."""
+    """Return whether torque or its rate is too large, or unknown because there is no plan."""
     if not isinstance(refusal, InfeasibleTaskError):
         return True
     return any(use.quantity in (Quantity.TORQUE, Quantity.TORQUE_RATE) for use in refusal.violations)

@@ -11,7 +11,7 @@ from impact_control.references import task_jacobian
 from impact_control.robots import Dynamics
 
 SMALLEST_SINGULAR_VALUE = 0.05
-"""Of the task Jacobian [m/rad, -]: 0.1 m/s ask no joint for more than 2 rad/s, which all joints of a Panda can do."""
+"""Bound [m/rad, -] for the task Jacobian: 0.1 m/s then need at most 2 rad/s of any joint, which a Panda can do."""
 
 _SPACING = 0.01
 """[s] between the samples of a reference that are looked at."""

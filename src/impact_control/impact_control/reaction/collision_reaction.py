@@ -47,7 +47,7 @@ class CollisionReaction:
     `end` leads to OVER from everywhere, `watch` to WATCHING.
 
     Events: STOP, PULL_BACK, YIELD_TO_ANTE where the impact of the task is still to come (the verdict was about another
-    one), else YIELD_TO_POST, RESUME, and RESUMED when the arm is back before its impact, which is to be judged anew.
+    one), else YIELD_TO_POST, RESUME, and RESUMED when the arm is back before its impact, which is to be judged again.
 
     Attributes: phase; interruptions, number of times the task began to yield or would have; repeats_impact, true where
     the impact of the task is still to come after an interruption.

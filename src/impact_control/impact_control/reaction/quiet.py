@@ -24,7 +24,7 @@ class Silence:
         self._since = math.nan
 
     def reset(self) -> None:
-        """Begin anew with the next sample."""
+        """Restart with the next sample."""
         self._since = math.nan
 
     def measure(self, time: float, touched: bool) -> float:

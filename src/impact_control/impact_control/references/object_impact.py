@@ -81,7 +81,7 @@ class ObjectImpact:
 
 
 NO_OBJECTS = ObjectImpact({}, {}, np.zeros(3), 0.0)
-"""Of a scene whose arms hit no object."""
+"""Object impact of a scene whose arms hit no object."""
 
 
 def predict_object_impact(

@@ -27,6 +27,11 @@ INERTIA_NAMES = {InertiaModel.LINKS: "M", InertiaModel.REDUCED_MOTORS: "M + B_th
 """Inertia models by the symbols of Rey Arias 2024, section III."""
 
 
+_NO_APPROACH = (
+    "none: by the last joint state before the impact nothing moves into the surface, as when states come late"
+)
+
+
 @dataclass(frozen=True)
 class Evaluation(RunData):
     """Evaluation of the recorded run of an arm, with its scenario; comparison: None without an impact to compare."""
@@ -66,8 +71,11 @@ def evaluate_arms(bag: Path) -> dict[str, Evaluation]:
     alone, scenario = _evaluate_arm(recording, scene.single, meant), scene.single
     robot = robot_of(scenario.robot)
     impulse = short_impulse(recording, alone.analysis, scenario, robot)
-    comparison = compare_predictions(recording, alone.analysis, scenario, robot)
-    return {"": replace(alone, analysis=replace(alone.analysis, impact_impulse=impulse), comparison=comparison)}
+    run = replace(alone, analysis=replace(alone.analysis, impact_impulse=impulse))
+    try:
+        return {"": replace(run, comparison=compare_predictions(recording, alone.analysis, scenario, robot))}
+    except InvalidInputError:
+        return {"": replace(run, not_compared=_NO_APPROACH)}
 
 
 def _evaluate_arm(recording: Recording, scenario: Scenario, meant: str) -> Evaluation:
@@ -96,7 +104,8 @@ def compare_predictions(
 
     Predicted under Coulomb's law at the measured state of the last sample before the impact, on the surface that is
     really there where the recording is a simulation, with the inertia models M, M + B_theta and M + B_rho. An edge or a
-    plate comes to rest on it with all of its contact points, see `references.simultaneous_impact`.
+    plate comes to rest on it with all of its contact points, see `references.simultaneous_impact`. Raises what
+    `predicted_impacts` raises.
     """
     impact = analysis.impact_time
     if impact is None or analysis.gross_post_velocity is None or analysis.ante_velocity is None:

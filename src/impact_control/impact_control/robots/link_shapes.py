@@ -20,7 +20,7 @@ from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Matrix, Vector
 
 _COLUMNS = 8
-"""Of a capsule in a data file: link, start (3), end (3), radius."""
+"""Columns of a capsule in a data file: link, start (3), end (3), radius."""
 
 
 @dataclass(frozen=True, eq=False)

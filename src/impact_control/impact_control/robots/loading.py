@@ -24,7 +24,7 @@ from impact_control.robots.joints import (
 from impact_control.util.errors import ScenarioError
 
 SIDES = ("link", "motor")
-"""Of the transmission, on which friction acts."""
+"""Sides of the transmission on which friction may act."""
 
 
 def load_robot(

@@ -129,7 +129,7 @@ class Interim(Settings):
     further_impacts: Annotated[
         FurtherImpacts,
         Option(FurtherImpacts),
-        "what an impact on a closed contact does within `longest` of the first one: begin the interim mode anew",
+        "what an impact on a closed contact does within `longest` of the first one: restart the interim mode",
         FurtherImpacts.IGNORE,
     ]
 

@@ -55,7 +55,7 @@ class ExpectedEnvironment:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Touch:
-    """Somebody touches a link of the arm for a while: a force that rises and falls smoothly."""
+    """External force on a link of the arm, as of a person: it rises and falls smoothly."""
 
     link: Annotated[str, Text(), "link, or another frame of the robot's model, that is touched"]
     point: Annotated[

@@ -50,7 +50,7 @@ class Range:
     open_upper: bool = False
 
     def contains(self, value: float) -> bool:
-        """Tell whether a finite value lies inside."""
+        """Return whether a finite value lies inside."""
         above = value > self.lower if self.open_lower else value >= self.lower
         below = value < self.upper if self.open_upper else value <= self.upper
         return above and below
@@ -87,7 +87,7 @@ class Kind(ABC):
         """Return the allowed values in words."""
 
     def admits(self, value: Any) -> bool:
-        """Tell whether a value in SI, as `parse` returns it, is inside the bounds."""
+        """Return whether a value in SI, as `parse` returns it, is inside the bounds."""
         return True
 
 
@@ -115,7 +115,7 @@ class Number(Kind):
         return _number_words("a finite number", self.unit, self.range)
 
     def admits(self, value: Any) -> bool:
-        """Tell whether a number is finite and inside the range."""
+        """Return whether a number is finite and inside the range."""
         return math.isfinite(value) and self.range.contains(value)
 
     def unit_beside(self, siblings: Mapping[str, Any]) -> str:
@@ -171,7 +171,7 @@ class Numbers(Kind):
         return self._words(f"{self.size} finite numbers" if isinstance(self.size, int) else each)
 
     def admits(self, value: Any) -> bool:
-        """Tell whether an array (n,), or the number that stands for all elements, is finite and inside the range."""
+        """Return whether an array (n,), or the number that stands for all elements, is finite and inside the range."""
         fits = np.ndim(value) == 1 and (not isinstance(self.size, int) or np.size(value) == self.size)
         fits = fits or (self.repeats and isinstance(value, (int, float)))
         return fits and all(math.isfinite(number) and self.range.contains(number) for number in np.atleast_1d(value))
@@ -240,7 +240,7 @@ class Count(Kind):
         return f"a whole number from {self.lower} to {self.upper}"
 
     def admits(self, value: Any) -> bool:
-        """Tell whether a whole number is inside the range."""
+        """Return whether a whole number is inside the range."""
         return isinstance(value, int) and self.lower <= value <= self.upper
 
 
@@ -342,7 +342,7 @@ class Option(Kind):
         return "one of " + ", ".join(self.type)
 
     def admits(self, value: Any) -> bool:
-        """Tell whether a value is a member."""
+        """Return whether a value is a member."""
         return isinstance(value, self.type)
 
 

@@ -96,7 +96,7 @@ class ActualObject(ExpectedObject):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SceneTouch(Touch):
-    """Somebody touches a link of one of the arms for a while."""
+    """External force on a link of one of the arms, as of a person."""
 
     arm: Annotated[str, Text(), "which of the arms is touched"]
 

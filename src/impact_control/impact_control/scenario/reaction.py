@@ -96,8 +96,3 @@ class ReactionSettings(Settings):
     on_unexpected_post_impact: Annotated[Reaction, Option(Reaction), "wrong behaviour afterwards"]
     pull_back: Annotated[PullBack, Section(PullBack), "the motion of `pull_back`", {}]
     admittance: Annotated[Admittance, Section(Admittance), "the motion of `admittance`", {}]
-
-    @property
-    def may_yield(self) -> bool:
-        """True where the arm yields to external torques after some verdict."""
-        return Reaction.ADMITTANCE in (self.on_unexpected_impact, self.on_unexpected_post_impact)

@@ -87,7 +87,7 @@ def spellings(unit: Unit) -> str:
 
 
 def is_number(text: str) -> bool:
-    """Tell whether the text is one plain number, `inf` and `nan` included."""
+    """Return whether the text is one plain number, `inf` and `nan` included."""
     return _NUMBER.fullmatch(text) is not None
 
 

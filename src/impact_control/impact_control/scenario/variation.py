@@ -27,7 +27,7 @@ def variations(scene: Scene, file: Path | None, times: int, fixed: Sequence[str]
     """Return the scenario of each of `times` trials.
 
     file: YAML with dotted keys or sections as in a scenario, at each entry a list of values; trial k takes the k-th,
-    and begins anew where a list is shorter. A single value holds in all trials. None: no variation. fixed: dotted keys
+    and restarts where a list is shorter. A single value holds in all trials. None: no variation. fixed: dotted keys
     that may not be varied. Raises ScenarioError with line, key, value and what is allowed.
     """
     varied = [] if file is None else list(_varied(file, fixed))

@@ -40,10 +40,10 @@ SHORTEST_STEP = 1e-9
 """[s] Where a shorter one is needed the simulation gives up."""
 
 LARGEST_RATE = 1e15
-"""Of any part of the state, in its unit per second: no motion comes near it, and its powers are still finite."""
+"""Bound on the rate of any part of the state, in its unit per second: far above any motion, its powers still finite."""
 
 MOST_HALVINGS = 20
-"""Of LANDING. Then the step is below the shortest one."""
+"""Bound on the halvings of LANDING, after which the step is below the shortest one."""
 
 
 class Schedule(NamedTuple):

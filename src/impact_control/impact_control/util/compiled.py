@@ -6,14 +6,13 @@ numba. The private parts of numba are used in the versions with which they were 
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import os
 from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,7 +20,6 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 try:
     from numba import config, njit, version_info
-    from numba.core.dispatcher import Dispatcher
 except ImportError:
     HAVE_NUMBA, _KNOWN = False, False
 else:
@@ -30,6 +28,9 @@ else:
 
 
 _LIBRARY, _STUDIES = "impact_control", "impact_studies"
+
+_kernels: list[Any] = []
+"""Every compiled kernel."""
 
 
 def sources_of(package: str) -> list[Path]:
@@ -66,7 +67,9 @@ def _compile(function: _Function, **options: Any) -> _Function:
     """
     package = function.__module__.partition(".")[0]
     vars(config)["CACHE_DIR"] = _cache_directory(package if package == _STUDIES else _LIBRARY)
-    return cast(_Function, cast(Any, njit)(cache=True, **options)(function))
+    kernel: Any = njit(cache=True, **options)(function)
+    _kernels.append(kernel)
+    return kernel  # type: ignore[no-any-return]
 
 
 def compiled(function: _Function) -> _Function:
@@ -92,10 +95,7 @@ def compiled_in_place(function: _Function) -> _Function:
 
 def compiled_signatures() -> dict[tuple[str, str], int]:
     """Count the compiled signatures of each kernel, by module and name: for tests that nothing compiles late."""
-    if not HAVE_NUMBA:
-        return {}
-    kernels: list[Any] = [item for item in gc.get_objects() if isinstance(item, Dispatcher)]
-    return {(kernel.__module__, kernel.__name__): len(kernel.signatures) for kernel in kernels}
+    return {(kernel.__module__, kernel.__name__): len(kernel.signatures) for kernel in _kernels}
 
 
 def record_type(*groups: tuple[str, Any]) -> Any:

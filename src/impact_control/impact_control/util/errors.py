@@ -10,20 +10,20 @@ class ImpactControlError(Exception):
     """Base of all exceptions raised on purpose by this package. They pass from one process to another unchanged."""
 
     def __new__(cls, *given: Any) -> ImpactControlError:
-        """Remember what it is made of; what it says stands in `args`."""
+        """Keep the constructor arguments for pickling; `args` holds the message."""
         error = super().__new__(cls, *given)
         error._given = given
         return error
 
     def __reduce__(self) -> tuple[type, tuple[Any, ...], dict[str, Any]]:
-        """Make it anew from what it was made of, with its notes."""
+        """Return type, constructor arguments and notes for pickling."""
         return type(self), self._given, self.__dict__
 
     _given: tuple[Any, ...]
 
 
 LONGEST_VALUE = 60
-"""Characters of a value that an error shows: it may be a whole file, which is nobody's business who sent its name."""
+"""Characters of a value shown in an error: it may be a whole file, which must not leak to the client that named it."""
 
 
 def _shown(value: object) -> str:
@@ -48,7 +48,7 @@ class InvalidInputError(ImpactControlError, ValueError):
     """
 
     def __init__(self, name: str, value: object, allowed: str) -> None:
-        super().__init__(f"{name} = {value!r} is not allowed: {allowed}")
+        super().__init__(f"{name} = {value!r}; allowed: {allowed}")
         self.name = name
         self.value = value
         self.allowed = allowed
@@ -89,7 +89,7 @@ class ScenarioError(ImpactControlError, ValueError):
         elif value is None:
             text = f"{key}: nothing is given; allowed: {allowed}"
         else:
-            text = f"{key}: {_shown(value)} is not allowed: {allowed}"
+            text = f"{key}: {_shown(value)}; allowed: {allowed}"
         super().__init__(f"{file}: {text}")
         self.file = file
         self.key = key

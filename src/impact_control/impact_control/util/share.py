@@ -8,7 +8,7 @@ from pathlib import Path
 
 _CHECKOUT = Path(__file__).resolve().parents[4]
 """Made once: pathlib interns the parts of every path it makes. What is interned and forgotten makes Python build its
-table of such names anew, after some 40 min of tasks: 2 MB, and milliseconds in which the loop stands still."""
+table of such names again, after some 40 min of tasks: 2 MB, and milliseconds in which the loop stands still."""
 
 
 def shared_directory(package: str, name: str) -> Path:

@@ -40,7 +40,7 @@ _WIDTH, _HEIGHT, _DPI = 4.4, 6.8, 72
 """[inch] of a run, and dots to an inch."""
 
 _COLOURS = 128
-"""Of the palette; fewer make a smaller file."""
+"""Size of the palette; fewer colours make a smaller file."""
 
 _ACROSS, _UP = (-0.15, 0.75), (0.0, 0.95)
 """[m] that the view of the arm shows, along x and z of the world frame A."""

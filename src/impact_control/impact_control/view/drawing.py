@@ -21,8 +21,6 @@ from impact_control.view.shapes import Color, Mesh, plane_axes
 from impact_control.view.signals import Signals
 from impact_control.view.stage import ArmPlacer, ShownSurface, Stage
 
-DEFAULT_PORT = 8080
-
 _ACTUAL: Color = (201, 173, 138)
 _EXPECTED: Color = (76, 130, 235)
 _BOX: Color = (222, 184, 110)

@@ -127,7 +127,7 @@ class GrowingSignals:
         return EMPTY if growing is None else growing.signal
 
     def extend(self, parts: Mapping[str, Signal]) -> None:
-        """Add samples by name of their quantity; one whose size has changed begins anew."""
+        """Add samples by name of their quantity; one whose size has changed restarts."""
         for name, part in parts.items():
             growing = self._signals.get(name)
             if growing is None or growing.signal.value.shape[1] != part.value.shape[1]:

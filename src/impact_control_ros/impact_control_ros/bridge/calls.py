@@ -101,7 +101,7 @@ class Caller:
     def call_until_answered(
         self, kind: type, name: str, request: Any, patience: float = CALL_PATIENCE, attempt: float = ANSWER_PATIENCE
     ) -> Any:
-        """Call a service that may be asked more than once, anew after each `attempt` [s], and return its answer.
+        """Call a service that may be asked more than once, again after each `attempt` [s], and return its answer.
 
         A node that was discovered only just now may lose a request, or an answer.
         """
@@ -122,17 +122,16 @@ class Caller:
         end: str,
         find: float,
         timeout: float,
-        refused: Exception,
         on_feedback: Callable[[Any], None] | None = None,
     ) -> Any:
-        """Have an action run a goal and return its answer; one that takes longer than `timeout` [s] is cancelled.
+        """Have an action run a goal and return its answer, None for a goal that is not accepted.
 
-        end: what is waited for, in words. find: seconds the server may take to be found. Raises `refused`
-        for a goal that is not accepted, and NoAnswerError.
+        One that takes longer than `timeout` [s] is cancelled. end: what is waited for, in words. find: seconds the
+        server may take to be found. Raises NoAnswerError.
         """
         handle = self.send_goal(kind, name, goal, find, on_feedback)
         if not handle.accepted:
-            raise refused
+            return None
         try:
             return self.result_of(handle.get_result_async(), timeout, end)
         except BaseException:  # Ctrl-C, too: the arm would move on
@@ -144,7 +143,7 @@ class Caller:
     ) -> Any:
         """Send a goal to an action and return its handle; `patience` [s] for the server to be found.
 
-        Its answer to a client that it has not found yet gets lost, and the arm would move with nobody to cancel it.
+        Its answer to a client that it has not discovered yet is lost, and the arm would move without a way to cancel.
         So it answers the cancellation of an unknown goal first: that client is made last, and so found last.
         """
         action = self._actions.get((kind, name))

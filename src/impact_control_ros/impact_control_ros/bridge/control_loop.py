@@ -11,11 +11,11 @@ from impact_msgs.msg import ImpactClassification, SupervisorStatus
 
 from impact_control.control import Fault, Mode, QPStatus
 from impact_control.pipeline import Pipeline, StartPose, warm_up
-from impact_control.planning.assignment import Assignment, assigned
+from impact_control.planning.assignment import Assignment
 from impact_control.scenario import largest_gain
 from impact_control.util.errors import ImpactControlError
 from impact_control.util.types import Vector
-from impact_control_ros.bridge import qos, topics
+from impact_control_ros.bridge import qos, real_time, topics
 from impact_control_ros.bridge.diagnostics import QueuedLog
 from impact_control_ros.bridge.impact_task import ImpactTaskServer, PreparedMove, PreparedTask
 from impact_control_ros.bridge.lifecycle import names_in
@@ -39,13 +39,12 @@ class ControlLoop(SampleLoop):
 
     built_in: tuple[str, ...]
 
-    def __init__(self, node: Any) -> None:
-        """Build the pipeline that the parameters of the node ask for, open the topics. node: a `LoopNode`."""
+    def __init__(self, node: Any, assignment: Assignment, pipeline: Pipeline) -> None:
+        """Compile what the loop needs, open the topics that every loop has. node: a `LoopNode`."""
         partners = names_in("partners", node.value("partners"))
         source, name = node.value("scenario"), node.value("arm")
-        assignment = assigned(source, name)
         self._scenario, self._robot = assignment.scenario, assignment.robot
-        self.pipeline = pipeline = self.build_pipeline(assignment)
+        self.pipeline = pipeline
         warm_up(self._scenario, self._robot)
         super().__init__(node, self._robot, self._scenario.control.period)
         self.log: QueuedLog = node.log
@@ -56,22 +55,15 @@ class ControlLoop(SampleLoop):
         self._patience = 0.0
         self._control_output = ControlOutput(self, self._robot.joint_names)
         self._outputs.append(self._control_output)
-        self.open_results()
         self.subscription(SupervisorStatus, topics.SUPERVISOR, self.supervision.take, qos.LATCHED)
         self.tasks = ImpactTaskServer(self, assignment, source, name)
         self._partners = Partners(self, partners, self._on_partner_impact, self._on_partner_stop)
+        real_time.keep_to_core_of_arm(sorted([name, *partners]).index(name))
         self._sole |= self._partners.events
         self.timer(0.05, self._on_slow_timer)
         node.get_logger().info(f"ready to control {self._robot.name}, scenario {pipeline.scenario.name}")
 
     # ------------------------------------------------------------------ for the classes derived from this one
-
-    def build_pipeline(self, assignment: Assignment) -> Pipeline:
-        """Return the pipeline of an arm."""
-        raise NotImplementedError
-
-    def open_results(self) -> None:
-        """Open the topics of detections and verdicts."""
 
     def publish_results(self, base: int) -> None:
         """Publish detections and verdicts of a sample. base: see `publish`."""
@@ -191,7 +183,7 @@ class ControlLoop(SampleLoop):
         reference, begin = task.plan.reference, -math.inf
         if task.begin:
             if self._base is None:
-                return "no joint state has come yet whose clock could tell when the task is to begin"
+                return "no joint state received yet: the begin of a task is a time on its clock"
             begin = (task.begin - self._base) * 1e-9
             late = (self._reader.stamp - task.begin) * 1e-9
             if late > 0.0:

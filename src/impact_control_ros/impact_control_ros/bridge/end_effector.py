@@ -17,11 +17,11 @@ from impact_control_ros.bridge.messages import set_xyz
 PUBLISHED = (topics.POSE, topics.TWIST, topics.WRENCH)
 
 PERIOD = 10
-"""Samples between two messages: for clients and recordings, nobody closes a loop over them."""
+"""Samples between two messages: they are for clients and recordings, not for feedback control."""
 
 
 class EndEffectorOutput:
-    """Publishes how the contact frame E lies and moves, and the wrench on it that explains the residual."""
+    """Publishes pose and twist of the contact frame E, and the wrench on it that explains the residual."""
 
     def __init__(self, configuration: Configuration) -> None:
         self._pose_publisher = configuration.publisher(PoseStamped, topics.POSE, qos.STREAM)

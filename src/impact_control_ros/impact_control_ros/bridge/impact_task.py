@@ -314,7 +314,7 @@ class ImpactTaskServer:
     def _move(self, scenario: Scenario, held: Vector, goal: Vector, speed: float = DEFAULT_SPEED) -> PreparedMove:
         """Plan a motion from where the arm is held, which is near the surface of the last task."""
         if self._pipeline.follows:
-            raise ImpactControlError("the arm holds on to what its last task led to: deactivate its controller first")
+            raise ImpactControlError("the arm still holds the end of its last task: deactivate its controller first")
         motion = plan_move(self._robot, scenario, held, goal, speed=speed, before=self._pipeline.scenario)
         return PreparedMove(motion, held)
 

@@ -179,7 +179,7 @@ class ReferenceWriter:
 class StatusWriter:
     """Fills ControllerStatus from a controller.
 
-    Attributes: fault_reason, the fault in words, which stays until it is written anew.
+    Attributes: fault_reason, the fault in words, which stays until it is rewritten.
     """
 
     def __init__(self, joints: int) -> None:

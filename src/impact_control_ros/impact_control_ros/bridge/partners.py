@@ -13,7 +13,7 @@ from impact_control.control import RUNNING, Fault, Mode
 from impact_control_ros.bridge import qos, topics
 from impact_control_ros.bridge.lifecycle import Configuration
 from impact_control_ros.bridge.messages import FirstOfEvent, nanoseconds
-from impact_control_ros.robot_side.supervision import Supervision
+from impact_control_ros.bridge.supervision import Supervision
 
 _AT_WORK = (Mode.IDLE, *RUNNING)
 """Modes of an arm that does not keep the others from their work."""
@@ -80,7 +80,7 @@ class Supervised:
     def take(self, status: SupervisorStatus) -> None:
         """Take a status."""
         watches = status.state != Supervision.INACTIVE
-        self._lack = "no sign of life" if watches else "nobody watches the task"
+        self._lack = "no sign of life" if watches else "supervisor inactive"
         if watches or not self._task_runs():
             self._heard = time.monotonic()
         self.released = status.state == Supervision.WATCHING and (bool(self._stop) or self.released)

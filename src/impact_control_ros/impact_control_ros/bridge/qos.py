@@ -58,7 +58,7 @@ WATCH = _profile(20_000, reliable=False)
 """The side of a check of every sample of a stream that may be busy with something else for seconds."""
 
 LOOK = _profile(200, reliable=False)
-"""The viewer's side of a stream: best effort; samples that it is too slow for are dropped and delay nobody."""
+"""Subscriber of the viewer: best effort; samples that it is too slow for are dropped and delay no publisher."""
 
 OFFERED: Mapping[str, tuple[type, QoSProfile]] = {
     topics.JOINT_STATES: (JointState, STREAM),

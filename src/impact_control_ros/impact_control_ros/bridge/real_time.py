@@ -25,13 +25,16 @@ ALL, LEAVE_MACHINE = "1", "0"
 
 LOOP_CORES = slice(-1, None)
 ROBOT_CORES = slice(None, -1)
-"""Of the cores a process may run on: one for the loop, whose caches stay warm there, the others for the robot side."""
+"""Cores for the robot side; the last one is left to the loop, whose caches stay warm there."""
+
+_ALLOWED_CORES = os.sched_getaffinity(0)
+"""Those that the process may run on before it keeps to some of them."""
 
 _LOCK_EVERYTHING = 1 | 2 | 4
 """MCL_CURRENT, MCL_FUTURE and MCL_ONFAULT of mlockall: unused pages take no memory."""
 
-LEAST_PRIORITY = 1
-"""Of SCHED_FIFO, for threads beside the loop in its process."""
+LEAST_NICE = -20
+"""With it a thread of ordinary priority gets 90 times the share of one that did not ask."""
 
 RECEIVE_BUFFER = 4 * 2**20
 """[bytes] of a socket that has to keep what comes while its process waits for a core or for the disk."""
@@ -109,31 +112,49 @@ def prefer_ordinary(thread: int = 0) -> None:
 
 
 def run_beside(name: str, work: Callable[..., None], *arguments: object) -> None:
-    """Let work be done in a thread of this name, with the least real-time priority where the caller has any.
+    """Let work be done in a thread of this name, of ordinary priority on any core, but before others of that priority.
 
-    With ordinary priority it would hold the lock of the interpreter while it waits for a core behind everybody's
-    processes, and the loop would wait with it.
+    The loop waits with it when it holds the lock of the interpreter and waits for a core. With real-time priority, it
+    would leave ordinary processes nothing as long as it computes, and the kernel stops every real-time thread of such
+    a core for up to 50 ms a second.
     """
-    Thread(target=_run_with_least_priority, name=name, args=(work, *arguments), daemon=True).start()
+    Thread(target=_run_beside, name=name, args=(work, *arguments), daemon=True).start()
 
 
-def _run_with_least_priority(work: Callable[..., None], *arguments: object) -> None:
+def _run_beside(work: Callable[..., None], *arguments: object) -> None:
     if os.sched_getscheduler(0) == os.SCHED_FIFO:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(LEAST_PRIORITY))
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(0, _ALLOWED_CORES)
+        prefer_ordinary()
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, 0, LEAST_NICE)
     work(*arguments)
 
 
 def keep_cores_awake() -> bool:
-    """Ask the kernel not to put idle cores to sleep as long as this process lives; False where it is not permitted.
+    """Ask the kernel not to put idle cores to sleep as long as this process lives; return whether it does.
 
     A message wakes several threads on its way, and leaving a sleep state costs each of them time. The request is
     the kernel's own (PM quality of service, `cpu_dma_latency`): a latency of 0 us, valid while the file is open.
+
+    A virtual machine whose idle driver is haltpoll is not asked: it polls for a while before it halts a core.
+    Polling without end, a core of such a machine was seen to stand still for 100 ms at a time.
     """
+    if _idle_driver() == "haltpoll":
+        return False
     try:
         os.write(os.open("/dev/cpu_dma_latency", os.O_WRONLY | os.O_CLOEXEC), struct.pack("=i", 0))
     except OSError as error:
         return _refused("idle cores may sleep", error)
     return True
+
+
+def _idle_driver() -> str:
+    """Return the name of the kernel's driver of idle states, "" where it names none."""
+    try:
+        return Path("/sys/devices/system/cpu/cpuidle/current_driver").read_text().strip()
+    except OSError:
+        return ""
 
 
 def keep_to_cores(cores: slice) -> bool:
@@ -145,6 +166,22 @@ def keep_to_cores(cores: slice) -> bool:
     except OSError as error:
         return _refused("no cores of its own", error)
     return True
+
+
+def keep_to_core_of_arm(place: int) -> None:
+    """Give the loop of each arm of a scene a core: move the threads that keep to the cores of this one to its own.
+
+    place: of the arm in the scene; 0 keeps to the last of the cores that the process may run on, 1 to the one before.
+    Two loops on one core fill it, and the kernel stops every real-time thread there for up to 50 ms a second.
+    """
+    kept = os.sched_getaffinity(0)
+    if kept == _ALLOWED_CORES:
+        return
+    own = sorted(_ALLOWED_CORES)[-1 - place % len(_ALLOWED_CORES)]
+    for thread in map(int, os.listdir("/proc/self/task")):
+        with contextlib.suppress(OSError):  # ended meanwhile
+            if os.sched_getaffinity(thread) == kept:
+                os.sched_setaffinity(thread, {own})
 
 
 def lock_memory() -> bool:

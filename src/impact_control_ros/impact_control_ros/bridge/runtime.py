@@ -24,7 +24,12 @@ from impact_control_ros.bridge.rclpy_internals import NodeExecutor, guard_servic
 ROBOT_PRIORITY = 45
 LOOP_PRIORITY = 40
 SUPERVISOR_PRIORITY = 35
-"""SCHED_FIFO priorities: the simulated robot keeps the clock, the loop answers it, the supervisor disturbs neither."""
+RECORDER_PRIORITY = 10
+"""SCHED_FIFO priorities: the simulated robot keeps the clock, the loop answers it, the supervisor disturbs neither.
+
+The recorder disturbs none of them. With ordinary priority it waits for a core behind planner and client, too, and the
+messages, requests to stop among them, fill its socket until they are dropped.
+"""
 
 _SENDER = "dds.asyn"
 """Name of the threads with which Fast DDS sends in the background begins so."""
@@ -123,7 +128,7 @@ def spin_every(interval: float, work: Callable[[Any], None]) -> Callable[[Any, N
 
 
 def give_way(niceness: int, cores: slice) -> None:
-    """Let everything else run first, and keep to these of the cores; for a process that nobody waits for.
+    """Lower the priority of this process and pin it to `cores`; for a process that no loop waits for.
 
     niceness: 0 to 19, added to that of the process. Before rclpy makes its threads, which inherit both.
     """

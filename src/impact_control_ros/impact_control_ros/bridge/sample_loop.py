@@ -35,7 +35,7 @@ def declare_loop(node: Node) -> None:
 
 
 class SampleLoop(Configuration):
-    """Works on every joint state: `take` uses it, `publish` tells of it.
+    """Loop over the joint states: `take` processes one, `publish` publishes the results.
 
     Attribute: log, whose waiting lines are counted in the diagnostics; None without one.
     """
@@ -86,9 +86,9 @@ class SampleLoop(Configuration):
         return next(filter(None, rivals), "")
 
     def activate(self) -> None:
-        """Count anew."""
+        """Reset the counters."""
         if topic := self.missing():
-            raise ImpactControlError(f"nobody publishes {topic}: is the robot side running?")
+            raise ImpactControlError(f"no publisher of {topic}: is the robot side running?")
         if sources := self.rival_sources():
             raise ImpactControlError(f"{sources}; allowed: one")
         for output in self._outputs:

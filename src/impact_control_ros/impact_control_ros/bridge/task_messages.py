@@ -74,6 +74,7 @@ def move(caller: Caller, goal: Any, find: float, timeout: float, arm: str = "") 
     Raises ImpactControlError when it is not accepted.
     """
     name, end = topics.of_arm(arm, topics.MOVE_TO), "the end of the motion"
-    refused = ImpactControlError(f"the controller does not move now: {NOT_READY}")
-    answer = caller.run(MoveTo, name, goal, end=end, find=find, timeout=timeout, refused=refused)
+    answer = caller.run(MoveTo, name, goal, end=end, find=find, timeout=timeout)
+    if answer is None:
+        raise ImpactControlError(f"the controller does not move now: {NOT_READY}")
     return taken(MoveResult, answer.result, outcome=_outcome(MoveOutcome, answer))

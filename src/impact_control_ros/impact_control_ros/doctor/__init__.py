@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from impact_control_ros.bridge.real_time import RECEIVE_BUFFER
+from impact_control.util.errors import InvalidInputError
+from impact_control_ros.bridge.real_time import ALL, RECEIVE_BUFFER, VARIABLE, Measure, chosen
 
 
 class Level(IntEnum):
@@ -95,6 +96,19 @@ def check_governors(governors: Sequence[str]) -> Finding:
         advice = "a core that wakes up slowly costs deadlines: cpupower frequency-set -g performance"
         return warning(what, ", ".join(other), advice)
     return good(what, "performance")
+
+
+def check_measures(text: str | None) -> Finding:
+    """Check the measures of real time that the environment variable selects; None where it is not set."""
+    try:
+        missing = sorted(measure.value for measure in set(Measure) - chosen(ALL if text is None else text))
+    except InvalidInputError as error:
+        return failure(VARIABLE, f"'{text}', with which no node starts", f"allowed: {error.allowed}")
+    if missing:
+        return warning(
+            VARIABLE, f"without {', '.join(missing)}", "the loop may miss deadlines: unset it, or set it to 1"
+        )
+    return good(VARIABLE, "every measure of real time")
 
 
 def check_priority_limit(limit: float, privileged: bool) -> Finding:

@@ -20,6 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from impact_control_ros import doctor
+from impact_control_ros.bridge.real_time import VARIABLE
 from impact_control_ros.doctor import DESK_PORT, FCI_PORT, NEEDED, WANTED, Finding, Level, Reply, worst
 
 CONNECTION_PATIENCE = 2.0
@@ -40,6 +41,7 @@ def examine(robot: str | None = None) -> Iterator[Finding]:
     yield doctor.check_cores(len(os.sched_getaffinity(0)))
     yield doctor.check_kernel(platform.version(), _text(_REALTIME))
     yield doctor.check_governors([_text(file).strip() for file in _GOVERNORS.glob("cpu*/cpufreq/scaling_governor")])
+    yield doctor.check_measures(os.environ.get(VARIABLE))
     yield doctor.check_priority_limit(_limit(resource.RLIMIT_RTPRIO), may_set_priorities(_text(_STATUS)))
     yield doctor.check_locked_memory(_limit(resource.RLIMIT_MEMLOCK))
     yield doctor.check_scheduling(_ask_for_real_time())

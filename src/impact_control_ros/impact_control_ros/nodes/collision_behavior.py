@@ -17,7 +17,7 @@ from impact_control_ros.bridge.calls import Caller
 from impact_control_ros.bridge.runtime import run_step
 
 SERVICE = "service_server/set_full_collision_behavior"
-"""Of franka_hardware, in the namespace of its controller manager."""
+"""Service of franka_hardware, in the namespace of its controller manager."""
 
 PARAMETERS = {"torque": ("Nm", 7), "force": ("N and Nm", 6)}
 """Thresholds: unit and how many."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from impact_msgs.msg import ImpactClassification, ImpactEvent
 
 from impact_control.classification import Verdict
 from impact_control.pipeline import Pipeline
 from impact_control.pipeline.elsewhere import DetectorElsewhere, JudgeElsewhere
-from impact_control.planning.assignment import Assignment
+from impact_control.planning.assignment import assigned
 from impact_control_ros.bridge import qos, runtime, topics
 from impact_control_ros.bridge.control_loop import ControlLoop
 from impact_control_ros.bridge.impact_task import BUILT_IN, PreparedTask
@@ -32,14 +34,13 @@ class ControllerLoop(ControlLoop):
     # The classifier keeps the tuning of the scenario that it was started with, and the surface that it expects.
     built_in = (*BUILT_IN, "classification", "expected_environment")
 
-    def build_pipeline(self, assignment: Assignment) -> Pipeline:
-        """Return the pipeline of an arm."""
+    def __init__(self, node: Any) -> None:
+        """Build the pipeline that the parameters of the node ask for, open the topics. node: a `LoopNode`."""
+        assignment = assigned(node.value("scenario"), node.value("arm"))
         scenario, robot = assignment.scenario, assignment.robot
         self._detector = DetectorElsewhere(scenario, len(robot.joint_names))
-        return Pipeline(scenario, robot, detector=self._detector, judge=JudgeElsewhere(scenario, robot))
-
-    def open_results(self) -> None:
-        """Open the topics of detections and verdicts."""
+        judge = JudgeElsewhere(scenario, robot)
+        super().__init__(node, assignment, Pipeline(scenario, robot, detector=self._detector, judge=judge))
         self._is_new = FirstOfEvent()
         self._last_classification = ImpactClassification()
         self._early: ImpactClassification | None = None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from impact_msgs.msg import ImpactClassification
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.parameter import Parameter
 
 from impact_control.pipeline import Pipeline
 from impact_control.pipeline.judge import Judge
-from impact_control.planning.assignment import Assignment
+from impact_control.planning.assignment import assigned
 from impact_control_ros.bridge import qos, real_time, runtime, topics
 from impact_control_ros.bridge.control_loop import GAINS, ControlLoop
 from impact_control_ros.bridge.diagnostics import QueuedLog
@@ -30,13 +32,11 @@ class Loop(ControlLoop):
 
     built_in = BUILT_IN
 
-    def build_pipeline(self, assignment: Assignment) -> Pipeline:
-        """Return the pipeline of an arm."""
+    def __init__(self, node: Any) -> None:
+        """Build the pipeline that the parameters of the node ask for, open the topics. node: a `LoopNode`."""
+        assignment = assigned(node.value("scenario"), node.value("arm"))
         self._judge = Judge(assignment.scenario, assignment.robot)
-        return Pipeline(assignment.scenario, assignment.robot, judge=self._judge)
-
-    def open_results(self) -> None:
-        """Open the topics of detections and verdicts."""
+        super().__init__(node, assignment, Pipeline(assignment.scenario, assignment.robot, judge=self._judge))
         names = self._robot.joint_names
         self._verdicts = ClassificationWriter(self._scenario, len(names))
         self._detection_output = DetectionOutput(self, names, self._scenario.detection.rate_threshold)

@@ -74,7 +74,7 @@ class Recording(Configuration):
         if not directory:
             raise ImpactControlError("cannot record: parameter 'directory' is empty: it must name the bag's directory")
         if missing := self.missing():
-            raise ImpactControlError(f"cannot record: nobody publishes {missing} within {CONNECTION_PATIENCE:g} s")
+            raise ImpactControlError(f"cannot record: no publisher of {missing} within {CONNECTION_PATIENCE:g} s")
         descriptions = self._descriptions()  # takes 0.1 s, in which more may come than the sockets hold
         self.poll()  # what waits from before
         metadata = {"impact_control": {"version": __version__, "scenario": self.node.value("scenario_yaml")}}
@@ -138,4 +138,5 @@ def _offered(profile: QoSProfile) -> OfferedQos:
 
 def main() -> int:
     """Entry point of the process."""
-    return runtime.run(RecorderNode, runtime.spin_every(POLL_PERIOD, Recording.poll))
+    spin = runtime.spin_every(POLL_PERIOD, Recording.poll)
+    return runtime.run(RecorderNode, spin, priority=runtime.RECORDER_PRIORITY)

@@ -45,7 +45,7 @@ EXCHANGE_WAIT = 0.02
 """[s] to wait for the answer to a sample in shared memory before services and parameters are looked at again."""
 
 SILENT_WAITS = 50
-"""Such waits without an answer after which it is said that time stands still."""
+"""Such waits without an answer before the warning that simulated time does not advance."""
 
 
 @dataclass
@@ -77,7 +77,7 @@ class Clock:
     def await_next(self, period: int) -> None:
         """Sleep until the next period, and account for lateness.
 
-        A period that starts late by its own length sets the clock anew from there: the time is lost, because samples
+        A period that starts late by its own length restarts the clock there: the time is lost, because samples
         sent in a burst to catch up would reach the loop as no robot sends them.
         """
         self.deadline += period
@@ -124,7 +124,7 @@ class Simulation(Configuration):
             name: self.publisher(GroundTruth, topics.of_arm(name, topics.TRUTH), qos.STREAM)
             for name in self._world.arms
         }
-        self._set_sides()
+        self._sides_exchanging, self.sides_on_topics = self._sides()
         self._objects = {name: ObjectPose(self, name, box) for name, box in self._world.objects.items()}
         self._diagnostics = Diagnostics(self, "clock")
         self.service(Trigger, topics.RESET, self._on_reset)
@@ -156,17 +156,18 @@ class Simulation(Configuration):
         self.when_closed(exchange.close)
         return exchange
 
-    def _set_sides(self) -> None:
-        """Put the arms of the world on their topics, or into their exchanges."""
+    def _sides(self) -> tuple[list[SharedArmSide], list[TopicArmSide]]:
+        """Put the arms of the world into their exchanges, or on their topics."""
         common = self._world, PERIOD_NS * 1e-9, self.node.get_logger()
-        self._sides_exchanging = [
-            SharedArmSide(exchange, name, self._truths[name], *common) for name, exchange in self._exchanges.items()
-        ]
-        self.sides_on_topics = [
-            TopicArmSide(arm_topics, name, self._truths[name], *common) for name, arm_topics in self._topics.items()
-        ]
-        sides = [*self._sides_exchanging, *self.sides_on_topics]
-        self.sides: dict[str, ArmSide] = {side.name: side for side in sides}
+        return (
+            [SharedArmSide(exchange, name, self._truths[name], *common) for name, exchange in self._exchanges.items()],
+            [TopicArmSide(of_arm, name, self._truths[name], *common) for name, of_arm in self._topics.items()],
+        )
+
+    @property
+    def sides(self) -> dict[str, ArmSide]:
+        """The arms by name."""
+        return {side.name: side for side in (*self._sides_exchanging, *self.sides_on_topics)}
 
     # ------------------------------------------------------------------ services
 
@@ -178,10 +179,10 @@ class Simulation(Configuration):
             raise ImpactControlError(f"scenario {scenario.name} has other arms or objects than the one before it")
         self._world = world
         self._clock = Clock(self._now())
-        stopped = {name for name, side in self.sides.items() if side.stopped}
-        self._set_sides()
-        for name in stopped:
-            self.sides[name].stopped = True
+        before = self.sides
+        self._sides_exchanging, self.sides_on_topics = self._sides()
+        for name, side in self.sides.items():
+            side.stopped = before[name].stopped
         for name, box in world.objects.items():
             self._objects[name].box = box
 
@@ -251,16 +252,19 @@ class Simulation(Configuration):
         if not answered:
             return
         stamps = [side.exchange.stamp for side in sides]
-        for side in sides:
-            side.note_truth(self._world.time, 0, clock.cycles)
-        self._world.step([side.torque() for side in sides])
-        for side in sides:
-            side.measure()
-        # Only now: the next sample is waited for.
-        for side, stamp in zip(sides, stamps, strict=True):
-            side.send_truth(stamp)
-        self._send_objects(stamps[0])
-        clock.cycles += 1
+        periods = max(side.exchange.periods for side in sides)
+        for period in range(periods):
+            for side in sides:
+                side.note_truth(self._world.time, 0, clock.cycles)
+            self._world.step([side.torque() for side in sides])
+            samples = [side.measure() for side in sides]
+            if period == periods - 1:  # before all else: they are waited for
+                for side, sample in zip(sides, samples, strict=True):
+                    side.exchange.put(sample, periods)
+            for side, stamp in zip(sides, stamps, strict=True):
+                side.send_truth(stamp + period * PERIOD_NS)
+            self._send_objects(stamps[0] + period * PERIOD_NS)
+            clock.cycles += 1
 
     def _await_answers(self, executor: NodeExecutor, stop: runtime.StopRequest) -> None:
         """Wait until the samples just sent have their commands, and were seen by the detectors if there are any."""

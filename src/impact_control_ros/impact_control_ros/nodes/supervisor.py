@@ -1,4 +1,4 @@
-"""Supervisor: keeps commands from the arm when controller or robot fall silent, until somebody resets it."""
+"""Supervisor: keeps commands from the arm when controller or robot fall silent, until it is reset."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ from impact_control_ros.bridge.joint_states import impossible_torque, is_copy
 from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, declare, names_in
 from impact_control_ros.bridge.messages import answered, serialised_stamp
 from impact_control_ros.bridge.rclpy_internals import Inbox, Slot
-from impact_control_ros.robot_side.franka_state import FrankaState, franka_robot_state
-from impact_control_ros.robot_side.robot_switch import RobotSwitch, SwitchKind, robot_switches
-from impact_control_ros.robot_side.supervision import (
+from impact_control_ros.bridge.supervision import (
     LONGEST_LIMIT,
     Cause,
     Finding,
@@ -30,6 +28,8 @@ from impact_control_ros.robot_side.supervision import (
     SupervisionLimits,
     Watch,
 )
+from impact_control_ros.robot_side.franka_state import FrankaState, franka_robot_state
+from impact_control_ros.robot_side.robot_switch import RobotSwitch, SwitchKind, robot_switches
 
 LOOK_INTERVAL = 0.004
 """[s] between two looks at what has arrived."""

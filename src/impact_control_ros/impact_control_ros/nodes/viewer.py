@@ -13,7 +13,8 @@ from rclpy.node import Node
 
 from impact_control.scenario import load_scenario
 from impact_control.util.types import Vector
-from impact_control.view.drawing import DEFAULT_PORT, Drawing, address, close_server, open_server
+from impact_control.view import HOST, PORT
+from impact_control.view.drawing import Drawing, address, close_server, open_server
 from impact_control.view.frame import PLOT_SPAN, courses_of, frame_of
 from impact_control.view.player import FRAME_PERIOD, PANEL_EVERY, PLOTS_EVERY, TRACE_SPAN
 from impact_control.view.signals import POSE, GrowingSignals, Signal, pose_signal, signals_of
@@ -128,8 +129,8 @@ class ViewerNode(ConfiguredNode[Page]):
     def __init__(self) -> None:
         super().__init__("viewer", Page)
         declare(self, "scenario", "tabletop", "name or path of the scenario file")
-        declare(self, "port", DEFAULT_PORT, "of the page", bounds=(1, 65535))
-        declare(self, "host", "127.0.0.1", "address to listen at; 0.0.0.0: for other machines, too")
+        declare(self, "port", PORT, "of the page", bounds=(1, 65535))
+        declare(self, "host", HOST, "address to listen at; 0.0.0.0: for other machines, too")
         waits = "seconds that the activation waits for a browser; 0: not at all"
         declare(self, "patience", 0.0, waits, bounds=(0.0, 150.0))
         declare(self, "simulated", True, "the robot side is the simulator, whose true state is shown")

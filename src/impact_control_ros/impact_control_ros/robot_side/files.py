@@ -18,7 +18,7 @@ from impact_control.scenario import Scenario, Scene, available_scenarios, availa
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.share import shared_directory
 from impact_control.util.yaml_text import parse_yaml
-from impact_control_ros.session.shape import Shape
+from impact_control_ros.bridge.shape import Shape
 
 CONTROLLER_MANAGER = "controller_manager"
 JOINT_STATE_BROADCASTER = "joint_state_broadcaster"

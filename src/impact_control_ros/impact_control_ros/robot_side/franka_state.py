@@ -9,10 +9,10 @@ from rclpy.serialization import deserialize_message
 
 from impact_control_ros.bridge import qos, topics
 from impact_control_ros.bridge.rclpy_internals import Inbox
-from impact_control_ros.robot_side.supervision import RobotMode
+from impact_control_ros.bridge.supervision import RobotMode
 
 TOPIC = "franka_robot_state_broadcaster/robot_state"
-"""Of franka_ros2, in the namespace of the arm."""
+"""Topic of franka_ros2, in the namespace of the arm."""
 
 DECODE_INTERVAL = 0.04
 """[s] between two messages that are decoded: a large one, of which two numbers are used."""

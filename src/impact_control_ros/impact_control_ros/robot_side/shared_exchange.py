@@ -1,8 +1,8 @@
 """Exchange of samples and commands with a ros2_control hardware through shared memory: the side of the simulator.
 
 The layout and the order of the exchange are those of `impact_sim_hardware/exchange.hpp`. Sample k waits until the
-hardware reads it; command k answers it, and only then comes sample k + 1: a late side loses and
-repeats none.
+hardware reads it; command k answers it, and only then comes sample k + 1, later by as many periods as the command says:
+a late side loses and repeats none.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from impact_control.util.errors import ImpactControlError, InvalidInputError
 from impact_control.util.types import Vector
 
 MAX_JOINTS = 16
-VERSION = 1
+VERSION = 2
 MAGIC = b"IMPSIM"
 
 _SEMAPHORE = 32
@@ -43,9 +43,22 @@ SEGMENT = np.dtype(
         ("command_ready", "u1", _SEMAPHORE),
         (
             "sample",
-            [("sequence", "<u8"), *((field, "<f8", MAX_JOINTS) for field in ("position", "velocity", "effort"))],
+            [
+                ("sequence", "<u8"),
+                ("periods", "<u8"),
+                *((field, "<f8", MAX_JOINTS) for field in ("position", "velocity", "effort")),
+            ],
         ),
-        ("command", [("sequence", "<u8"), ("stamp", "<i8"), ("commanded", "<u8"), ("effort", "<f8", MAX_JOINTS)]),
+        (
+            "command",
+            [
+                ("sequence", "<u8"),
+                ("stamp", "<i8"),
+                ("commanded", "<u8"),
+                ("periods", "<u8"),
+                ("effort", "<f8", MAX_JOINTS),
+            ],
+        ),
     ]
 )
 """The segment of one arm, field by field as in C++."""
@@ -80,7 +93,7 @@ def _lock(file: int) -> None:
 class SharedExchange:
     """The simulator's side of the exchange with the hardware of one arm.
 
-    A segment is made anew at every start, so that a hardware that was attached to one before finds it ended. It is
+    A segment is recreated at every start, so that a hardware that was attached to one before finds it ended. It is
     locked as long as this object is open: the kernel unlocks what a killed process leaves, and the next start removes
     it.
     """
@@ -105,6 +118,7 @@ class SharedExchange:
             sample[field][0, : self._joints] for field in ("position", "velocity", "effort")
         )
         self._stamp, self._commanded, self._torque = command["stamp"], command["commanded"], command["effort"][0]
+        self._periods, self._asked = sample["periods"], command["periods"]
         self._sent = 0
         self._libc = ctypes.CDLL(None)
         address = segment.ctypes.data
@@ -144,8 +158,17 @@ class SharedExchange:
         """Time of the cycle [ns] that the last command came from, by the clock of the controller manager."""
         return int(self._stamp[0])
 
-    def put(self, sample: Measurement) -> None:
-        """Leave the next sample for the hardware, which attaches no sooner than there is one."""
+    @property
+    def periods(self) -> int:
+        """Periods for which the last answer says to go on."""
+        return int(self._asked[0])
+
+    def put(self, sample: Measurement, periods: int = 1) -> None:
+        """Leave the next sample for the hardware, which attaches no sooner than there is one.
+
+        periods: since the sample before.
+        """
+        self._periods[0] = periods
         self._position[:] = sample.position
         self._velocity[:] = sample.velocity
         self._effort[:] = sample.torque

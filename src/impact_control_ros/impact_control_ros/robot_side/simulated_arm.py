@@ -14,7 +14,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from impact_control.robots.urdf import WORLD
-from impact_control.simulation import CommandState, SimulatedBox, World
+from impact_control.simulation import CommandState, Measurement, SimulatedBox, World
 from impact_control.util.types import Vector
 from impact_control_ros.bridge import qos, topics
 from impact_control_ros.bridge.lifecycle import Configuration
@@ -26,7 +26,7 @@ from impact_control_ros.robot_side.shared_exchange import SharedExchange
 def commanded_torque(command: Float64MultiArray | JointState, joint_names: list[str]) -> Vector | None:
     """Return the torques (n,) [Nm] of a command; an empty array if it names other joints, or in another order.
 
-    None instead of an array: nobody commands yet. Before a controller does, ros2_control sends nothing but NaN.
+    None instead of an array: no controller is active yet; until then ros2_control sends nothing but NaN.
     """
     if isinstance(command, Float64MultiArray):
         return np.asarray(command.data, dtype=float)
@@ -180,11 +180,11 @@ class SharedArmSide(ArmSide):
     def begin(self) -> None:
         """Leave the first sample, unless there was one."""
         if not self.exchange.begun:
-            self.measure()
+            self.exchange.put(self.measure())
 
-    def measure(self) -> None:
-        """Measure the arm and leave the sample for the hardware."""
-        self.exchange.put(self._sensors.measure(self._arm))
+    def measure(self) -> Measurement:
+        """Measure the arm, once a period."""
+        return self._sensors.measure(self._arm)
 
     def torque(self) -> Vector:
         """Return the torque (n,) [Nm] for the next period, from the answer to the last sample."""
@@ -276,7 +276,7 @@ class TopicArmSide(ArmSide):
 
     def _report_rivals(self, rivals: bool) -> None:
         if rivals and not self._reported_rivals:
-            self._log.error(f"{self._who}more than one sends commands: joints damped, none is taken, until one is left")
+            self._log.error(f"{self._who}several command publishers: joints damped, commands ignored until one is left")
         self._reported_rivals = rivals
 
 

@@ -171,9 +171,10 @@ class ImpactClient(Operator):
             end="the end of the task",
             find=self._patience,
             timeout=timeout,
-            refused=GraphError(f"the controller refused scenario {scenario!r}: {NOT_READY}"),
             on_feedback=report,
         )
+        if answer is None:
+            raise GraphError(f"the controller refused scenario {scenario!r}: {NOT_READY}")
         result = task_result(answer)
         if result.outcome is Outcome.REFUSED:
             raise GraphError(f"the controller refused scenario {scenario!r}: {result.summary}")
@@ -315,7 +316,6 @@ class ImpactClient(Operator):
             from franka_msgs.action import ErrorRecovery
         except ImportError as error:
             raise MissingDependencyError(f"franka_msgs is missing, install franka_ros2: {error}") from error
-        held = GraphError("the arm did not recover: free it, release the user stop, look into Desk; then ask again")
         answer = self._caller.run(
             ErrorRecovery,
             RECOVERY,
@@ -323,10 +323,9 @@ class ImpactClient(Operator):
             end="the recovery of the arm",
             find=self._patience,
             timeout=RECOVERY_PATIENCE,
-            refused=held,
         )
-        if answer.status != GoalStatus.STATUS_SUCCEEDED:
-            raise held
+        if answer is None or answer.status != GoalStatus.STATUS_SUCCEEDED:
+            raise GraphError("the arm did not recover: free it, release the user stop, look into Desk; then ask again")
         with closing(self.states()) as states, suppress(NoAnswerError):
             next(states)
             return True

@@ -24,8 +24,9 @@ from impact_control.cli.progress_line import ProgressLine
 from impact_control.cli.terminal import in_color, listing, width
 from impact_control.util.errors import ImpactControlError, InvalidInputError
 from impact_control.util.words import in_words
+from impact_control.view import HOST, PORT
 from impact_control_ros.bridge import topics
-from impact_control_ros.session.shape import Shape
+from impact_control_ros.bridge.shape import Shape
 
 if TYPE_CHECKING:
     from impact_control_ros.bridge.task_messages import TaskResult
@@ -39,6 +40,8 @@ FactorOption = Annotated[
     Optional[float],
     typer.Option(min=0.01, max=1.0, help="Simulated seconds per second of wall time; default: sustainable."),
 ]
+LockstepOption = Annotated[bool, typer.Option(help="The simulator waits for the command of each sample.")]
+NodesOption = Annotated[str, typer.Option("--namespace", help="Namespace of the nodes.")]
 SeedOption = Annotated[Optional[int], typer.Option(min=0, help="Seed of the sensor noise; default: the scenario's.")]
 
 LOOK_PATIENCE = 1.0
@@ -79,13 +82,13 @@ def _begin_loading() -> None:
 def demo(
     scenario: ScenarioArgument = "tabletop",
     shape: ShapeOption = Shape.COMPOSED,
-    lockstep: Annotated[bool, typer.Option(help="The simulator waits for the command of each sample.")] = False,
+    lockstep: LockstepOption = False,
     real_time_factor: FactorOption = None,
     seed: SeedOption = None,
     output: OutputOption = Path("runs"),
     view: Annotated[bool, typer.Option("--view", help="Show it in the browser, and play it there afterwards.")] = False,
-    port: PortOption = 8080,
-    host: HostOption = "127.0.0.1",
+    port: PortOption = PORT,
+    host: HostOption = HOST,
     wait: Annotated[float, typer.Option(min=0.0, max=150.0, help="Seconds to wait for a browser.")] = 60.0,
 ) -> None:
     """Run one impact with the simulated arm: nodes, bag, report.
@@ -98,7 +101,7 @@ def demo(
     from impact_control.scenario import load_scenario
     from impact_control.util.stopping import stoppable
     from impact_control_ros.session.graph import View, sustainable_real_time_factor
-    from impact_control_ros.session.runs import new_run_directory, run
+    from impact_control_ros.session.runs import Callbacks, new_run_directory, run
 
     name = load_scenario(scenario).name
     if view:
@@ -119,11 +122,7 @@ def demo(
                 real_time_factor=real_time_factor,
                 seed=seed,
                 view=View(port, host, wait) if view else None,
-                stop_requested=stop,
-                on_progress=line.progress,
-                on_stage=line.stage,
-                on_results=results.update,
-                on_loss=losses.append,
+                callbacks=Callbacks(stop, line.stage, line.progress, results.update, losses.append),
             )
         except (ImpactControlError, OSError):
             line.end()
@@ -152,7 +151,7 @@ def demo(
 def up(
     scenario: ScenarioArgument = "tabletop",
     shape: ShapeOption = Shape.COMPOSED,
-    namespace: Annotated[str, typer.Option(help="Of the nodes.")] = "",
+    namespace: NodesOption = "",
     real_time_factor: FactorOption = None,
     seed: SeedOption = None,
     output: OutputOption = Path("runs"),
@@ -232,10 +231,10 @@ def _arm_rows(namespace: str) -> "list[tuple[str, str]]":
 
 def view(
     scenario: ScenarioArgument = "tabletop",
-    namespace: Annotated[str, typer.Option(help="Of the nodes.")] = "",
+    namespace: NodesOption = "",
     real: Annotated[bool, typer.Option("--real", help="With a real arm, whose true contact force is unknown.")] = False,
-    port: PortOption = 8080,
-    host: HostOption = "127.0.0.1",
+    port: PortOption = PORT,
+    host: HostOption = HOST,
 ) -> None:
     """Show nodes that run in this ROS domain in the browser."""
     _begin_loading()
@@ -305,16 +304,16 @@ def run(
     launched: Annotated[bool, typer.Option("--launched", help="On a running graph, not with a simulated arm.")] = False,
     namespace: NamespaceOption = "",
     shape: ShapeOption = Shape.COMPOSED,
-    lockstep: Annotated[bool, typer.Option(help="The simulator waits for the command of each sample.")] = False,
+    lockstep: LockstepOption = False,
     output: OutputOption = Path("runs"),
 ) -> None:
-    """Run a task again and again; the arm moves back in between, and one report tells of all trials."""
+    """Repeat a task; the arm moves back to the start between trials, and one report covers them all."""
     if not launched:
         _begin_loading()
     from impact_control.recording.page import WIDTH, summary_text
     from impact_control.util.stopping import stoppable
     from impact_control_ros.session.operator import Operator
-    from impact_control_ros.session.runs import new_run_directory
+    from impact_control_ros.session.runs import Callbacks, new_run_directory
     from impact_control_ros.session.series import planned_series, run_series
 
     series = planned_series(scenario, times, vary)
@@ -333,9 +332,7 @@ def run(
                 namespace=namespace,
                 shape=shape,
                 lockstep=lockstep,
-                stop_requested=stop,
-                on_progress=line.progress,
-                on_stage=line.stage,
+                callbacks=Callbacks(stop, line.stage, line.progress),
             )
         finally:
             line.end()
@@ -346,11 +343,11 @@ def run(
         raise typer.Exit(1)
 
 
-SpeedOption = Annotated[float, typer.Option(min=0.0, help="Of the fastest joint, in rad/s; 0: 0.5 rad/s.")]
+SpeedOption = Annotated[float, typer.Option(min=0.0, help="Speed of the fastest joint, in rad/s; 0: 0.5 rad/s.")]
 
 
 def home(
-    scenario: Annotated[str, typer.Option("--scenario", "-s", help="Whose start; default: the one of the graph.")] = "",
+    scenario: Annotated[str, typer.Option("--scenario", "-s", help="Scenario name; default: that of the graph.")] = "",
     speed: SpeedOption = 0.0,
     namespace: NamespaceOption = "",
 ) -> None:
@@ -359,7 +356,7 @@ def home(
 
 
 def move_to(
-    joint_position: Annotated[list[float], typer.Argument(help="Of each joint, in rad; before negative ones: --.")],
+    joint_position: Annotated[list[float], typer.Argument(help="Joint angles in rad; put -- before negative ones.")],
     speed: SpeedOption = 0.0,
     namespace: NamespaceOption = "",
 ) -> None:
@@ -382,7 +379,7 @@ def _move(joint_position: list[float], scenario: str, speed: float, namespace: s
 
 
 def _require(operator: "Operator", service: str, missing: str) -> None:
-    """Say soon that a service is not found, and end when it is not found for longer than a busy machine may take."""
+    """Report early that a service is not found, and end when it is missing for longer than a busy machine may take."""
     from impact_control_ros.session.occupants import LAUNCH_DISCOVERY_TIME
     from impact_control_ros.session.processes import GraphError
 

@@ -56,7 +56,8 @@ class ForkedNode:
     def send_signal(self, sig: int) -> None:
         """Send a signal; without effect on one that has ended."""
         if self.poll() is None:
-            os.kill(self.pid, sig)
+            with suppress(ProcessLookupError):  # ended, and the server has not said so yet
+                os.kill(self.pid, sig)
 
     def kill(self) -> None:
         """End it at once; without effect on one that has ended."""
@@ -225,7 +226,7 @@ def _load() -> None:
 
 
 def _serve(requests: socket.socket) -> dict[str, Any] | None:
-    """Fork for each request, report each end. Returns the request in the fork, None once nobody asks any more."""
+    """Fork for each request, report each end. Returns the request in the fork, None once the socket is closed."""
     server, (woken, ended) = os.getpid(), os.pipe()
     for end in (woken, ended):
         os.set_blocking(end, False)

@@ -9,8 +9,9 @@ from dataclasses import asdict, dataclass, field
 from enum import Enum
 
 from impact_control.util.errors import InvalidInputError
-from impact_control_ros.robot_side.supervision import LONGEST_LIMIT, SupervisionLimits
-from impact_control_ros.session.shape import Shape
+from impact_control.view import HOST
+from impact_control_ros.bridge.shape import Shape
+from impact_control_ros.bridge.supervision import LONGEST_LIMIT, SupervisionLimits
 
 
 class Duty(Enum):
@@ -73,7 +74,7 @@ class View:
     """The page that shows a graph: port, address to listen at, and for how long [s] the start waits for a browser."""
 
     port: int
-    host: str = "127.0.0.1"
+    host: str = HOST
     patience: float = 0.0
 
 
@@ -178,7 +179,7 @@ SIMULATED_PATIENCE = 3.0
 on a machine not set up for real time, a core may stall for longer than is allowed with an arm."""
 
 LARGEST_FACTOR = 10.0
-"""Of real time that may be asked of a simulator."""
+"""Largest multiple of real time at which a simulator may run."""
 
 
 def sustainable_real_time_factor(loops: int) -> float:

@@ -70,7 +70,7 @@ def below(*names: str) -> tuple[str, ...]:
 
 
 NODE = Interfaces(publishes=("/parameter_events",), serves=below("get_type_description"))
-"""Of every node of rclpy."""
+"""Interfaces of every node of rclpy."""
 
 LOGGING = Interfaces(publishes=("/rosout",))
 
@@ -115,7 +115,7 @@ OWN: Mapping[str, Interfaces] = {
     "recorder": Interfaces(),
     "viewer": Interfaces(),
 }
-"""Of the node of an executable, beside what every lifecycle node has and what the arms of a scene add."""
+"""Interfaces of each executable's node, without those of every lifecycle node and of the arms of a scene."""
 
 OF_AN_ARM = (topics.JOINT_STATES, topics.TRUTH)
 """Topics that the simulator publishes for each arm."""

@@ -1,4 +1,4 @@
-"""Whoever finds, stops and resets a running graph; loads neither robots nor solvers, so that a stop is sent soon."""
+"""Operator: finds, stops and resets a running graph; loads neither robots nor solvers, so that a stop is sent soon."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from impact_control.util.errors import ImpactControlError
 from impact_control.util.share import shared_directory
 from impact_control_ros.bridge.real_time import VARIABLE
-from impact_control_ros.robot_side.supervision import Cause
+from impact_control_ros.bridge.supervision import Cause
 from impact_control_ros.session.fork_server import END_INTERVAL, ForkedNode, end_with, fork_node
 from impact_control_ros.session.graph import NODE_ENVIRONMENT, NodeSpec
 

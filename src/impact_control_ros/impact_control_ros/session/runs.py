@@ -18,11 +18,11 @@ from impact_control.util.errors import InterruptedByUserError, InvalidInputError
 from impact_control.util.stopping import stoppable
 from impact_control.util.words import in_words
 from impact_control.view.interactive import report
+from impact_control_ros.bridge.shape import Shape
 from impact_control_ros.bridge.task_messages import Progress, TaskResult
 from impact_control_ros.session.graph import View, describe_graph, viewer
 from impact_control_ros.session.processes import NodeDiedError, isolate
 from impact_control_ros.session.session import Session
-from impact_control_ros.session.shape import Shape
 
 TASK_PATIENCE = 60.0
 """[s] of wall time beyond which a task is given up, at an eighth of real time or faster; slower, more."""
@@ -35,6 +35,30 @@ class Run:
     directory: Path
     result: TaskResult
     summary: RunSummary
+
+
+def _ignore(_: object) -> None:
+    """Do nothing with it."""
+
+
+@dataclass(frozen=True)
+class Callbacks:
+    """Callbacks of a run; each may be left out.
+
+    stop_requested: asked again and again; True ends the run with InterruptedByUserError. on_stage: begin of each stage,
+    in words. on_progress: feedback of the task. on_results: results of all arms by name, as soon as their tasks have
+    ended, whatever becomes of bag and report. on_loss: a node that was lost and not needed.
+    """
+
+    stop_requested: Callable[[], bool] = lambda: False
+    on_stage: Callable[[str], None] = _ignore
+    on_progress: Callable[[Progress], None] | None = None
+    on_results: Callable[[Mapping[str, TaskResult]], object] = _ignore
+    on_loss: Callable[[str], None] = _ignore
+
+
+NO_CALLBACKS = Callbacks()
+"""Callbacks that do nothing."""
 
 
 def new_run_directory(parent: Path, scenario: str) -> Path:
@@ -61,18 +85,12 @@ def run(
     real_time_factor: float | None = None,
     seed: int | None = None,
     view: View | None = None,
-    stop_requested: Callable[[], bool] = lambda: False,
-    on_progress: Callable[[Progress], None] | None = None,
-    on_stage: Callable[[str], None] = lambda text: None,
-    on_results: Callable[[Mapping[str, TaskResult]], object] = lambda results: None,
-    on_loss: Callable[[str], None] = lambda text: None,
+    callbacks: Callbacks = NO_CALLBACKS,
 ) -> dict[str, Run]:
     """Run a scenario or scene on a fresh graph with the simulator; the runs of the arms by name, "" without a scene.
 
     name: of the file, or its path. real_time_factor, seed, view: see `describe_graph`. Bag and logs go into
-    `directory`, the report of an arm into a directory of its name there. on_results: called with the results of all
-    arms as soon as their tasks have ended, whatever becomes of bag and report. on_loss: called for nodes that were lost
-    and not needed.
+    `directory`, the report of an arm into a directory of its name there.
 
     Raises ImpactControlError: a broken scenario, a node that dies, the user's stop; OSError: a bag or report that
     cannot be written.
@@ -89,19 +107,20 @@ def run(
         seed=seed,
         view=view,
     )
-    with Session(specs, directory / "log", stop_requested=stop_requested) as session:
+    on_stage = callbacks.on_stage
+    with Session(specs, directory / "log", stop_requested=callbacks.stop_requested) as session:
         on_stage("starting the nodes")
         session.start(bag, scenario.to_yaml(), lambda: on_stage("waiting for a browser"))
         on_stage("planning")
         patience = TASK_PATIENCE * max(1.0, 0.125 / (real_time_factor or 1.0))
-        results = session.run_tasks(name, timeout=patience, on_progress=on_progress)
-        on_results(results)
+        results = session.run_tasks(name, timeout=patience, on_progress=callbacks.on_progress)
+        callbacks.on_results(results)
         on_stage("stopping the nodes")
         # Several loops and a simulator at real-time priority leave the recorder little of two cores.
         session.pause(True)
         session.record(None)
     for death in session.losses:
-        on_loss(f"{death}; the task went on without it (log: {session.processes.log_file(death.name)})")
+        callbacks.on_loss(f"{death}; the task went on without it (log: {session.processes.log_file(death.name)})")
     on_stage("writing the report")
     return {
         arm: Run(directory / arm, results[arm], report(with_outcome(evaluation, results[arm]), directory / arm, arm))
@@ -110,7 +129,7 @@ def run(
 
 
 def with_outcome(evaluation: Evaluation, result: TaskResult) -> Evaluation:
-    """Return an evaluation with the outcome of the task: that it was cut short after its verdicts no bag tells."""
+    """Return an evaluation with the outcome of the task: no bag records that it was cut short after its verdicts."""
     return replace(evaluation, analysis=replace(evaluation.analysis, outcome=in_words(result.outcome)))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,12 +17,12 @@ from impact_control.scenario.variation import Variation, variations
 from impact_control.util.errors import ImpactControlError, InvalidInputError
 from impact_control.util.words import in_words
 from impact_control_ros.bridge.impact_task import BUILT_IN
-from impact_control_ros.bridge.task_messages import Progress, TaskResult
+from impact_control_ros.bridge.shape import Shape
+from impact_control_ros.bridge.task_messages import TaskResult
 from impact_control_ros.session.graph import Duty, describe_graph
 from impact_control_ros.session.processes import isolate
-from impact_control_ros.session.runs import TASK_PATIENCE
+from impact_control_ros.session.runs import NO_CALLBACKS, TASK_PATIENCE, Callbacks
 from impact_control_ros.session.session import Session
-from impact_control_ros.session.shape import Shape
 
 WITHOUT_A_VERDICT = (Outcome.UNDECIDED, Outcome.CANCELLED, Outcome.FAULT)
 """Outcomes of which the report says why."""
@@ -77,9 +76,7 @@ def run_series(
     namespace: str = "",
     shape: Shape = Shape.COMPOSED,
     lockstep: bool = False,
-    stop_requested: Callable[[], bool] = lambda: False,
-    on_progress: Callable[[Progress], None] | None = None,
-    on_stage: Callable[[str], None] = lambda text: None,
+    callbacks: Callbacks = NO_CALLBACKS,
 ) -> RunSummary:
     """Run all trials on one graph, and write `report.html` over all of them.
 
@@ -97,8 +94,9 @@ def run_series(
     if launched:
         specs = tuple(spec for spec in specs if spec.duty is Duty.RECORDER)
     begun: list[tuple[Variation, Path, dict[str, TaskResult]]] = []
-    times, ended, log = len(series.trials), "", directory / "log"
-    with Session(specs, log, namespace=namespace, arms=series.arms, stop_requested=stop_requested) as session:
+    times, ended, log, on_stage = len(series.trials), "", directory / "log", callbacks.on_stage
+    stop = callbacks.stop_requested
+    with Session(specs, log, namespace=namespace, arms=series.arms, stop_requested=stop) as session:
         on_stage("starting the nodes")
         session.start()
         for number, trial in enumerate(series.trials, start=1):
@@ -116,7 +114,7 @@ def run_series(
                 ended = f"trial {number} was not begun, {_of_arm(arm)}{reason}"
                 break
             session.record(place / "bag", text)
-            results = session.run_tasks(str(file), timeout=TASK_PATIENCE, on_progress=on_progress)
+            results = session.run_tasks(str(file), timeout=TASK_PATIENCE, on_progress=callbacks.on_progress)
             session.record(None)
             reasons = {result.outcome: f"{_of_arm(arm)}{result.summary}" for arm, result in results.items()}
             if Outcome.REFUSED in reasons:

@@ -26,6 +26,7 @@ from impact_control_ros.bridge.calls import CALL_PATIENCE, START_PATIENCE, TARGE
 from impact_control_ros.bridge.messages import answered, nanoseconds, to_stamp
 from impact_control_ros.bridge.rclpy_internals import EventsExecutor
 from impact_control_ros.bridge.real_time import LEAVE_MACHINE
+from impact_control_ros.bridge.supervision import Cause, Supervision
 from impact_control_ros.bridge.task_messages import (
     NOT_READY,
     MoveResult,
@@ -35,7 +36,6 @@ from impact_control_ros.bridge.task_messages import (
     progress_of,
     task_result,
 )
-from impact_control_ros.robot_side.supervision import Cause, Supervision
 from impact_control_ros.session import fork_server
 from impact_control_ros.session.graph import LARGEST_FACTOR, OPERATOR, Duty, NodeSpec, full_name
 from impact_control_ros.session.occupants import Visitor

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from impact_control.util.errors import InvalidInputError
-from impact_control_ros.robot_side.supervision import Cause, RobotMode, SupervisionLimits, Watch
+from impact_control_ros.bridge.supervision import Cause, RobotMode, SupervisionLimits, Watch
 
 INTERVAL = 0.004
 LIMITS = SupervisionLimits(command_limit=0.035, state_limit=0.05, lag_limit=0.1)

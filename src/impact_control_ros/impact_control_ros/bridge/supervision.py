@@ -105,7 +105,7 @@ class Watch:
     """Signs of life of one arm and its controller.
 
     Every `interval` [s], `look` is called, then what arrived since the last look is reported, then `finding` is asked.
-    Time in which the supervisor itself did not run counts for nobody: signs of life may have been sent meanwhile.
+    Time in which the supervisor itself did not run is no silence: signs of life may have been sent meanwhile.
     """
 
     limits: SupervisionLimits

@@ -32,6 +32,7 @@ from impact_control_ros.doctor import (
     check_kernel,
     check_locked_memory,
     check_loopback,
+    check_measures,
     check_messages,
     check_middleware,
     check_package,
@@ -63,6 +64,12 @@ LINES = [
     (check_governors([]), OK, "none"),
     (check_governors(["performance"] * 4), OK, "performance"),
     (check_governors(["performance", "powersave", "schedutil"]), WARN, "powersave, schedutil"),
+    (check_measures(None), OK, "every measure"),
+    (check_measures("1"), OK, "every measure"),
+    (check_measures("fifo,cores,memory,heap"), WARN, "without awake; the loop may miss"),
+    (check_measures("0"), WARN, "without awake, cores, fifo, memory"),
+    (check_measures("fast"), FAIL, "'fast', with which no node starts; allowed: 1, 0, or words of fifo"),
+    (check_measures(""), FAIL, "with which no node starts"),
     (check_priority_limit(0.0, False), WARN, f"rtprio {PRIORITY}"),
     (check_priority_limit(PRIORITY - 1.0, False), WARN, "at most 49"),
     (check_priority_limit(float(PRIORITY), False), OK, "up to 50"),
@@ -181,7 +188,7 @@ def test_a_connection_is_tried_and_closed_again():
 def test_the_command_fails_only_on_a_fail(monkeypatch):
     result = CliRunner().invoke(cli.app, ["doctor"])
     levels = [line.split()[0] for line in result.output.splitlines()]
-    assert len(levels) == 15 + len(ROBOT_SIDES) + len(NEEDED) + len(WANTED)
+    assert len(levels) == 16 + len(ROBOT_SIDES) + len(NEEDED) + len(WANTED)
     assert result.exit_code == int("FAIL" in levels)
     monkeypatch.setenv("ROS_DOMAIN_ID", "none")
     result = CliRunner().invoke(cli.app, ["doctor"])
