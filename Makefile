@@ -59,7 +59,7 @@ first = tests/project/test_setup.py tests/project/test_architecture.py \
 PYTEST = $(RUN)python -m pytest -o cache_dir=$(ENVIRONMENT)/cache/pytest
 # What starts nodes, the longest first, and what does not.
 nodes = tests/impact_control_ros/scenario tests/impact_control_ros/nodes tests/tools/nodes
-units = tests/examples tests/impact_control $(addprefix tests/impact_control_ros/,bridge robot_side session) \
+units = tests/examples tests/impact_control $(addprefix tests/impact_control_ros/,bridge doctor robot_side session) \
         tests/impact_guard tests/impact_sim_hardware tests/project $(wildcard tests/tools/test_*.py)
 # Of the studies, that on random tasks and what runs them all; the others take as long again, and have their own target.
 accepted = $(patsubst %,tests/impact_studies/test_studies_%.py,operating_envelope frame trials)

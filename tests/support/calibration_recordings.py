@@ -1,4 +1,4 @@
-"""Recordings of the simulated Panda for calibration: free motion, links moved by hand, trials with a known outcome."""
+"""Recordings of the simulated Panda for calibration: free motion, guided motion, trials with a known outcome."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from impact_control.recording.trials import Quantity, Source, Trial, TrialSet, w
 from impact_control.references import build_reference
 from impact_control.robots import Dynamics
 from impact_control.scenario import config_directory, load_scenario, robot_of
-from impact_control.simulation import FlexibleJointPlant, PlantOptions, Sensors, build_world
-from impact_control.simulation.options import Backlash
+from impact_control.simulation import FlexibleJointPlant, Sensors, build_world
 from impact_control.util.errors import ImpactControlError
 
 PERIOD = 1e-3
@@ -23,19 +22,16 @@ TABLETOP = config_directory() / "scenarios" / "tabletop.yaml"
 HOME = np.array([0.3, -0.5, 0.4, -2.0, 0.6, 1.9, 0.7])
 STIFFNESS = np.array([300.0, 300.0, 300.0, 300.0, 100.0, 80.0, 25.0])
 DAMPING = np.array([25.0, 25.0, 25.0, 25.0, 10.0, 8.0, 4.0])
-GAP = np.array([2e-3, 2e-3, 2e-3, 0.0, 3e-3, 3e-3, 0.0])
-PLAY = Backlash(GAP, 0.5, 0.1)
 COLUMNS = (
     "time: {column: t, unit: s}\nposition: {columns: 'q{}', unit: rad}\nvelocity: {columns: 'dq{}', unit: rad/s}\n"
-    "torque: {columns: 'tau{}', unit: Nm}\nmotor_position: {columns: 'th{}', unit: rad}\n"
-    "motor_velocity: {columns: 'dth{}', unit: rad/s}\n"
+    "torque: {columns: 'tau{}', unit: Nm}\n"
 )
 HOLD, WAY = 600, 900
 """Samples for which an arm is held still by hand, and that it is led from one place to the next."""
 LAST = 1170
 """Samples of a trial: 0.17 s beyond its impact."""
 
-HEADER = ",".join(["t", *(f"{name}{joint}" for name in ("q", "dq", "tau", "th", "dth") for joint in range(1, 8))])
+HEADER = ",".join(["t", *(f"{name}{joint}" for name in ("q", "dq", "tau") for joint in range(1, 8))])
 
 
 def called(*words):
@@ -60,38 +56,22 @@ def including(path, words=""):
 
 
 @functools.cache
-def motion(seed, duration, *, push_at=np.inf, backlash=None, noise=1.0, by_hand=False, still=()):
-    """Stamps (m,) and position, velocity, torque, motor position and velocity (5, m, 7) of a motion of all joints.
+def motion(seed, duration, *, push_at=np.inf, still=()):
+    """Stamps (m,) and position, velocity, torque (3, m, 7) of a motion of all joints.
 
-    push_at [s]: when somebody pushes the arm for 0.3 s. by_hand: motors hold, links are moved in their gaps. still:
-    joints that stay where they are.
+    push_at [s]: when somebody pushes the arm for 0.3 s. still: joints that stay where they are.
     """
     robot, random = robot_of(load_scenario("tabletop").robot), np.random.default_rng(seed)
-    options = PlantOptions() if backlash is None else PlantOptions(backlash=backlash)
-    plant, sensors, dynamics = FlexibleJointPlant(robot, HOME, None, options), Sensors(robot.noise, noise, seed), None
+    plant, sensors = FlexibleJointPlant(robot, HOME), Sensors(robot.noise, 1.0, seed)
     rates = np.array([[2.1, 2.3, 2.6, 1.9, 2.9, 2.4, 3.1], [5.3, 5.9, 5.1, 6.1, 4.9, 5.6, 5.2]])
     rates = rates * random.uniform(0.9, 1.1, rates.shape)
     phase, size = random.uniform(0.0, 6.0, rates.shape), np.array([[0.4], [0.1]]) * np.ones(7)
     size[:, list(still)] = 0.0
-    dynamics = Dynamics(robot)
-    widths = (robot.noise.motor_position, robot.noise.motor_velocity)
     time = PERIOD * np.arange(round(duration / PERIOD))
-    rows = np.zeros((5, time.size, 7))
+    rows = np.zeros((3, time.size, 7))
     for k, t in enumerate(time):
         sample = sensors.measure(plant)
-        motor = (plant.motor_position, plant.motor_velocity)
-        blur = noise / 3.0 * np.clip(random.standard_normal((2, 7)), -3.0, 3.0)
-        sides = [value + width * part for value, width, part in zip(motor, widths, blur, strict=True)]
-        rows[:, k] = sample.position, sample.velocity, sample.torque, *sides
-        if by_hand:
-            dynamics.compute(plant.link_position, plant.link_velocity)
-            dynamics.compute_momentum_terms()
-            way = plant.motor_position + (GAP + 0.01) * np.sin(2.0 * t + phase[0]) - plant.link_position
-            limit = np.array([2.0, 2.0, 2.0, 2.0, 1.2, 1.0, 0.6]) * min(1.0, t)
-            plant.external_torque[:] = dynamics.gravity + np.clip(750.0 * way, -limit, limit)
-            hold = 5.0 * STIFFNESS * (HOME - plant.motor_position) - DAMPING * plant.motor_velocity
-            plant.step(hold - dynamics.gravity)
-            continue
+        rows[:, k] = sample.position, sample.velocity, sample.torque
         fade = min(1.0, t) ** 2
         goal = HOME + fade * (size * np.sin(rates * t + phase)).sum(axis=0)
         rate = fade * (size * rates * np.cos(rates * t + phase)).sum(axis=0)
@@ -132,7 +112,7 @@ def write_touch(path, place, surface, seed=0):
     expected = f"{place[0]}, {place[1]}, 0.2 m"
     there = {"task.impact.position": expected, "expected_environment.surface.point": expected, "simulation.seed": seed}
     time, rows = task_samples(there | surface, 1200)
-    return write_log(path, time, np.concatenate([rows, np.zeros((2, *rows.shape[1:]))]))
+    return write_log(path, time, rows)
 
 
 def write_guided(path, configurations, seed=0, tremor=1e-3):
@@ -153,9 +133,8 @@ def write_guided(path, configurations, seed=0, tremor=1e-3):
     for k, q in enumerate(position):
         dynamics.compute(q, velocity[k])
         torque[k] = dynamics.gravity
-    rows = np.zeros((5, *position.shape))
-    rows[:3] = position + noise[0] * robot.noise.position, velocity + noise[1] * robot.noise.velocity, torque
-    return write_log(path, time, rows)
+    measured = position + noise[0] * robot.noise.position, velocity + noise[1] * robot.noise.velocity
+    return write_log(path, time, np.array([*measured, torque]))
 
 
 @functools.cache

@@ -8,7 +8,15 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from benchmark.check import Check, describe_machine, loaded_cores, reference_ratios, run_check
+from benchmark.check import (
+    STOPPED_BY_USER,
+    Check,
+    describe_machine,
+    loaded_cores,
+    memory_growth,
+    reference_ratios,
+    run_check,
+)
 from benchmark.course import record_course
 from benchmark.figure import HIGH, HIGHEST, MEDIAN, Figure, Peer
 from benchmark.growth import Curve, growth_curves
@@ -20,7 +28,6 @@ from benchmark.physics import physics_figures
 from benchmark.picture import draw_report
 from benchmark.report import PICTURE_FILE, REPORT_FILE, TEXT_FILE, Report, earlier_changes, text_of
 from benchmark.works import checked_works
-from endurance.records import STOPPED_BY_USER, memory_growth
 from impact_control.util.errors import ImpactControlError, InterruptedByUserError, words_of
 from impact_control_ros.bridge import real_time
 from impact_control_ros.session.processes import isolate
@@ -28,7 +35,7 @@ from impact_control_ros.session.runs import new_run_directory
 
 MEDIAN_TARGET = 1.5
 TAIL_TARGET = 2.0
-"""Of the loop's answer times, what they may be at most of those of the ping-pong: median, 99.9 %."""
+"""Largest ratio of the loop's answer times to those of the ping-pong: median, 99.9 %."""
 
 SECONDS_OF_MEASURES = 10.0
 """Length of each measurement by which a measure of real time is judged."""
@@ -105,7 +112,7 @@ def run_bench(
 
 @contextmanager
 def _part(failures: dict[str, str], tell: Callable[[str], None], name: str) -> Iterator[str]:
-    """Give the name of a part; an error in it is noted and told, and ends no other, as each takes minutes."""
+    """Yield the name of a part; record and print an error in it, and let the others run: each takes minutes."""
     try:
         yield name
     except KeyboardInterrupt:
@@ -117,7 +124,7 @@ def _part(failures: dict[str, str], tell: Callable[[str], None], name: str) -> I
 
 
 def _write(report: Report, directory: Path, output: Path, tell: Callable[[str], None]) -> None:
-    """Write the report beside those before it below `output`, and tell it."""
+    """Write the report into its directory, and print it with the changes since earlier ones in `output`."""
     changes = earlier_changes(report, output)
     text = text_of(report, changes)
     (directory / TEXT_FILE).write_text(text + "\n")

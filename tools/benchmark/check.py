@@ -8,7 +8,7 @@ import multiprocessing
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -93,6 +93,9 @@ LIMIT = 1.2
 
 COARSE_LIMIT = 2.0
 """The same on any other: processors and versions differ, too."""
+
+STOPPED_BY_USER = "stopped by the user"
+"""End of a run that its user stopped, which is no failure."""
 
 ATTEMPTS = 5
 """Measurements that are taken together before a work is called slower."""
@@ -227,3 +230,14 @@ def own_memory(pid: int) -> float:
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     (kilobytes,) = (line.split()[1] for line in lines if line.startswith("RssAnon:"))
     return int(kilobytes) * 1024 / 1e6
+
+
+def memory_growth(series: Sequence[tuple[float, float]]) -> float:
+    """Return by how much the sizes [MB] of times and sizes grew from the second tenth of them to the last.
+
+    The first tenth is left out: what runs for the first time takes what it then keeps.
+    """
+    sizes = np.array([size for _, size in series])
+    tenth = max(1, sizes.size // 10)
+    begin = sizes[tenth : 2 * tenth] if sizes.size > tenth else sizes
+    return float(sizes[-tenth:].mean() - begin.mean())

@@ -36,7 +36,7 @@ TOPICS = (1, 2, 4, 8, 16, 32)
 WORKERS = (1, 2, 4)
 
 TRIALS = 48
-"""Of the study whose workers are counted."""
+"""Trials of the study whose workers are counted."""
 
 ROUNDS = 15
 """Turns of each; the least counts."""

@@ -122,7 +122,7 @@ def _one_by_one(node: Node, topic: str, take: Callable[[], bool], count: int, pa
     give_up = time.monotonic() + patience
     while publisher.get_subscription_count() == 0:
         if time.monotonic() > give_up:
-            raise GraphError(f"nobody listens to topic {publisher.topic_name!r} within {patience:g} s")
+            raise GraphError(f"no subscriber to topic {publisher.topic_name!r} within {patience:g} s")
         time.sleep(0.01)
 
     def one_pass() -> list[float]:

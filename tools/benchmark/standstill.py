@@ -25,7 +25,7 @@ Spans = NDArray[np.int64]
 """(N, 3): begin and end of each standstill [ns] of the monotonic clock, and the core."""
 
 PRIORITY = 50
-"""Of SCHED_FIFO, above all our nodes: what wakes this late is not what we run."""
+"""Priority of SCHED_FIFO, above all our nodes: a late wake-up is then no fault of ours."""
 
 NAP = 1_000_000
 """[ns] between two looks."""
@@ -99,7 +99,7 @@ def longest(spans: Spans, begin: int, end: int) -> float:
 
 
 def overlap(spans: Spans, begin: int, end: int) -> bool:
-    """Tell whether any of the spans (N, 3) touches the time from begin to end."""
+    """Return whether any of the spans (N, 3) touches the time from begin to end."""
     return longest(spans, begin, end) > 0.0
 
 
@@ -109,7 +109,7 @@ def on_cores(spans: Spans, cores: Collection[int]) -> Spans:
 
 
 def _watch(core: int, asked: Connection) -> None:
-    """Sleep on a core; tell what was noted whenever asked, until that is all that is wanted."""
+    """Sleep on a core and note late wake-ups; send them on each request, until a request ends it."""
     # A Ctrl-C in the terminal is for who asks, not for this.
     os.setsid()
     os.sched_setaffinity(0, {core})

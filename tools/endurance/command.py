@@ -22,26 +22,25 @@ def endure(
     faults: Annotated[
         bool, typer.Option("--faults", help="Every other task with a fault at random, after which all has to be well.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of the sensor noise and of the faults.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the sensor noise and of the faults.")] = 0,
     real_time_factor: FactorOption = None,
     output: OutputOption = Path("runs"),
 ) -> None:
     """Run tasks by the wall clock for a long time, with faults on request, and report every violation.
 
     Exit code 0 says that it went to its end, every task and every bag was as it should be and no process grew (looked
-    at from ten tasks on); 1 that not.
+    at from ten tasks on); 1 otherwise.
     """
     from endurance.records import report_text
+    from endurance.run import Workload
     from endurance.run import endure as run
     from impact_control.util.stopping import stoppable
 
     with stoppable() as stop:
         report, directory = run(
+            Workload(seed=seed, faults=faults, real_time_factor=real_time_factor),
             minutes,
-            seed,
             output,
-            faults=faults,
-            real_time_factor=real_time_factor,
             tell=typer.echo,
             stop_requested=stop,
         )

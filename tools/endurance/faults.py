@@ -1,4 +1,4 @@
-"""Faults of a running graph, drawn at random: what is done, and what may be said of it afterwards."""
+"""Faults of a running graph, drawn at random: their injection, and the messages that may report them."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class Fault:
     size: float
 
     def __str__(self) -> str:
-        """Say it in a few words."""
+        """Describe it in a few words."""
         number = f"{self.size:.3g}" if self.kind.unit == "s" else f"{self.size:.0f}"
         size = f", {number} {self.kind.unit}" if self.kind.unit else ""
         return f"{self.kind.name} {self.target}{size}, at {self.at:.2f} s"

@@ -34,11 +34,11 @@ LATEST_DETECTION = 0.005
 NEAR = 0.2
 """[s] within which it is known when on the monotonic clock the contact was: the time of the task may lose some."""
 
-STOPPED_BY_GAP = "without a joint state (a task goes on after"
+STOPPED_BY_GAP = "without a joint state (allowed:"
 """In the reason of a task that was stopped in order because samples were missing."""
 
 LAST = 0.2
-"""[s] before the end of a task in which what ended it has happened: the loop tells a fault within 0.05 s."""
+"""[s] before the end of a task in which its cause has occurred: the loop reports a fault within 0.05 s."""
 
 
 @dataclass
@@ -162,9 +162,9 @@ def stopped_by_machine(end: TaskEnd, spans: Spans) -> bool:
 
 
 def complaints_of_logs(end: TaskEnd, *, excused: bool = False) -> list[str]:
-    """Return the errors in the logs that no fault leads to: those that nobody caught.
+    """Return the errors in the logs that no fault leads to: uncaught exceptions.
 
-    excused: nor that loop and supervisor tell of when the machine stands still; see `stopped_by_machine`.
+    excused: also errors besides the reports of a core stall by loop and supervisor; see `stopped_by_machine`.
     """
     expected = [words for words in (end.summary, end.robot_stopped) if words]
     return [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 CRASHED = "Traceback"
-"""Word with which Python begins to tell of an error that nobody caught."""
+"""First word that Python prints for an uncaught exception."""
 
 _TOLD = ("[WARN]", "[ERROR]", "[FATAL]", CRASHED)
 

@@ -10,14 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmark.check import memory_growth
+
 TASKS_FILE = "tasks.jsonl"
 REPORT_FILE = "endurance.json"
 
 STOPPED_AT_MOST = 0.05
 """Part of the tasks that may end because the machine stood still: of more, the run says nothing."""
-
-STOPPED_BY_USER = "stopped by the user"
-"""End of a run that its user stopped, which is no failure."""
 
 MEMORY_TARGET = 2.0
 """[MB] by which the own memory of a process may grow from the second tenth of the run to the last."""
@@ -106,19 +105,8 @@ class EnduranceReport:
         return file
 
 
-def memory_growth(series: Sequence[tuple[float, float]]) -> float:
-    """Return by how much the sizes [MB] of times and sizes grew from the second tenth of them to the last.
-
-    The first tenth is left out: what runs for the first time takes what it then keeps.
-    """
-    sizes = np.array([size for _, size in series])
-    tenth = max(1, sizes.size // 10)
-    begin = sizes[tenth : 2 * tenth] if sizes.size > tenth else sizes
-    return float(sizes[-tenth:].mean() - begin.mean())
-
-
 def report_text(report: EnduranceReport) -> str:
-    """Say what was run, how it ended, and what is to be complained about."""
+    """Describe what was run, how it ended, and the defects."""
     tasks = report.tasks
     faults = Counter(task.fault.split(",")[0] for task in tasks if task.fault)
     delays = [task.detection_delay for task in tasks if task.detection_delay is not None]
@@ -158,7 +146,7 @@ def report_text(report: EnduranceReport) -> str:
 
 
 def line_of(record: TaskRecord) -> str:
-    """Say a task in a line, and what is to be complained about in others."""
+    """Describe a task in a line, and its defects in others."""
     fault = f" [{record.fault}]" if record.fault else ""
     step = f", {record.recovery}" if record.recovery else ""
     if record.stopped_by_machine and record.standstill is not None:

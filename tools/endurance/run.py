@@ -7,13 +7,13 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from benchmark.check import describe_machine, own_memory
+from benchmark.check import STOPPED_BY_USER, describe_machine, own_memory
 from benchmark.standstill import StandstillWatch, longest
 from endurance.faults import Fault, draw_fault
 from endurance.injection import Injection
@@ -26,10 +26,10 @@ from endurance.judged_task import (
     stopped_by_machine,
 )
 from endurance.log_tail import LogTail
-from endurance.records import STOPPED_BY_USER, TASKS_FILE, EnduranceReport, TaskRecord, line_of
+from endurance.records import TASKS_FILE, EnduranceReport, TaskRecord, line_of
 from endurance.watch import ArmWatch, TrueMotion
 from impact_control.pipeline import Outcome
-from impact_control.scenario import Scenario, load_scenario, robot_of
+from impact_control.scenario import load_scenario, robot_of
 from impact_control.util.errors import ImpactControlError, InterruptedByUserError, InvalidInputError
 from impact_control_ros.bridge.calls import NoAnswerError
 from impact_control_ros.bridge.task_messages import Progress
@@ -56,34 +56,42 @@ RESET_PATIENCE = 5.0
 """[s] in which the supervisor lets commands through again after a fault."""
 
 
+@dataclass(frozen=True)
+class Workload:
+    """Tasks to run: scenarios, taken in turn.
+
+    seed: of the sensor noise of all tasks and of the faults. faults: every other task has one, after which the step of
+    docs/safety.md is taken and the next task has to go as its file says. real_time_factor: see `describe_graph`.
+    """
+
+    seed: int = 0
+    faults: bool = False
+    scenarios: Sequence[str] = SCENARIOS
+    real_time_factor: float | None = None
+
+
 def endure(
+    workload: Workload,
     minutes: float,
-    seed: int,
     output: Path,
     *,
-    faults: bool = False,
-    scenarios: Sequence[str] = SCENARIOS,
-    real_time_factor: float | None = None,
     tell: Callable[[str], None] = lambda text: None,
     stop_requested: Callable[[], bool] = lambda: False,
 ) -> tuple[EnduranceReport, Path]:
     """Run tasks for a time; the report, and the directory below `output` with it, a line for each task, and logs.
 
-    seed: of the sensor noise of all tasks and of the faults. faults: every other task has one, after which the step of
-    docs/safety.md is taken and the next task has to go as its file says. scenarios: taken in turn. real_time_factor:
-    see `describe_graph`. Bags of tasks with complaints are kept. tell: is given a line for each task. A stop ends the
-    run in order, with its report.
+    Bags of tasks with complaints are kept. tell: is given a line for each task. A stop ends the run in order, with its
+    report.
 
     Raises ImpactControlError where the graph cannot be started.
     """
-    kind = "faults" if faults else "soak"
+    kind = "faults" if workload.faults else "soak"
     directory = new_run_directory(output, kind)
     isolate(directory / "log")
-    plans = {name: load_scenario(name).single for name in scenarios}
     with (
         StandstillWatch() as machine,
         TrueMotion() as motion,
-        Endurance(plans, seed, faults, directory, motion, machine, stop_requested, real_time_factor) as endurance,
+        Endurance(workload, directory, motion, machine, stop_requested) as endurance,
     ):
         broke_off = "by an error that is none of ours"
         try:
@@ -99,7 +107,7 @@ def endure(
             broke_off = str(error)
             raise
         finally:
-            report = endurance.report(kind, seed, broke_off)
+            report = endurance.report(kind, broke_off)
             report.write(directory)
     return report, directory
 
@@ -109,26 +117,21 @@ class Endurance:
 
     def __init__(
         self,
-        plans: Mapping[str, Scenario],
-        seed: int,
-        faults: bool,
+        workload: Workload,
         directory: Path,
         motion: TrueMotion,
         machine: StandstillWatch,
         stop_requested: Callable[[], bool],
-        real_time_factor: float | None = None,
     ) -> None:
-        self._plans = plans
-        self._seed = seed
-        self._random = np.random.default_rng(seed)
-        self._faults = faults
-        self._factor = real_time_factor
+        self._workload = workload
+        self._plans = {name: load_scenario(name).single for name in workload.scenarios}
+        self._random = np.random.default_rng(workload.seed)
         self._directory = directory
         self._motion = motion
         self._machine = machine
         self._stop_requested = stop_requested
-        self._first = next(iter(plans))
-        self._limits = robot_of(plans[self._first].robot).limits
+        self._first = workload.scenarios[0]
+        self._limits = robot_of(self._plans[self._first].robot).limits
         self._watch = ArmWatch(self._limits)
         self._session: Session | None = None
         self._sessions = 0
@@ -154,20 +157,22 @@ class Endurance:
         for number in itertools.count(1):
             if time.monotonic() - self._start >= seconds:
                 return
-            fault = draw_fault(self._random) if self._faults and number % 2 == 0 else None
+            fault = draw_fault(self._random) if self._workload.faults and number % 2 == 0 else None
             record = self._task(number, next(names) if fault is None else self._first, fault)
             self._records.append(record)
             yield record
 
-    def report(self, kind: str, seed: int, broke_off: str) -> EnduranceReport:
+    def report(self, kind: str, broke_off: str) -> EnduranceReport:
         """Return what came out so far; broke_off: the error that ended it."""
         seconds = time.monotonic() - self._start
-        return EnduranceReport(kind, seed, seconds, self._described, self._records, self._memory, broke_off)
+        return EnduranceReport(
+            kind, self._workload.seed, seconds, self._described, self._records, self._memory, broke_off
+        )
 
     # ------------------------------------------------------------------ a task
 
     def _task(self, number: int, name: str, fault: Fault | None) -> TaskRecord:
-        seed, plan = self._seed + number, self._plans[name]
+        seed, plan = self._workload.seed + number, self._plans[name]
         bag = self._directory / f"bag-{number}"
         session = self._session or self._begin_session()
         self._motion.forget()
@@ -264,7 +269,7 @@ class Endurance:
             end.step = "loop activated again"
 
     def _wait_for_rest(self, session: Session) -> None:
-        end = time.monotonic() + REST_TIME / (self._factor or 1.0)
+        end = time.monotonic() + REST_TIME / (self._workload.real_time_factor or 1.0)
         while time.monotonic() < end:
             session.watch(0.1)
             self._motion.show(self._watch)
@@ -298,8 +303,10 @@ class Endurance:
     def _specs(self) -> list[NodeSpec]:
         """Return the graph; with faults, the simulator disturbs its lines on request."""
         return [
-            replace(spec, executable="endurance.faulty_simulator") if self._faults and spec.duty is Duty.ROBOT else spec
-            for spec in describe_graph(self._first, real_time_factor=self._factor)
+            replace(spec, executable="endurance.faulty_simulator")
+            if self._workload.faults and spec.duty is Duty.ROBOT
+            else spec
+            for spec in describe_graph(self._first, real_time_factor=self._workload.real_time_factor)
         ]
 
     def _end_session(self) -> None:
@@ -308,7 +315,7 @@ class Endurance:
             self._session = None
 
     def _note_memory(self) -> None:
-        if self._session is None or self._faults:
+        if self._session is None or self._workload.faults:
             return
         sizes = {
             name: own_memory(pid)

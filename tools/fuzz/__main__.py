@@ -95,7 +95,7 @@ def plant(corpus: Path, seed: int) -> None:
 
 
 def draw(surface: str, examples: int, seed: int, hang: int, directory: Path, stopped: StopFlag) -> dict[str, Any]:
-    """Give the surface examples of hypothesis; return what is told of them."""
+    """Run examples of hypothesis on the surface; return their record."""
     record, log = directory / f"{surface}.drawn.json", directory / f"{surface}.drawn.log"
     command = [sys.executable, str(HERE / "drawn.py"), surface, str(record), str(examples), str(seed), str(hang)]
     ended = run_apart(command, surface, log, stopped)
@@ -107,7 +107,7 @@ def draw(surface: str, examples: int, seed: int, hang: int, directory: Path, sto
 
 
 def broken_off(ended: str) -> dict[str, Any]:
-    """Return what is told of a driver that ended before it could tell of its inputs."""
+    """Return the record of a driver that ended before it could write its own."""
     return {"inputs": 0, "accepted": 0, "refused": 0, "failures": 1, "ended": ended}
 
 

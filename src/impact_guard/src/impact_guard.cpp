@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,8 @@ using std_msgs::msg::UInt8;
 
 /// Period in which the state is looked at for the log and the diagnostics, and the publishers are counted.
 constexpr std::chrono::milliseconds LOOK{20};
+/// Time after which a thread that waits for commands looks whether it is still needed.
+constexpr std::chrono::milliseconds WAKE{50};
 /// Looks from one diagnostic message to the next, unless the state changes.
 constexpr unsigned LOOKS_PER_MESSAGE = 50;
 
@@ -58,11 +61,14 @@ std::string joined(const std::vector<std::string> & words)
 
 /// Controller of the efforts of an arm: commands in on `~/commands`, guarded torques out.
 ///
-/// A cycle neither allocates nor waits: it exchanges commands and reports with the threads of the executor through
-/// mailboxes. The executor receives, logs, counts publishers and publishes diagnostics.
+/// A cycle neither allocates nor waits: it exchanges commands and reports with other threads through mailboxes.
+/// A thread of its own receives: the executor of the controller manager goes through all services of the
+/// manager and of its controllers for each message. The executor logs, counts publishers and publishes diagnostics.
 class ImpactGuard : public controller_interface::ControllerInterface
 {
 public:
+  ~ImpactGuard() override { stop_receiving(); }
+
   CallbackReturn on_init() override
   {
     try {
@@ -86,6 +92,7 @@ public:
 
   CallbackReturn on_configure(const rclcpp_lifecycle::State &) override
   {
+    stop_receiving();  // still receives after an error that was recovered from
     const std::lock_guard lock(executor_);
     try {
       const Params given = parameters_->get_params();
@@ -100,10 +107,7 @@ public:
     // Kept for who subscribes late; in the cycle only a number is handed over.
     state_ = std::make_unique<realtime_tools::RealtimePublisher<UInt8>>(
       get_node()->create_publisher<UInt8>("~/state", rclcpp::QoS(1).transient_local()));
-    // Best effort fits publishers of both kinds; only the newest command is of use.
-    commands_ = get_node()->create_subscription<Float64MultiArray>(
-      "~/commands", rclcpp::QoS(1).best_effort(),
-      [this](const Float64MultiArray & message, const rclcpp::MessageInfo & info) { receive(message, info); });
+    start_receiving();
     timer_ = get_node()->create_wall_timer(LOOK, [this] { look(); });
     return CallbackReturn::SUCCESS;
   }
@@ -137,9 +141,9 @@ public:
 
   CallbackReturn on_cleanup(const rclcpp_lifecycle::State &) override
   {
+    stop_receiving();
     const std::lock_guard lock(executor_);
     timer_.reset();
-    commands_.reset();
     state_.reset();
     diagnostics_.reset();
     guard_.reset();
@@ -194,7 +198,7 @@ private:
     const auto each_joint = [&s](const std::vector<double> & values, const char * name, Vector & into) {
       if (values.size() != s.size) {
         throw std::invalid_argument(
-          std::string(name) + " has " + std::to_string(values.size()) + " values, which is not allowed: " +
+          std::string(name) + " has " + std::to_string(values.size()) + " values; allowed: " +
           std::to_string(s.size) + ", one for each of the joints");
       }
       std::copy(values.begin(), values.end(), into.begin());
@@ -204,7 +208,7 @@ private:
     each_joint(given.damping, "damping", s.damping);
     s.doubled_above = given.damping_doubled_above;
     if (get_update_rate() == 0) {
-      throw std::invalid_argument("update rate = 0 Hz is not allowed: that of the controller manager, above 0");
+      throw std::invalid_argument("update rate = 0 Hz; allowed: that of the controller manager, above 0");
     }
     for (std::size_t i = 0; i < s.size; ++i) {
       s.torque_step[i] /= get_update_rate();
@@ -214,7 +218,37 @@ private:
     return s;
   }
 
-  /// Hand a message over to the cycle. In a thread of the executor.
+  void start_receiving()
+  {
+    rclcpp::SubscriptionOptions options;
+    options.callback_group = get_node()->create_callback_group(rclcpp::CallbackGroupType::MutuallyExclusive, false);
+    // Best effort fits publishers of both kinds; only the newest command is of use.
+    commands_ = get_node()->create_subscription<Float64MultiArray>(
+      "~/commands", rclcpp::QoS(1).best_effort(),
+      [this](const Float64MultiArray & message, const rclcpp::MessageInfo & info) { receive(message, info); }, options);
+    receiving_ = true;
+    // Of the priority of the thread that configures, that of the controller manager.
+    receiver_ = std::thread([this, group = options.callback_group, node = get_node()->get_node_base_interface()] {
+      rclcpp::executors::SingleThreadedExecutor executor;
+      executor.add_callback_group(group, node);
+      while (receiving_ && rclcpp::ok()) {
+        executor.spin_once(WAKE);
+      }
+    });
+  }
+
+  /// Not with the lock of the callbacks, for which the thread may wait.
+  void stop_receiving()
+  {
+    receiving_ = false;
+    if (receiver_.joinable()) {
+      receiver_.join();
+    }
+    const std::lock_guard lock(executor_);
+    commands_.reset();
+  }
+
+  /// Hand a message over to the cycle. In the thread that receives.
   void receive(const Float64MultiArray & message, const rclcpp::MessageInfo & info)
   {
     const std::lock_guard lock(executor_);
@@ -222,7 +256,7 @@ private:
     if (!std::equal(std::begin(gid), std::end(gid), source_.begin())) {
       std::copy(std::begin(gid), std::end(gid), source_.begin());
       ++arriving_.source_changes;
-      // Until they have been counted anew.
+      // Until they have been counted again.
       one_publisher_ = false;
     }
     arriving_.size = message.data.size();
@@ -315,8 +349,10 @@ private:
   std::atomic<bool> one_publisher_{true};
   std::atomic<std::uint64_t> not_written_{0};
 
-  // Of the executor.
-  std::mutex executor_;  // its callbacks against a configuration anew in another of its threads; no cycle takes it
+  // Of the thread that receives, and of the executor.
+  std::mutex executor_;  // their callbacks against a reconfiguration in another thread; no cycle takes it
+  std::thread receiver_;
+  std::atomic<bool> receiving_{false};
   rclcpp::Subscription<Float64MultiArray>::SharedPtr commands_;
   rclcpp::Publisher<DiagnosticArray>::SharedPtr diagnostics_;
   rclcpp::TimerBase::SharedPtr timer_;

@@ -24,15 +24,14 @@ using hardware_interface::return_type;
 /// Cycles from one attempt to attach to the next.
 constexpr unsigned ATTEMPT_CYCLES = 10;
 
-/// Rounds in which missed periods are made up for: while it catches up the simulator falls behind by less and less.
-constexpr unsigned CATCH_UP_ROUNDS = 5;
-
 /// A simulated arm: effort in; position, velocity and effort out. As on a Franka, the commanded effort is without
 /// gravity, and the measured one with it.
 ///
 /// Until the simulator is there, the states are the initial values of the description. From then on each cycle reads
-/// one new sample and answers it; with `catch_up` the arm moves on in missed periods under the last command. A sample that does not come within `timeout` [s] is an error of the hardware, which is
-/// then unconfigured; configured and activated again it attaches anew.
+/// one new sample and answers it; from `catch_up` missed periods on, the arm moves on in them under the last command. Two
+/// is for arms that wait for each other in a scene: what one alone is late by would hold up the other, too. A sample
+/// that does not come within `timeout` [s] is an error of the hardware, which is then unconfigured; configured and
+/// activated again it attaches again.
 class SimHardware : public hardware_interface::SystemInterface
 {
 public:
@@ -43,7 +42,7 @@ public:
     }
     try {
       timeout_ = nanoseconds_of(parameter("timeout", "1.0"));
-      catch_up_ = is_true("catch_up", parameter("catch_up", "true"));
+      catch_up_ = periods_of(parameter("catch_up", "1"));
       std::vector<std::string> joints;
       for (const auto & joint : get_hardware_info().joints) {
         check(joint);
@@ -94,7 +93,7 @@ public:
     if (!exchange_->attached() && !attach()) {
       return failed_ ? return_type::ERROR : return_type::OK;
     }
-    switch (await_present()) {
+    switch (exchange_->await_present(pace_, catch_up_, timeout_)) {
       case Wait::SAMPLE:
         // Neither the time of the cycle nor `get_clock()`: both are the steady clock, and controllers get that of a node.
         stamp_ = get_node()->now().nanoseconds();
@@ -161,31 +160,9 @@ private:
       failed_ = true;
       return false;
     }
-    pace_.restart(steady_now());
+    pace_.restart();
     RCLCPP_INFO(get_logger(), "in step with the simulator");
     return true;
-  }
-
-  static std::int64_t steady_now() noexcept
-  {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
-  }
-
-  /// Wait for a sample that is of now: one that cycle or simulator made late by periods would hide that the arm moved.
-  Wait await_present() noexcept
-  {
-    Wait wait = exchange_->await(timeout_);
-    for (unsigned round = 0; catch_up_ && round < CATCH_UP_ROUNDS && wait == Wait::SAMPLE; ++round) {
-      const std::uint64_t missed = pace_.missed(steady_now());
-      if (missed == 0) {
-        break;
-      }
-      wait = exchange_->let_pass(missed, timeout_);
-    }
-    pace_.advance();
-    return wait;
   }
 
   std::string parameter(const std::string & name, const std::string & otherwise) const
@@ -205,17 +182,17 @@ private:
       used = 0;
     }
     if (used == 0 || used != text.size() || !(seconds >= 0.001 && seconds <= 60.0)) {
-      throw std::invalid_argument("timeout = " + text + " is not allowed: from 0.001 to 60 s");
+      throw std::invalid_argument("timeout = " + text + "; allowed: from 0.001 to 60 s");
     }
     return std::llround(seconds * 1e9);
   }
 
-  static bool is_true(const std::string & name, const std::string & text)
+  static std::uint64_t periods_of(const std::string & text)
   {
-    if (text != "true" && text != "false") {
-      throw std::invalid_argument(name + " = " + text + " is not allowed: true or false");
+    if (text != "1" && text != "2") {
+      throw std::invalid_argument("catch_up = " + text + "; allowed: 1 or 2 periods");
     }
-    return text == "true";
+    return text == "1" ? 1 : 2;
   }
 
   /// Raises std::invalid_argument for a joint with other interfaces.
@@ -233,7 +210,7 @@ private:
     if (commands != "effort" || states != "position, velocity, effort") {
       throw std::invalid_argument(
         joint.name + " with commands " + commands + " and states " + states +
-        " is not allowed: commands effort and states position, velocity, effort");
+        "; allowed: commands effort and states position, velocity, effort");
     }
   }
 
@@ -251,7 +228,7 @@ private:
   std::optional<Exchange> exchange_;
   Pace pace_;
   std::int64_t timeout_ = 0;
-  bool catch_up_ = true;
+  std::uint64_t catch_up_ = 1;  // periods
   std::int64_t stamp_ = 0;  // of the sample that was read [ns]
   std::vector<hardware_interface::StateInterface::SharedPtr> states_;  // position, velocity, effort of each joint
   std::vector<hardware_interface::CommandInterface::SharedPtr> efforts_;

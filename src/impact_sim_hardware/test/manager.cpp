@@ -7,6 +7,8 @@
 //   write STAMP COMMANDED EFFORT...  -> written
 //   run CYCLES         -> ran, or what ended it: each cycle answers effort 1 with the number of the sample, effort 2
 //                         with its position, velocity + effort with effort 3, without a pause
+//   keep CYCLES FROM   -> kept PERIODS LATE: cycles of 1 kHz that make up from FROM missed periods on; periods that the
+//                         arm went on for, and those by which it is late at the end; or what ended them
 //   detach             -> detached
 #include <iostream>
 #include <sstream>
@@ -38,6 +40,33 @@ std::string run(Exchange & exchange, std::uint64_t cycles)
   return "ran";
 }
 
+std::string keep(Exchange & exchange, std::uint64_t cycles, std::uint64_t from)
+{
+  Pace pace;
+  std::uint64_t periods = 0;
+  timespec due{};
+  clock_gettime(CLOCK_MONOTONIC, &due);
+  for (std::uint64_t i = 0; i < cycles; ++i) {
+    const Wait wait = exchange.await_present(pace, from, 20'000'000'000);
+    if (wait != Wait::SAMPLE) {
+      return words_of(wait);
+    }
+    periods = static_cast<std::uint64_t>(exchange.sample().position[0]);
+    exchange.answer(static_cast<std::int64_t>(i), true, {});
+    due.tv_nsec += PERIOD;
+    if (due.tv_nsec >= 1'000'000'000) {
+      due.tv_nsec -= 1'000'000'000;
+      ++due.tv_sec;
+    }
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, nullptr);
+  }
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  std::ostringstream kept;
+  kept << "kept " << periods << " " << pace.missed(now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec);
+  return kept.str();
+}
+
 std::string obey(Exchange & exchange, std::istringstream & order)
 {
   std::string verb;
@@ -54,9 +83,12 @@ std::string obey(Exchange & exchange, std::istringstream & order)
     Pace pace;
     std::int64_t now = 0;
     order >> now;
-    for (pace.restart(now); order; order >> now) {
-      answer << " " << pace.missed(now);
-      pace.advance();
+    for (std::uint64_t periods = 0; order; order >> now) {
+      pace.read(periods, now);
+      const std::uint64_t missed = pace.missed(now);
+      answer << " " << missed;
+      pace.read(missed, now);
+      periods = 1;
     }
   } else if (verb == "read" || verb == "pass") {
     std::int64_t number = 0;
@@ -84,6 +116,10 @@ std::string obey(Exchange & exchange, std::istringstream & order)
     std::uint64_t cycles = 0;
     order >> cycles;
     answer << run(exchange, cycles);
+  } else if (verb == "keep") {
+    std::uint64_t cycles = 0, from = 0;
+    order >> cycles >> from;
+    answer << keep(exchange, cycles, from);
   } else {
     exchange.detach();
     answer << "detached";

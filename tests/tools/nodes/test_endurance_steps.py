@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 
 from endurance.faults import COMMANDS, FAULTS, Fault
-from endurance.run import Endurance
+from endurance.run import Endurance, Workload
 from impact_control.control import Mode
 from impact_control.pipeline import Outcome
 from impact_control.robots import load_robot
-from impact_control.scenario import load_scenario
 from impact_control.util.errors import InterruptedByUserError
 from impact_control_ros.bridge.calls import NoAnswerError
+from impact_control_ros.bridge.supervision import Cause
 from impact_control_ros.bridge.task_messages import Progress, TaskResult
-from impact_control_ros.robot_side.supervision import Cause
 from impact_control_ros.session.processes import (
     Death,
     GraphError,
@@ -71,7 +70,7 @@ def endurance(tmp_path, monkeypatch):
     monkeypatch.setattr("endurance.run.REST_TIME", 0.0)
     motion = SimpleNamespace(show=lambda watch: None, forget=lambda: None)
     machine = SimpleNamespace(take=lambda: np.empty((0, 3)), above_all=True)
-    return Endurance({"tabletop": load_scenario("tabletop")}, 0, True, tmp_path, motion, machine, lambda: False)
+    return Endurance(Workload(faults=True, scenarios=("tabletop",)), tmp_path, motion, machine, lambda: False)
 
 
 @pytest.fixture
@@ -81,9 +80,9 @@ def run(endurance, tmp_path):
 
 
 def test_the_report_names_the_commit_with_which_the_run_began(endurance, monkeypatch):
-    begun = endurance.report("soak", 0, "").machine["commit"]
+    begun = endurance.report("soak", "").machine["commit"]
     monkeypatch.setattr("endurance.run.describe_machine", lambda: {"commit": "another"})
-    assert endurance.report("soak", 0, "").machine["commit"] == begun != "another"
+    assert endurance.report("soak", "").machine["commit"] == begun != "another"
 
 
 @pytest.mark.parametrize("step", ["restart_arm", "begin_bag", "run_task", "mend", "pause", "end_bag"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from surfaces.services import Services
 
-from impact_control_ros.robot_side.supervision import Supervision
+from impact_control_ros.bridge.supervision import Supervision
 
 SIMULATOR, SUPERVISOR = 8, 9
 PAUSE, REFUSE, ACCEPT = (1, 1), (0, 0), (1, 0)

@@ -195,9 +195,7 @@ main = runpy.run_path(fuzzer)["main"]
 fuzzing = main.__globals__
 
 def fuzz(name, *rest):
-    # One write: those of print, for each word, mix with those of the other thread.
-    sys.stdout.write("begun " + name + chr(10))
-    sys.stdout.flush()
+    print("begun " + name, flush=True)
     if name == "services":
         sleep = [sys.executable, "-c", "import time; time.sleep(1000)"]
         fuzzing["run_apart"](sleep, name, Path(directory) / "log", rest[-1])
@@ -221,10 +219,10 @@ def test_ctrl_c_ends_what_is_running_and_keeps_what_is_through(tmp_path, jobs, n
     command = [sys.executable, "-c", INTERRUPTED, str(FUZZ / "__main__.py"), str(tmp_path), jobs, *names]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
-        lines = []
-        while not ("begun services" in lines and any(line.startswith("recordings ") for line in lines)):
-            lines.append(process.stdout.readline().rstrip())
-            assert process.poll() is None, lines
+        printed = ""  # looked for in the whole: a thread can print between the line of another and the end of that line
+        while not ("begun services" in printed and "recordings " in printed):
+            printed += process.stdout.readline()
+            assert process.poll() is None, printed
         process.send_signal(signal.SIGINT)
         told, _ = process.communicate(timeout=30.0)
     finally:

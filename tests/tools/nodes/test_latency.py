@@ -82,7 +82,7 @@ def node():
 
 
 def test_a_topic_that_nobody_listens_to_is_named(node):
-    with pytest.raises(GraphError, match=r"nobody listens to topic '/unheard' within 0.2 s"):
+    with pytest.raises(GraphError, match=r"no subscriber to topic '/unheard' within 0.2 s"):
         _one_by_one(node, "unheard", lambda: True, 1, 0.2)
 
 

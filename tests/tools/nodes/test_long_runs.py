@@ -13,9 +13,10 @@ from dataclasses import asdict, replace
 import pytest
 import yaml
 
+from benchmark.check import STOPPED_BY_USER
 from endurance.faults import FAULTS, Fault
-from endurance.records import REPORT_FILE, STOPPED_BY_USER
-from endurance.run import endure
+from endurance.records import REPORT_FILE
+from endurance.run import Workload, endure
 from impact_control.recording.series import read_bag
 from impact_control.scenario import config_directory
 from machine import WatchedMachine
@@ -34,17 +35,15 @@ def _what_the_machine_takes_is_known_without_real_time_priority(monkeypatch):
     monkeypatch.setattr("endurance.run.StandstillWatch", WatchedMachine)
 
 
-def tasks(count, directory, seed=0, **options):
+def tasks(count, directory, **workload):
     """Run so many tasks; return the report, its directory, and what was told."""
     told = []
     report, place = endure(
+        Workload(real_time_factor=SLOWED, **workload),
         ENOUGH,
-        seed,
         directory,
-        real_time_factor=SLOWED,
         tell=told.append,
         stop_requested=lambda: len(told) >= count,
-        **options,
     )
     return report, place, told
 
@@ -67,7 +66,7 @@ def test_tasks_back_to_back_are_as_they_should_be(tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_whatever_happens_the_arm_is_safe_the_reason_is_said_and_the_next_task_is_well(seed, tmp_path):
-    report, directory, _ = tasks(12, tmp_path, seed, faults=True)
+    report, directory, _ = tasks(12, tmp_path, seed=seed, faults=True)
     assert not [task.complaints for task in report.bad], f"see {directory}"
     assert sum(bool(task.fault) for task in report.tasks) == 6
 

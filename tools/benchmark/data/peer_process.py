@@ -178,7 +178,7 @@ def time_run(arm: Arm, urdf: str) -> list[float]:
 
 
 def main() -> None:
-    """Say who is there; then, for each name that comes in, measure it."""
+    """Print who is there; then, for each name that comes in, measure it."""
     samples, robots = sys.argv[1:]
     course = Course(samples)
     panda = f"{robots}/panda.urdf"

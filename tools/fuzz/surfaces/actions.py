@@ -147,7 +147,7 @@ class Actions:
         self._predictor.on_activate(None)
 
     def _references(self) -> bool:
-        """Tell whether one is still built: its thread may ask the predictor, which is to answer before it goes."""
+        """Return whether one is still built: its thread may ask the predictor, which is to answer before it goes."""
         return any(thread.name == "reference" for thread in threading.enumerate())
 
     def _publishers(self) -> bool:

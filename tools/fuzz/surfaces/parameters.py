@@ -169,8 +169,13 @@ class Parameters:
                     raise BrokenPromiseError(f"{name} cannot be put back: {result.reason}")
 
     def _values(self, node: Any) -> dict[str, Parameter]:
-        names = [name for name in node._parameters if name not in OTHERS and not name.startswith("qos_overrides")]
-        return {name: node.get_parameter(name) for name in names if not node.describe_parameter(name).read_only}
+        return {
+            name: value
+            for name, value in node.get_parameters_by_prefix("").items()
+            if name not in OTHERS
+            and not name.startswith("qos_overrides")
+            and not node.describe_parameter(name).read_only
+        }
 
 
 def handler_of(node: Any) -> Any:

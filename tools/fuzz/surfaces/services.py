@@ -12,10 +12,10 @@ from source import Source, chance, choice
 from std_srvs.srv import SetBool, Trigger
 
 from impact_control.planning.assignment import assigned
+from impact_control_ros.bridge.supervision import Supervision
 from impact_control_ros.nodes.predictor import PredictorNode
 from impact_control_ros.nodes.simulator import SimulatorNode
 from impact_control_ros.nodes.supervisor import SupervisorNode
-from impact_control_ros.robot_side.supervision import Supervision
 from surfaces import BrokenPromiseError
 from surfaces.graph import Graph, fill, renew
 

@@ -93,7 +93,7 @@ public:
   /// Raises std::invalid_argument, which names the setting, its value and what is allowed.
   explicit Guard(const Settings & settings) : settings_(checked(settings)) {}
 
-  /// Begin anew, at an activation. Older commands do not count. present: torque [Nm] that the hardware has now; it is
+  /// Restart, at an activation. Older commands do not count. present: torque [Nm] that the hardware has now; it is
   /// taken for zero where it is not finite.
   void reset(Nanoseconds now, const Vector & present) noexcept
   {
@@ -237,7 +237,7 @@ private:
   {
     const auto require = [](bool fits, const std::string & name, double value, const char * allowed) {
       if (!fits) {
-        throw std::invalid_argument(name + " = " + std::to_string(value) + " is not allowed: " + allowed);
+        throw std::invalid_argument(name + " = " + std::to_string(value) + "; allowed: " + allowed);
       }
     };
     require(

@@ -1,8 +1,9 @@
 // Exchange of samples and commands with the simulator through shared memory: the side of the hardware. No ROS.
 //
 // The simulator (impact_control_ros, robot_side/shared_exchange.py) makes the segment and lays it out in the same way.
-// Sample k waits until it is read; command k, which answers it, makes the simulator step and leave sample k + 1. So
-// a late side neither loses nor repeats one. Waiting is done in semaphores, never by looking again.
+// Sample k waits until it is read; command k, which answers it, makes the simulator step, by a period or as many as it
+// says, and leave sample k + 1. So a late side neither loses nor repeats one. Waiting is done in semaphores, never by
+// looking again.
 #pragma once
 
 #include <fcntl.h>
@@ -29,7 +30,7 @@ namespace impact_sim_hardware
 
 constexpr std::size_t MAX_JOINTS = 16;
 constexpr std::size_t NAME_SIZE = 64;
-constexpr std::uint32_t VERSION = 1;
+constexpr std::uint32_t VERSION = 2;
 constexpr std::array<char, 8> MAGIC{'I', 'M', 'P', 'S', 'I', 'M', '\0', '\0'};
 
 /// Values of all joints, in the order of their names; entries beyond their number are not used.
@@ -39,6 +40,7 @@ using Vector = std::array<double, MAX_JOINTS>;
 struct Sample
 {
   std::atomic<std::uint64_t> sequence;
+  std::uint64_t periods;  ///< from the sample before
   Vector position;  ///< [rad]
   Vector velocity;  ///< [rad/s]
   Vector effort;    ///< measured [Nm], with gravity
@@ -50,6 +52,7 @@ struct Command
   std::atomic<std::uint64_t> sequence;
   std::int64_t stamp;       ///< when the sample was read [ns], by the clock that stamps joint states
   std::uint64_t commanded;  ///< 1: a controller commands the efforts; 0: none does, and the arm stops by itself
+  std::uint64_t periods;    ///< to go on for; of the arms of one simulator the largest holds
   Vector effort;            ///< [Nm], without gravity
 };
 
@@ -70,9 +73,12 @@ struct Segment
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 static_assert(sizeof(sem_t) == 32, "the simulator lays the segment out for semaphores of 32 bytes");
 static_assert(offsetof(Segment, names) == 24 && offsetof(Segment, sample_ready) == 1048);
-static_assert(offsetof(Segment, sample) == 1112 && offsetof(Segment, command) == 1504 && sizeof(Segment) == 1656);
+static_assert(offsetof(Segment, sample) == 1112 && offsetof(Segment, command) == 1512 && sizeof(Segment) == 1672);
 
 constexpr std::int64_t PERIOD = 1'000'000;  ///< of the samples [ns]
+
+/// Rounds in which missed periods are made up for: while it catches up the simulator falls behind by less and less.
+constexpr unsigned CATCH_UP_ROUNDS = 5;
 
 /// Time of the samples beside that of the cycles: an arm goes on whatever its controller manager does.
 class Pace
@@ -80,26 +86,29 @@ class Pace
 public:
   static constexpr std::int64_t LONGEST = 100 * PERIOD;  ///< longest delay that is made up for; beyond it time is lost
 
-  /// The sample that is read next is of `now` [ns].
-  void restart(std::int64_t now) noexcept { due_ = now; }
+  /// The sample that is read next is of the time at which it is.
+  void restart() noexcept { begun_ = false; }
 
-  /// Return by how many whole periods the sample that was read is older than `now` [ns]: as if they had passed since.
+  /// Note a sample that was read `now` [ns], and its `periods` from the one before.
+  void read(std::uint64_t periods, std::int64_t now) noexcept
+  {
+    due_ = begun_ ? due_ + static_cast<std::int64_t>(periods) * PERIOD : now;
+    begun_ = true;
+  }
+
+  /// Return by how many whole periods the sample that was read is older than `now` [ns].
   std::uint64_t missed(std::int64_t now) noexcept
   {
     const std::int64_t late = now - due_;
     if (late > LONGEST) {
-      restart(now);
+      due_ = now;
       return 0;
     }
-    const std::int64_t periods = std::max<std::int64_t>(late / PERIOD, 0);
-    due_ += periods * PERIOD;
-    return static_cast<std::uint64_t>(periods);
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(late / PERIOD, 0));
   }
 
-  /// A cycle goes on with the sample that was read: the next one is of a period later.
-  void advance() noexcept { due_ += PERIOD; }
-
 private:
+  bool begun_ = false;
   std::int64_t due_ = 0;  // [ns]
 };
 
@@ -118,10 +127,10 @@ public:
   Exchange(std::string name, std::vector<std::string> joints) : name_(std::move(name)), joints_(std::move(joints))
   {
     if (name_.size() < 2 || name_.front() != '/' || name_.find('/', 1) != std::string::npos) {
-      throw std::invalid_argument("shared memory '" + name_ + "' is not allowed: a name that begins with its only /");
+      throw std::invalid_argument("shared memory '" + name_ + "'; allowed: a name that begins with its only /");
     }
     if (joints_.empty() || joints_.size() > MAX_JOINTS) {
-      throw std::invalid_argument(std::to_string(joints_.size()) + " joints are not allowed: from 1 to 16");
+      throw std::invalid_argument(std::to_string(joints_.size()) + " joints; allowed: from 1 to 16");
     }
   }
   Exchange(const Exchange &) = delete;
@@ -192,8 +201,8 @@ public:
   const Sample & sample() const noexcept { return segment_->sample; }
 
   /// Answer the sample that was read; without effect where it is answered. stamp: of the cycle [ns]; commanded: a
-  /// controller commands the efforts [Nm].
-  void answer(std::int64_t stamp, bool commanded, const Vector & effort) noexcept
+  /// controller commands the efforts [Nm], for so many periods.
+  void answer(std::int64_t stamp, bool commanded, const Vector & effort, std::uint64_t periods = 1) noexcept
   {
     Command & command = segment_->command;
     if (command.sequence.load(std::memory_order_relaxed) == read_) {
@@ -202,21 +211,37 @@ public:
     command.stamp = stamp;
     command.commanded = commanded ? 1 : 0;
     command.effort = effort;
+    command.periods = periods;
     command.sequence.store(read_, std::memory_order_release);
     sem_post(&segment_->command_ready);
   }
 
-  /// Let the simulator go on for some periods under the last command, as an arm does that gets no other, and read the
-  /// sample after them; for each at most `timeout` [ns]. Attached only.
-  Wait let_pass(std::uint64_t periods, std::int64_t timeout) noexcept
+  /// Wait for a sample that is of now, for at most `timeout` [ns]: one that cycle or simulator made late by periods
+  /// would hide that the arm moved. It goes on in them, once `from` were missed, under the last command. Attached only.
+  Wait await_present(Pace & pace, std::uint64_t from, std::int64_t timeout) noexcept
   {
-    Wait wait = Wait::SAMPLE;
-    for (; periods > 0 && wait == Wait::SAMPLE; --periods) {
-      const Command & last = segment_->command;
-      answer(last.stamp + PERIOD, last.commanded != 0, Vector(last.effort));
-      wait = await(timeout);
+    Wait wait = await(timeout);
+    for (unsigned round = 0; wait == Wait::SAMPLE; ++round) {
+      timespec clock{};
+      clock_gettime(CLOCK_MONOTONIC, &clock);
+      const std::int64_t now = clock.tv_sec * std::int64_t{1'000'000'000} + clock.tv_nsec;
+      pace.read(segment_->sample.periods, now);
+      const std::uint64_t missed = pace.missed(now);
+      if (missed < from || round == CATCH_UP_ROUNDS) {
+        break;
+      }
+      wait = let_pass(missed, timeout);
     }
     return wait;
+  }
+
+  /// Let the simulator go on for some periods, at least one, under the last command, as an arm does that gets no
+  /// other, and read the sample after them, for at most `timeout` [ns]. Attached only.
+  Wait let_pass(std::uint64_t periods, std::int64_t timeout) noexcept
+  {
+    const Command & last = segment_->command;
+    answer(last.stamp + PERIOD, last.commanded != 0, Vector(last.effort), periods);
+    return await(timeout);
   }
 
 private:
@@ -287,7 +312,7 @@ private:
 
   [[noreturn]] void refuse(const char * what, const std::string & found, const std::string & allowed) const
   {
-    throw std::runtime_error(name_ + ": " + what + " = " + found + " is not allowed: " + allowed);
+    throw std::runtime_error(name_ + ": " + what + " = " + found + "; allowed: " + allowed);
   }
 
   std::string name_;
