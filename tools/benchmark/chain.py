@@ -81,7 +81,7 @@ def rest_at(robot: RobotDescription, q: Vector) -> ImpactReference:
     """Return the reference of a task that stays at q (n,) [rad], with an impact that never comes."""
     dynamics = Dynamics(robot)
     dynamics.compute(q, np.zeros_like(q))
-    columns = ReferenceColumns(np.zeros((2, 21 + 3 * q.size)), q.size)
+    columns = ReferenceColumns.samples(2, q.size)
     columns.position[:], columns.joint_position[:] = dynamics.position, q
     columns.posture[:, 0] = q[0]
     table = ReferenceTable(1.0, columns)

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from scipy.signal import lfilter
 
 from impact_control.control import AccelerationQP, QPStatus, ReferenceSpreadingController
-from impact_control.control.limits import ControlLimits, command_interval, limit_command, smooth_command
+from impact_control.control.limits import ControlLimits, bound_fields, command_interval, limit_command, smooth_command
 from impact_control.robots import Dynamics, load_robot
 from impact_control.scenario import largest_gain, load_scenario, robot_of
 from impact_control.simulation.scenario_run import run_scenario
 from impact_control.util.errors import ScenarioError
+from impact_control.util.memory import named_memory
 
 ROBOT = load_robot()
 LIMITS = ROBOT.limits
@@ -60,22 +61,23 @@ def test_whatever_is_asked_for_some_torque_is_allowed_and_its_command_inside_the
     """The allowed torques are those whose command keeps torque and torque rate, no fewer."""
     random = np.random.default_rng(seed)
     limits = ControlLimits(LIMITS, ACCELERATION, PERIOD)
-    command, torque = np.zeros((2, 7)), np.zeros(7)
+    last, torque = named_memory(**bound_fields(7)), np.zeros(7)
     for k in range(300):
+        before = last.copy()
+        states = zip(last["command"], last["halfway"], strict=True)
         low, high = np.array(
-            [command_interval(*command[:, j], 0.0, LIMITS.torque[j], STEP[j], smoothing) for j in range(7)]
+            [command_interval(*pair, 0.0, LIMITS.torque[j], STEP[j], smoothing) for j, pair in enumerate(states)]
         ).T
         assert (low <= high).all()
         desired = random.choice([low, high, random.uniform(low, high)]) if k % 50 else high
-        before = command.copy()
-        smooth_command(desired, limits.memory, command, smoothing, torque)
-        assert (np.abs(torque - before[0]) <= STEP * (1.0 + 1e-9)).all()
+        smooth_command(desired, limits.memory, last, smoothing, torque)
+        assert (np.abs(torque - before["command"]) <= STEP * (1.0 + 1e-9)).all()
         assert (np.abs(torque) <= LIMITS.torque * (1.0 + 1e-12)).all()
         beyond = before.copy()
         smooth_command(high + 0.1 * STEP / smoothing**2, limits.memory, beyond, smoothing, torque)
-        assert ((torque - before[0] > STEP) | (high > LIMITS.torque - 1e-9)).all()
+        assert ((torque - before["command"] > STEP) | (high > LIMITS.torque - 1e-9)).all()
         smooth_command(desired, limits.memory, before, smoothing, torque)
-        limit_command(torque, limits.memory, command[0], torque)
+        limit_command(torque, limits.memory, last["command"], torque)
 
 
 def test_the_torque_rate_stays_usable_to_its_limit():
@@ -137,12 +139,12 @@ def test_a_fault_begins_from_the_last_command_and_leaves_nothing_of_it_behind():
 @pytest.mark.parametrize("desired", [math.nan, math.inf, -math.inf, 1e300])
 def test_a_torque_from_nowhere_is_gone_with_the_next_one(desired):
     limits = ControlLimits(LIMITS, ACCELERATION, PERIOD)
-    command, torque = np.zeros((2, 7)), np.zeros(7)
-    smooth_command(np.full(7, desired), limits.memory, command, 0.27, torque)
+    last, torque = named_memory(**bound_fields(7)), np.zeros(7)
+    smooth_command(np.full(7, desired), limits.memory, last, 0.27, torque)
     assert (np.abs(torque) <= LIMITS.torque).all()
     for _ in range(200):
-        command[0] = torque
-        smooth_command(NOTHING, limits.memory, command, 0.27, torque)
+        last["command"] = torque
+        smooth_command(NOTHING, limits.memory, last, 0.27, torque)
     np.testing.assert_allclose(torque, 0.0, atol=1e-9)
 
 

@@ -12,6 +12,7 @@ from impact_control.control.limits import (
     HORIZON,
     ControlLimits,
     acceleration_bounds,
+    bound_fields,
     command_interval,
     motor_torque_interval,
     position_interval,
@@ -19,6 +20,7 @@ from impact_control.control.limits import (
 )
 from impact_control.robots import Dynamics, load_robot
 from impact_control.util.errors import InvalidInputError
+from impact_control.util.memory import named_memory
 
 PERIOD = 1e-3
 ROBOT = load_robot()
@@ -174,10 +176,13 @@ def dynamics_at(q, dq):
 
 
 def written(limits, dynamics, feedforward, previous, halfway=None, smoothing=1.0):
-    written = np.full((4, 7), np.nan)
-    command = np.array([previous, previous if halfway is None else halfway])
-    limits.write_bounds(dynamics, feedforward, command, smoothing, written)
-    return written
+    problem = named_memory(**bound_fields(7))
+    problem["command"], problem["halfway"] = previous, previous if halfway is None else halfway
+    sides = ("acceleration_lower", "acceleration_upper", "torque_lower", "torque_upper")
+    for side in sides:
+        problem[side] = np.nan
+    limits.write_bounds(dynamics, feedforward, smoothing, problem)
+    return [problem[side] for side in sides]
 
 
 def intervals(law, *arguments):

@@ -33,6 +33,11 @@ def prepared(q=HOME, dq=None, cutoff_frequency=np.inf):
     return qp, dynamics, q, dq
 
 
+def last_command(qp, torque):
+    """Let the last command be a torque (7,) [Nm] that has stood for long."""
+    qp._memory["command"] = qp._memory["halfway"] = torque
+
+
 def solve(qp, dynamics, q, dq, target, weights=None, matrix=None):
     matrix = np.eye(7) if matrix is None else matrix
     weights = np.ones(7) if weights is None else weights
@@ -77,7 +82,8 @@ def test_the_force_comes_as_fast_as_the_torque_rate_lets_it_and_leaves_the_motio
     target = random.uniform(-1.0, 1.0, 7)
     wrench = np.append(random.uniform(-1.0, 1.0, 3) * 25.0, np.zeros(3))
     force_torque = dynamics.jacobian.T @ wrench
-    qp._command[:] = motion = inertia_of(dynamics) @ target + dynamics.coriolis
+    motion = inertia_of(dynamics) @ target + dynamics.coriolis
+    last_command(qp, motion)
     shares = []
     for _ in range(40):
         qp.solve(dynamics, np.eye(7), target, np.ones(7), dynamics.coriolis, force_torque)
@@ -95,7 +101,7 @@ def test_with_limits_in_both_ways_force_and_motion_are_optimal_by_a_second_solve
     """SciPy's sequential least squares on the problem over (ddq, share), written down independently."""
     random = np.random.default_rng(seed)
     qp, dynamics, _, _ = prepared(q=HOME + random.uniform(-0.2, 0.2, 7), dq=random.uniform(-0.3, 0.3, 7))
-    qp._command[:] = random.uniform(-5.0, 5.0, 7)
+    last_command(qp, random.uniform(-5.0, 5.0, 7))
     target = random.uniform(-1.0, 1.0, 7) * random.choice([5.0, 40.0])
     force_torque = dynamics.jacobian.T @ random.uniform(-40.0, 40.0, 6)
     qp.solve(dynamics, np.eye(7), target, np.ones(7), dynamics.coriolis, force_torque)
@@ -104,9 +110,12 @@ def test_with_limits_in_both_ways_force_and_motion_are_optimal_by_a_second_solve
     step = LIMITS.torque_rate * PERIOD
     start = np.append(qp.acceleration, qp.force_share)
     rows = np.vstack([np.hstack([inertia, force_torque[:, None]]), np.hstack([np.eye(n), alone[:, None]])])
-    low, high = qp._bounds[2], qp._bounds[3]
+    low, high = qp._memory["torque_lower"], qp._memory["torque_upper"]
     assert (high - low <= 2.0 * step + 1e-12).all()
-    rows_low, rows_high = np.append(low, qp._bounds[4]), np.append(high, qp._bounds[5])
+    rows_low, rows_high = (
+        np.append(low, qp._memory["unanswered_lower"]),
+        np.append(high, qp._memory["unanswered_upper"]),
+    )
 
     def cost(x):
         return np.sum((x[:n] - target) ** 2) + 1e-3 * (1.0 - x[n]) ** 2
@@ -115,7 +124,7 @@ def test_with_limits_in_both_ways_force_and_motion_are_optimal_by_a_second_solve
         cost,
         start,
         jac=lambda x: np.append(2.0 * (x[:n] - target), -2e-3 * (1.0 - x[n])),
-        bounds=[*zip(qp._bounds[0], qp._bounds[1], strict=True), (0.0, 1.0)],
+        bounds=[*zip(qp._memory["acceleration_lower"], qp._memory["acceleration_upper"], strict=True), (0.0, 1.0)],
         constraints=[
             {"type": "ineq", "fun": lambda x: rows_high - rows @ x, "jac": lambda _: -rows},
             {"type": "ineq", "fun": lambda x: rows @ x - rows_low, "jac": lambda _: rows},
@@ -140,7 +149,7 @@ def test_with_limits_in_both_ways_force_and_motion_are_optimal_by_a_second_solve
 def test_optimal_by_a_second_solver(target, previous, weights):
     """SciPy's interior-point method on the same problem, written down independently, finds no better point."""
     qp, dynamics, q, dq = prepared(dq=np.array([0.3, -0.2, 0.1, 0.4, -0.3, 0.2, 0.1]))
-    qp._command[:] = previous
+    last_command(qp, previous)
     target, weights = np.array(target), np.array(weights)
     solve(qp, dynamics, q, dq, target, weights)
     assert qp.status is QPStatus.SOLVED
@@ -213,18 +222,18 @@ def test_bounds_that_the_torques_cannot_keep_are_kept_as_nearly_as_they_allow(sp
     q, dq = HOME.copy(), np.zeros(7)
     q[1], dq[1] = LIMITS.position_upper[1] - 0.002, speed
     qp, dynamics, q, dq = prepared(q=q, dq=dq)
-    qp._command[:] = previous
+    last_command(qp, previous)
     solve(qp, dynamics, q, dq, np.full(7, push))
     assert qp.status is QPStatus.RELAXED
     assert Limit.POSITION in qp.relaxed
-    low, high = qp._bounds[0], qp._bounds[1]
+    low, high = qp._memory["acceleration_lower"], qp._memory["acceleration_upper"]
 
     def missed(torque):
         x = np.linalg.solve(qp.inertia, torque)
         beyond = np.maximum(x - high, 0.0) - np.maximum(low - x, 0.0)
         return beyond @ beyond, 2.0 * np.linalg.solve(qp.inertia, beyond)
 
-    box = list(zip(qp._bounds[2], qp._bounds[3], strict=True))
+    box = list(zip(qp._memory["torque_lower"], qp._memory["torque_upper"], strict=True))
     best = minimize(missed, np.mean(box, axis=1), jac=True, bounds=box, method="L-BFGS-B", options={"ftol": 1e-15})
     found = missed(qp.torque - dynamics.coriolis)[0]
     assert found <= best.fun * (1.0 + 1e-3) + 1e-3
@@ -268,7 +277,7 @@ def test_extreme_states_have_a_solution(cutoff_frequency):
     for _ in range(1000):
         q = random.uniform(LIMITS.position_lower - 0.1, LIMITS.position_upper + 0.1)
         dynamics.compute(q, random.uniform(-1.25, 1.25, 7) * LIMITS.velocity)
-        qp._command[:] = random.uniform(-1.0, 1.0, 7) * LIMITS.torque
+        last_command(qp, random.uniform(-1.0, 1.0, 7) * LIMITS.torque)
         rows, force = np.vstack([dynamics.jacobian, np.eye(7)[0]]), random.normal(0.0, 20.0, 6)
         feedforward = dynamics.coriolis + random.normal(0.0, 1.0, 7)
         qp.solve(dynamics, rows, random.normal(0.0, 50.0, 7), np.ones(7), feedforward, dynamics.jacobian.T @ force)

@@ -88,7 +88,7 @@ def test_a_slowed_down_sample_is_the_derivative_of_the_slowed_down_motion(rate):
     columns.joint_position[:], columns.joint_velocity[:], columns.joint_acceleration[:] = (
         x[7:14] for x in (value, slope, curvature)
     )
-    slow_down(columns.data, rate, change)
+    slow_down(columns, rate, change)
     times = step * np.array([-1.0, 0.0, 1.0])
     s = start + rate * times + 0.5 * change * times**2
     motion = np.stack([s**0, s, s**2, s**3], axis=1) @ coefficients

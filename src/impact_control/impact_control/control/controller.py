@@ -313,7 +313,7 @@ class ReferenceSpreadingController:
         self.task_time, rate, rate_change = resumption.clock(time)
         self._sample(reference)
         for columns in (self.ante, self.post):
-            slow_down(columns.data, rate, rate_change)
+            slow_down(columns, rate, rate_change)
         self._serve_reference(reference, desired, rate if desired is self.post else 0.0)
         if rate >= 1.0:
             self.start_time = time - self.task_time
@@ -326,7 +326,7 @@ class ReferenceSpreadingController:
             self.task_time = resumption_time(self.task_time, reference.nominal_impact_time, led.resume_duration)
         self._sample(reference)
         for columns in (self.ante, self.post):
-            slow_down(columns.data, 0.0, 0.0)
+            slow_down(columns, 0.0, 0.0)
         self._resumption.begin(
             time,
             self._admittance.position,

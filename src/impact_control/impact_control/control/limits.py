@@ -17,7 +17,7 @@ from impact_control.util.checks import checked_vector, require_positive
 from impact_control.util.compiled import compiled_in_place
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.memory import Memory, named_memory
-from impact_control.util.types import Matrix, Vector
+from impact_control.util.types import Vector
 
 
 class Limit(IntFlag):
@@ -115,6 +115,16 @@ def command_interval(
     return max(low, -limit) - feedforward, min(high, limit) - feedforward
 
 
+def bound_fields(n: int) -> dict[str, tuple[int, ...]]:
+    """Return the fields that the memory of a problem has for its bounds, and for the low-pass of its command.
+
+    Bounds of ddq [rad/s^2], of inertia ddq [Nm], and of the motion in which nothing answers the force [rad/s^2];
+    command, the last one, and halfway, between the stages of the low-pass [Nm].
+    """
+    sides = ("acceleration_lower", "acceleration_upper", "torque_lower", "torque_upper")
+    return dict.fromkeys((*sides, "unanswered_lower", "unanswered_upper", "command", "halfway"), (n,))
+
+
 class ControlLimits:
     """The limits of one arm as the solver keeps them: bounds of ddq, of inertia ddq, and of the command.
 
@@ -146,15 +156,13 @@ class ControlLimits:
         self.memory["horizon"], self.memory["period"] = horizon, period
         self.relaxed = Limit.NONE
 
-    def write_bounds(
-        self, dynamics: Dynamics, feedforward: Vector, command: Matrix, smoothing: float, bounds: Matrix
-    ) -> None:
-        """Write lower and upper bounds of ddq [rad/s^2] and of inertia ddq [Nm] to bounds (4, n), none contradictory.
+    def write_bounds(self, dynamics: Dynamics, feedforward: Vector, smoothing: float, problem: Memory) -> None:
+        """Write lower and upper bounds of ddq and of inertia ddq to a problem with `bound_fields`, none contradictory.
 
-        feedforward (n,) [Nm]; command (2, n) [Nm]: previous and halfway, and smoothing [-]: see `command_interval`.
+        feedforward (n,) [Nm]; smoothing [-]: see `command_interval`.
         """
         q, dq, gravity = dynamics.q, dynamics.dq, dynamics.gravity
-        relaxed = _write_bounds(self.memory, q, dq, gravity, feedforward, command, smoothing, bounds)
+        relaxed = _write_bounds(self.memory, q, dq, gravity, feedforward, smoothing, problem)
         self.relaxed = Limit(relaxed) if relaxed else _NONE
 
     def broken_by(self, acceleration: Vector, dynamics: Dynamics, tolerance: float) -> Limit:
@@ -204,46 +212,47 @@ def _write_bounds(
     velocity: Vector,
     gravity: Vector,
     feedforward: Vector,
-    command: Matrix,
     smoothing: float,
-    bounds: Matrix,
+    problem: Memory,
 ) -> int:
     """See `ControlLimits.write_bounds`; return what was relaxed, `Limit`.
 
     Where the command cannot be inside the limits of the motor, which carries gravity, and change by no more than its
     step, the step is what is kept: the robot checks it.
     """
-    relaxed = acceleration_bounds(limits, position, velocity, bounds[0], bounds[1])
-    limit = limits[()]
+    limit, p = limits[()], problem[()]
+    relaxed = acceleration_bounds(limits, position, velocity, p.acceleration_lower, p.acceleration_upper)
     for i in range(position.shape[0]):
         torque = limit.torque[i]
         least, most = command_interval(
-            command[0, i], command[1, i], feedforward[i], torque, limit.torque_step[i], smoothing
+            p.command[i], p.halfway[i], feedforward[i], torque, limit.torque_step[i], smoothing
         )
         motor_least, motor_most = motor_torque_interval(feedforward[i], gravity[i], torque)
-        bounds[2, i] = min(max(motor_least, least), most)
-        bounds[3, i] = min(max(motor_most, least), most)
+        p.torque_lower[i] = min(max(motor_least, least), most)
+        p.torque_upper[i] = min(max(motor_most, least), most)
         margin = _ROUNDING * torque
-        if bounds[2, i] < motor_least - margin or bounds[3, i] > motor_most + margin:
+        if p.torque_lower[i] < motor_least - margin or p.torque_upper[i] > motor_most + margin:
             relaxed |= _TORQUE
     return relaxed
 
 
 @compiled_in_place
-def unanswered_bounds(limits: Memory, position: Vector, velocity: Vector, force_torque: Vector, bounds: Matrix) -> None:
-    """Write lower and upper bound of the acceleration (n,) [rad/s^2] of a motion in which nothing answers the force.
+def unanswered_bounds(
+    limits: Memory, position: Vector, velocity: Vector, force_torque: Vector, problem: Memory
+) -> None:
+    """Write the bounds of the motion in which nothing answers the force to a problem with `bound_fields`.
 
     Position and velocity limits over the time in which the torque rate can take J^T f, force_torque (n,) [Nm], back:
-    until then the joint goes on as it is pushed. bounds (2, n).
+    until then the joint goes on as it is pushed.
     """
-    limit = limits[()]
+    limit, p = limits[()], problem[()]
     for j in range(position.shape[0]):
         horizon = limit.period * (2.0 + abs(force_torque[j]) / limit.torque_step[j])
         low, high = position_interval(
             position[j], velocity[j], limit.position_lower[j], limit.position_upper[j], limit.acceleration[j], horizon
         )
         velocity_low, velocity_high = velocity_interval(velocity[j], limit.velocity[j], horizon)
-        bounds[0, j], bounds[1, j] = max(low, velocity_low), min(high, velocity_high)
+        p.unanswered_lower[j], p.unanswered_upper[j] = max(low, velocity_low), min(high, velocity_high)
 
 
 @compiled_in_place
@@ -268,19 +277,19 @@ def _broken_limits(limits: Memory, position: Vector, velocity: Vector, accelerat
 
 
 @compiled_in_place
-def smooth_command(desired: Vector, limits: Memory, command: Matrix, smoothing: float, torque: Vector) -> None:
+def smooth_command(desired: Vector, limits: Memory, problem: Memory, smoothing: float, torque: Vector) -> None:
     """Write the torque that a low-pass of two equal stages makes of the desired one, all (n,) [Nm].
 
-    command (2, n) [Nm]: the previous command, which stays, and the state between the stages. Each stage goes the part
-    `smoothing` of its way in a sample, so the torque is between torques inside their limit; with 1 it is the desired
-    one. What is not a number counts as zero: the stages would keep it.
+    problem has `bound_fields`; its last command stays. Each stage goes the part `smoothing` of its way in a sample, so
+    the torque is between torques inside their limit; with 1 it is the desired one. What is not a number counts as
+    zero: the stages would keep it.
     """
-    limit = limits[()]
+    limit, p = limits[()], problem[()]
     for i in range(desired.shape[0]):
         value = desired[i] if desired[i] == desired[i] else 0.0
         value = min(max(value, -limit.torque[i]), limit.torque[i])
-        command[1, i] += smoothing * (value - command[1, i])
-        torque[i] = command[0, i] + smoothing * (command[1, i] - command[0, i])
+        p.halfway[i] += smoothing * (value - p.halfway[i])
+        torque[i] = p.command[i] + smoothing * (p.halfway[i] - p.command[i])
 
 
 @compiled_in_place

@@ -13,7 +13,14 @@ import numpy as np
 from qpsolvers import Problem, QPError, solve_problem
 
 from impact_control.control.cost import force_acceleration, free_minimiser, task_cost
-from impact_control.control.limits import ControlLimits, Limit, limit_command, smooth_command, unanswered_bounds
+from impact_control.control.limits import (
+    ControlLimits,
+    Limit,
+    bound_fields,
+    limit_command,
+    smooth_command,
+    unanswered_bounds,
+)
 from impact_control.robots import Dynamics, RobotDescription
 from impact_control.scenario import low_pass_share
 from impact_control.util.compiled import compiled, compiled_in_place
@@ -51,10 +58,9 @@ _SOLVED, _RELAXED = QPStatus.SOLVED, QPStatus.RELAXED
 def _problem_memory(n: int) -> Memory:
     """Return the memory of one problem of n joints.
 
-    hessian and gradient are those of the variables (ddq, s). bounds: lower and upper of ddq, of inertia ddq + s J^T f,
-    and of ddq + s inertia^-1 J^T f, whose last term is force_motion. command: the last one, and what is between the
-    two stages of its low-pass [Nm]; smoothing: see `smooth_command`. least_share: s in the last command, and between
-    the two stages.
+    hessian and gradient are those of the variables (ddq, s); unanswered_lower, _upper bound ddq + s inertia^-1 J^T f,
+    whose last term is force_motion; smoothing: see `smooth_command`. commanded_share: s in the last command;
+    halfway_share: between the two stages of its low-pass.
     """
     return named_memory(
         inertia=(n, n),
@@ -63,13 +69,13 @@ def _problem_memory(n: int) -> Memory:
         gradient=(n + 1,),
         factor=(n, n),
         force_motion=(n,),
-        bounds=(6, n),
         acceleration=(n,),
         torque=(n,),
-        command=(2, n),
         smoothing=(),
         regularisation=(),
-        least_share=(2,),
+        commanded_share=(),
+        halfway_share=(),
+        **bound_fields(n),
     )
 
 
@@ -106,19 +112,19 @@ def _solve_freely(
     p = problem[()]
     n = position.shape[0]
     if exerted:
-        unanswered_bounds(limits, position, velocity, force_torque, p.bounds[4:])
+        unanswered_bounds(limits, position, velocity, force_torque, problem)
     else:
-        p.bounds[4, :] = -math.inf
-        p.bounds[5, :] = math.inf
+        p.unanswered_lower[:] = -math.inf
+        p.unanswered_upper[:] = math.inf
     solved = free_minimiser(p.hessian, p.gradient, p.factor, p.acceleration)
     for i in range(n):
         # Written so that a value that is not a number meets no bound, and bounds that come of one are not met.
         solved = solved and -math.inf < feedforward[i] < math.inf
-        solved = solved and p.bounds[0, i] <= p.acceleration[i] <= p.bounds[1, i]
+        solved = solved and p.acceleration_lower[i] <= p.acceleration[i] <= p.acceleration_upper[i]
         p.torque[i] = 0.0
         for j in range(n):
             p.torque[i] += p.inertia[i, j] * p.acceleration[j]
-        solved = solved and (exerted or p.bounds[2, i] <= p.torque[i] <= p.bounds[3, i])
+        solved = solved and (exerted or p.torque_lower[i] <= p.torque[i] <= p.torque_upper[i])
     share = 1.0
     if solved and exerted:
         share = _share(problem, force_torque)
@@ -144,8 +150,8 @@ def _command(
         p.torque[i] = feedforward[i] + share * force_torque[i]
         for j in range(n):
             p.torque[i] += p.inertia[i, j] * p.acceleration[j]
-    smooth_command(p.torque, limits, p.command, smoothing, p.torque)
-    return limit_command(p.torque, limits, p.command[0], p.torque)
+    smooth_command(p.torque, limits, problem, smoothing, p.torque)
+    return limit_command(p.torque, limits, p.command, p.torque)
 
 
 @compiled_in_place
@@ -158,11 +164,13 @@ def _share(problem: Memory, force_torque: Vector) -> float:
     p = problem[()]
     low, high, high_unanswered = 0.0, 1.0, 1.0
     for i in range(force_torque.shape[0]):
-        low_i, high_i = _share_within(p.torque[i], force_torque[i], p.bounds[2, i], p.bounds[3, i])
+        low_i, high_i = _share_within(p.torque[i], force_torque[i], p.torque_lower[i], p.torque_upper[i])
         low, high = max(low, low_i), min(high, high_i)
-        low_i, high_i = _share_within(p.acceleration[i], p.force_motion[i], p.bounds[4, i], p.bounds[5, i])
+        low_i, high_i = _share_within(
+            p.acceleration[i], p.force_motion[i], p.unanswered_lower[i], p.unanswered_upper[i]
+        )
         low, high_unanswered = max(low, low_i), min(high_unanswered, high_i)
-    if high < p.least_share[0] or min(high, high_unanswered) < low:
+    if high < p.commanded_share or min(high, high_unanswered) < low:
         return -1.0
     return min(high, high_unanswered)
 
@@ -170,9 +178,9 @@ def _share(problem: Memory, force_torque: Vector) -> float:
 @compiled_in_place
 def _smooth_share(problem: Memory, share: float, smoothing: float) -> None:
     """Let a share of the force go through the low-pass of the command: so much of it is in the command."""
-    least = problem[()].least_share
-    least[1] += smoothing * (share - least[1])
-    least[0] += smoothing * (least[1] - least[0])
+    p = problem[()]
+    p.halfway_share += smoothing * (share - p.halfway_share)
+    p.commanded_share += smoothing * (p.halfway_share - p.commanded_share)
 
 
 @compiled
@@ -197,14 +205,15 @@ def _write_rows(problem: Memory, force_torque: Vector, rows: Matrix) -> None:
 
 
 @compiled_in_place
-def _write_sides(bounds: Matrix, least: float, lower: Vector, upper: Vector) -> None:
+def _write_sides(problem: Memory, least: float, lower: Vector, upper: Vector) -> None:
     """Write the bounds of ddq, of s >= least, and of the rows of `_write_rows` one after the other."""
-    n = bounds.shape[1]
+    p = problem[()]
+    n = p.acceleration.shape[0]
     lower[n], upper[n] = least, 1.0
     for i in range(n):
-        lower[i], upper[i] = bounds[0, i], bounds[1, i]
-        lower[n + 1 + i], upper[n + 1 + i] = bounds[2, i], bounds[3, i]
-        lower[2 * n + 1 + i], upper[2 * n + 1 + i] = bounds[4, i], bounds[5, i]
+        lower[i], upper[i] = p.acceleration_lower[i], p.acceleration_upper[i]
+        lower[n + 1 + i], upper[n + 1 + i] = p.torque_lower[i], p.torque_upper[i]
+        lower[2 * n + 1 + i], upper[2 * n + 1 + i] = p.unanswered_lower[i], p.unanswered_upper[i]
 
 
 class _Elastic:
@@ -240,19 +249,17 @@ class _Elastic:
         self._rows[3 * n :] = np.hstack([-unit, -unit])
         self._hessian[n:, n:] = ELASTICITY * unit
 
-    def solve(self, hessian: Matrix, gradient: Vector, inertia: Matrix, bounds: Matrix) -> Vector | None:
-        """Return the minimiser (n,), None where there is none.
-
-        hessian (n + 1, n + 1), gradient (n + 1,) of (ddq, s); bounds (6, n): see `_problem_memory`."""
+    def solve(self, problem: Memory) -> Vector | None:
+        """Return the minimiser (n,), None where there is none. problem: see `_problem_memory`."""
         n = self._n
-        self._hessian[:n, :n] = hessian[:n, :n]
-        self._gradient[:n] = gradient[:n]
-        self._rows[:n, :n] = inertia
-        np.negative(inertia, out=self._rows[n : 2 * n, :n])
-        self._right[:n] = bounds[3]
-        np.negative(bounds[2], out=self._right[n : 2 * n])
-        self._right[2 * n : 3 * n] = bounds[1]
-        np.negative(bounds[0], out=self._right[3 * n :])
+        self._hessian[:n, :n] = problem["hessian"][:n, :n]
+        self._gradient[:n] = problem["gradient"][:n]
+        self._rows[:n, :n] = problem["inertia"]
+        np.negative(problem["inertia"], out=self._rows[n : 2 * n, :n])
+        self._right[:n] = problem["torque_upper"]
+        np.negative(problem["torque_lower"], out=self._right[n : 2 * n])
+        self._right[2 * n : 3 * n] = problem["acceleration_upper"]
+        np.negative(problem["acceleration_lower"], out=self._right[3 * n :])
         try:
             solution = solve_problem(self._problem, solver="daqp", eps_prox=PROXIMITY)
         except QPError as error:
@@ -329,8 +336,8 @@ class AccelerationQP:
         self.inertia: Matrix = memory["inertia"]
         self.acceleration: Vector = memory["acceleration"]
         self.torque: Vector = memory["torque"]
-        self._hessian, self._gradient, self._bounds = memory["hessian"], memory["gradient"], memory["bounds"]
-        self._command, self._least_share = memory["command"], memory["least_share"]
+        self._hessian, self._gradient = memory["hessian"], memory["gradient"]
+        self._last_command, self._halfway = memory["command"], memory["halfway"]
         self._hessian[n, n] = FORCE_WEIGHT
         self._gradient[n] = -FORCE_WEIGHT
         self._rows = np.zeros((2 * n, n + 1))
@@ -350,9 +357,8 @@ class AccelerationQP:
 
     def reset(self) -> None:
         """Forget the last command: the next one starts from zero torque."""
-        self._command[:] = 0.0
-        self._least_share[:] = 0.0
-        self.torque[:] = 0.0
+        for name in ("command", "halfway", "commanded_share", "halfway_share", "torque"):
+            self._memory[name] = 0.0
         self.status = QPStatus.NOT_USED
         self.relaxed = Limit.NONE
 
@@ -383,7 +389,7 @@ class AccelerationQP:
             _smooth_share(memory, self.force_share if exerted else 0.0, 1.0)
 
     def _write_bounds(self, dynamics: Dynamics, feedforward: Vector, smoothing: float) -> None:
-        self.limits.write_bounds(dynamics, feedforward, self._command, smoothing, self._bounds)
+        self.limits.write_bounds(dynamics, feedforward, smoothing, self._memory)
         self.relaxed = self.limits.relaxed
         self.status = _RELAXED if self.relaxed else _SOLVED
 
@@ -394,13 +400,13 @@ class AccelerationQP:
             self._give_up(dynamics, "a torque that is fed forward is not finite")
             return
         _write_rows(self._memory, force_torque, self._rows)
-        least_share = float(self._least_share[0])
+        least_share = float(self._memory["commanded_share"])
         solution = self._within_limits(least_share)
         if solution is None and least_share > 0.0:
             solution = self._within_limits(0.0)
         if solution is None:
             self.force_share = 0.0
-            solution = self._elastic.solve(self._hessian, self._gradient, self.inertia, self._bounds)
+            solution = self._elastic.solve(self._memory)
             if solution is None:
                 self._give_up(dynamics, self._elastic.cause)
                 return
@@ -421,7 +427,7 @@ class AccelerationQP:
 
     def _within_limits(self, least_share: float) -> Vector | None:
         """Return the minimiser (n,) within all limits and keep its share of the force; None where there is none."""
-        _write_sides(self._bounds, least_share, self._lower, self._upper)
+        _write_sides(self._memory, least_share, self._lower, self._upper)
         x, _, how, _ = daqp.solve(
             self._hessian, self._gradient, self._rows, self._upper, self._lower, self._constraint_types
         )
@@ -440,10 +446,10 @@ class AccelerationQP:
         else:
             self._desired[:] = 0.0
         self.force_share = 0.0
-        self._least_share[:] = 0.0
+        self._memory["commanded_share"] = self._memory["halfway_share"] = 0.0
         self.status = QPStatus.NOT_USED
         self.relaxed = Limit.NONE
         self.limited, self.change, self.torque_share = limit_command(
-            self._desired, self.limits.memory, self._command[0], self.torque
+            self._desired, self.limits.memory, self._last_command, self.torque
         )
-        self._command[1] = self.torque
+        self._halfway[:] = self.torque

@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from impact_control.references import ReferenceColumns
 from impact_control.references.quintic import PEAK_ACCELERATION, PEAK_SPEED
 from impact_control.util.compiled import compiled_in_place
 from impact_control.util.memory import Memory, named_memory
@@ -57,22 +58,22 @@ def _clock(elapsed: float, duration: float) -> tuple[float, float, float]:
 
 
 @compiled_in_place
-def slow_down(data: Vector, rate: float, rate_change: float) -> None:
-    """Turn a sample of a reference, `references.ReferenceColumns`, into what it is on a clock of that rate.
+def _slow_down(first: Vector, second: Vector, rate: float, rate_change: float) -> None:
+    """Turn first and second derivative (k,) into those on a clock of that rate, see `slow_down`."""
+    for i in range(first.shape[0]):
+        second[i] = second[i] * rate * rate + first[i] * rate_change
+        first[i] *= rate
 
-    x(s(t)): dx/dt = x' rate, d^2x/dt^2 = x'' rate^2 + x' rate_change. data (21 + 3 n,), changed in place; rate [-],
-    rate_change [1/s].
+
+def slow_down(sample: ReferenceColumns, rate: float, rate_change: float) -> None:
+    """Turn a sample of a reference into what it is on a clock of that rate.
+
+    x(s(t)): dx/dt = x' rate, d^2x/dt^2 = x'' rate^2 + x' rate_change. rate [-], rate_change [1/s].
     """
-    n = (data.shape[0] - 21) // 3
-    for i in range(3):
-        for first in (0, 9):
-            data[first + 6 + i] = data[first + 6 + i] * rate * rate + data[first + 3 + i] * rate_change
-            data[first + 3 + i] *= rate
-    data[20] = data[20] * rate * rate + data[19] * rate_change
-    data[19] *= rate
-    for j in range(n):
-        data[21 + 2 * n + j] = data[21 + 2 * n + j] * rate * rate + data[21 + n + j] * rate_change
-        data[21 + n + j] *= rate
+    _slow_down(sample.velocity, sample.acceleration, rate, rate_change)
+    _slow_down(sample.angular_velocity, sample.angular_acceleration, rate, rate_change)
+    _slow_down(sample.posture[1:2], sample.posture[2:3], rate, rate_change)
+    _slow_down(sample.joint_velocity, sample.joint_acceleration, rate, rate_change)
 
 
 class Resumption:
@@ -100,7 +101,7 @@ class Resumption:
         self.begin(0.0, self._start, self._target, one, one, 0.0, 1.0)
         self.back_at(0.0)
         self.clock(0.0)
-        slow_down(np.zeros(21 + 3 * n), 0.0, 0.0)
+        slow_down(ReferenceColumns.one_sample(n), 0.0, 0.0)
 
     def begin(
         self,

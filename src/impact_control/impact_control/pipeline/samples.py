@@ -12,7 +12,8 @@ from impact_control.detection import MAXIMUM_GAP
 from impact_control.robots import RobotDescription
 from impact_control.scenario import Scenario
 from impact_control.util.compiled import compiled
-from impact_control.util.types import Matrix, Vector
+from impact_control.util.memory import Memory, named_memory
+from impact_control.util.types import Vector
 
 LIMIT_TOLERANCE = 0.1
 """[rad] outside the position limits, beyond which a measured state cannot be the arm's."""
@@ -42,58 +43,58 @@ far more than noise and a bridged gap make. Recordings are held to less, see `re
 
 
 @compiled
-def contradicts(position: Vector, velocity: Vector, last: Matrix, since: float) -> int:
-    """Return the joint whose position cannot be reached from the last sample (3, n), `since` [s] ago, -1 for none.
+def _contradicts(position: Vector, velocity: Vector, last: Memory, since: float) -> int:
+    """Return the joint whose position cannot be reached from the last sample, `since` [s] ago, -1 for none.
 
     It has to be that of the mean velocity, within CONTRADICTION and half of what the change of the velocity makes.
     """
+    before = last[()]
     for i in range(position.shape[0]):
-        expected = 0.5 * since * (velocity[i] + last[1, i])
-        slack = CONTRADICTION + 0.5 * since * abs(velocity[i] - last[1, i])
-        if abs(position[i] - last[0, i] - expected) > slack:
+        expected = 0.5 * since * (velocity[i] + before.velocity[i])
+        slack = CONTRADICTION + 0.5 * since * abs(velocity[i] - before.velocity[i])
+        if abs(position[i] - before.position[i] - expected) > slack:
             return i
     return -1
 
 
 @compiled
-def copied(position: Vector, velocity: Vector, torque: Vector, last: Matrix) -> bool:
-    """Return whether a sample has all numbers of the last one (3, n) although a joint moves: it is a copy of that.
+def _copied(position: Vector, velocity: Vector, torque: Vector, last: Memory) -> bool:
+    """Return whether a sample has all numbers of the last one although a joint moves: it is a copy of that.
 
     ros2_control stamps what its last read left. Measured signals have noise: no two samples are equal in all numbers.
     Without noise those of an arm at exact rest are, and stay samples: with all velocities zero a new one would say no
     more, and nothing can be detected from it.
     """
-    moves = False
+    before, moves = last[()], False
     for i in range(position.shape[0]):
-        if position[i] != last[0, i] or velocity[i] != last[1, i] or torque[i] != last[2, i]:
+        if position[i] != before.position[i] or velocity[i] != before.velocity[i] or torque[i] != before.torque[i]:
             return False
         moves = moves or abs(velocity[i]) > MOTION
     return moves
 
 
 @compiled
-def _inspect(
-    position: Vector, velocity: Vector, torque: Vector, bounds: Matrix, last: Matrix, turned: Vector, since: float
-) -> int:
-    """Compare a sample with the last one (3, n) and with its bounds, and keep it as the last one.
+def _inspect(position: Vector, velocity: Vector, torque: Vector, allowed: Memory, last: Memory, since: float) -> int:
+    """Compare a sample with the last one and with what is allowed, and keep it as the last one.
 
-    bounds (4, n): lower and upper position, largest speed and torque. since [s]: from the last one, 0 for not to
-    compare positions. The change of the torque is written to turned (n,). Returns SOUND, NOT_FINITE, OUTSIDE, or the
-    joint that contradicts the last sample.
+    allowed: lower and upper position, largest speed and torque. last: the sample, and how the torque has turned since
+    the one before. since [s]: from the last one, 0 for not to compare positions. Returns SOUND, NOT_FINITE, OUTSIDE, or
+    the joint that contradicts the last sample.
     """
-    found = contradicts(position, velocity, last, since) if since > 0.0 else SOUND
+    found = _contradicts(position, velocity, last, since) if since > 0.0 else SOUND
+    most, before = allowed[()], last[()]
     for i in range(position.shape[0]):
         if not (math.isfinite(position[i]) and math.isfinite(velocity[i]) and math.isfinite(torque[i])):
             found = NOT_FINITE
         elif found != NOT_FINITE and (
-            position[i] < bounds[0, i]
-            or position[i] > bounds[1, i]
-            or abs(velocity[i]) > bounds[2, i]
-            or abs(torque[i]) > bounds[3, i]
+            position[i] < most.lower[i]
+            or position[i] > most.upper[i]
+            or abs(velocity[i]) > most.speed[i]
+            or abs(torque[i]) > most.torque[i]
         ):
             found = OUTSIDE
-        turned[i] = torque[i] - last[2, i]
-        last[0, i], last[1, i], last[2, i] = position[i], velocity[i], torque[i]
+        before.turned[i] = torque[i] - before.torque[i]
+        before.position[i], before.velocity[i], before.torque[i] = position[i], velocity[i], torque[i]
     return found
 
 
@@ -146,25 +147,26 @@ class SampleCheck:
     def __init__(self, robot: RobotDescription, gaps: Gaps) -> None:
         self._names = robot.joint_names
         self._limits = robot.limits
-        self._bounds = np.array(
-            [
-                robot.limits.position_lower - LIMIT_TOLERANCE,
-                robot.limits.position_upper + LIMIT_TOLERANCE,
-                robot.limits.velocity * VELOCITY_TOLERANCE,
-                robot.limits.torque * TORQUE_TOLERANCE,
-            ]
-        )
+        joints = robot.limits.torque.shape
+        self._allowed = named_memory(lower=joints, upper=joints, speed=joints, torque=joints)
+        self._allowed["lower"] = robot.limits.position_lower - LIMIT_TOLERANCE
+        self._allowed["upper"] = robot.limits.position_upper + LIMIT_TOLERANCE
+        self._allowed["speed"] = robot.limits.velocity * VELOCITY_TOLERANCE
+        self._allowed["torque"] = robot.limits.torque * TORQUE_TOLERANCE
         self._gaps = gaps
         self._rounding = 0.5 * gaps.period
-        self._first = np.zeros((3, len(self._names)))
-        self._last = np.full((3, len(self._names)), np.nan)
-        self._rate, self._turned = np.zeros(len(self._names)), np.zeros(len(self._names))
+        self._last = named_memory(position=joints, velocity=joints, torque=joints, turned=joints)
+        self._last_position: Vector = self._last["position"]
+        self._turned: Vector = self._last["turned"]
+        self._faulty = self._last.copy()
+        self._rate = np.zeros(joints)
         self.reset()
 
     def reset(self) -> None:
         """Forget the last sample, and what was wrong with one."""
         self._last_time = -math.inf
-        self._last[:] = math.nan
+        for name in ("position", "velocity", "torque"):
+            self._last[name] = math.nan
         self._repeats = 0
         self._blind_from = -math.inf
         self._contradictory = -1
@@ -175,12 +177,12 @@ class SampleCheck:
     def repeated(self, time: float, position: Vector, velocity: Vector, torque: Vector) -> bool:
         """Take a stamp [s] and its sample; return whether it is a repeated or late one: the newest one stands.
 
-        Repeated is one with the stamp of the newest, or with its numbers, see `copied`.
+        Repeated is one with the stamp of the newest, or with its numbers, see `_copied`.
         """
         since = time - self._last_time
         # Few samples have even one number of the last one.
         again = -self._gaps.timeout < since <= 0.0 or (
-            position[0] == self._last[0, 0] and copied(position, velocity, torque, self._last)
+            position[0] == self._last_position[0] and _copied(position, velocity, torque, self._last)
         )
         self._repeats = self._repeats + 1 if again else 0
         return again
@@ -231,7 +233,7 @@ class SampleCheck:
         if self.after_gap:
             self._blind_from = time
         compared = since if in_task and 0.0 < since <= self._gaps.timeout + self._rounding else 0.0
-        found = _inspect(position, velocity, torque, self._bounds, self._last, self._turned, compared)
+        found = _inspect(position, velocity, torque, self._allowed, self._last, compared)
         fault = _NONE
         if found == NOT_FINITE:
             fault = Fault.STATE_NOT_FINITE
@@ -243,8 +245,7 @@ class SampleCheck:
             fault = Fault.STATE_CONTRADICTORY
         if fault is not _NONE and self._found is _NONE:
             self._found, self._gap, self._contradictory = fault, since, found
-            for row, values in zip(self._first, (position, velocity, torque), strict=True):
-                row[:] = values
+            self._faulty[...] = self._last
         return fault
 
     def reason(self, fault: Fault) -> str:
@@ -257,20 +258,20 @@ class SampleCheck:
         if fault is Fault.STATE_STALE:
             jump = f"{1e3 * self._gap:.1f} ms between the stamps of two samples"
             return f"{jump} (at most {1e3 * self._gaps.longest:g} ms, and forwards)"
-        position, velocity, torque = self._first
+        faulty = {name: self._faulty[name] for name in ("position", "velocity", "torque")}
         if fault is Fault.STATE_CONTRADICTORY:
             jump = f"{self._names[self._contradictory]} is where its velocity does not take it"
             return f"{jump} in {1e3 * self._gap:.1f} ms: another source, or a jump"
         if fault is Fault.STATE_NOT_FINITE:
-            kinds = zip(("position", "velocity", "torque"), self._first, strict=True)
-            kind, values = next((kind, values) for kind, values in kinds if not np.all(np.isfinite(values)))
+            kind, values = next((kind, values) for kind, values in faulty.items() if not np.all(np.isfinite(values)))
             joint = int(np.flatnonzero(~np.isfinite(values))[0])
             return f"the {kind} of {self._names[joint]} is {values[joint]}"
+        position, velocity, torque = faulty.values()
         beyond = np.maximum(self._limits.position_lower - position, position - self._limits.position_upper)
         joint = int(beyond.argmax())
         if beyond[joint] > LIMIT_TOLERANCE:
             return f"{self._names[joint]} is at {position[joint]:.3f} rad, {beyond[joint]:.3f} rad beyond its limit"
-        strongest = self._bounds[3]
+        strongest = self._allowed["torque"]
         joint = int(np.argmax(np.abs(torque) / strongest))
         if abs(torque[joint]) > strongest[joint]:
             allowed = f"at most {strongest[joint]:g} Nm"

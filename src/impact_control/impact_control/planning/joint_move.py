@@ -152,7 +152,7 @@ def _lift_off(
 def _table(robot: RobotDescription, grid: Vector, q: Matrix, dq: Matrix, ddq: Matrix) -> ReferenceTable:
     """Return a motion of the joints with that of the end-effector, at the times `grid` (N,) [s]."""
     joints, dynamics = q.shape[1], Dynamics(robot)
-    columns = ReferenceColumns(np.zeros((grid.size, 21 + 3 * joints)), joints)
+    columns = ReferenceColumns.samples(grid.size, joints)
     columns.joint_position[:], columns.joint_velocity[:], columns.joint_acceleration[:] = q, dq, ddq
     for i in range(grid.size):
         dynamics.compute(q[i], dq[i])

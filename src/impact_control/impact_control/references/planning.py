@@ -77,18 +77,13 @@ def reference_table(
     """
     tasks = motion(grid)
     q, dq, ddq = PiecewiseQuintic(places, joints.position, joints.velocity, joints.acceleration).sample(grid)
-    data = np.hstack(
-        [
-            tasks.position,
-            tasks.velocity,
-            tasks.acceleration,
-            tasks.orientation,
-            tasks.angular_velocity,
-            tasks.angular_acceleration,
-            tasks.posture,
-            q,
-            dq,
-            ddq,
-        ]
+    columns = ReferenceColumns.samples(grid.size, len(robot.joint_names))
+    columns.position[:], columns.velocity[:], columns.acceleration[:] = (
+        tasks.position,
+        tasks.velocity,
+        tasks.acceleration,
     )
-    return ReferenceTable(float(grid[1] - grid[0]), ReferenceColumns(data, len(robot.joint_names)))
+    columns.orientation[:], columns.posture[:] = tasks.orientation, tasks.posture
+    columns.angular_velocity[:], columns.angular_acceleration[:] = tasks.angular_velocity, tasks.angular_acceleration
+    columns.joint_position[:], columns.joint_velocity[:], columns.joint_acceleration[:] = q, dq, ddq
+    return ReferenceTable(float(grid[1] - grid[0]), columns)

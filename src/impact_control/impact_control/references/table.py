@@ -55,6 +55,11 @@ class ReferenceColumns:
         """Return storage for one sample, all zero."""
         return cls(np.zeros(_TASK_WIDTH + 3 * joints), joints)
 
+    @classmethod
+    def samples(cls, count: int, joints: int) -> ReferenceColumns:
+        """Return storage for several samples, all zero."""
+        return cls(np.zeros((count, _TASK_WIDTH + 3 * joints)), joints)
+
 
 class ReferenceTable:
     """A reference at the times 0, period, 2 period, ... in `columns`, read-only."""
