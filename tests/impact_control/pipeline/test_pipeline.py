@@ -519,6 +519,22 @@ def test_a_task_begins_with_the_first_sample_at_its_begin():
     assert pipeline.controller.task_time == pytest.approx(0.002)
 
 
+def test_a_task_that_waits_for_its_begin_behind_a_stop_reacts_to_verdicts_all_the_same():
+    """As one of several arms does: the move to the start has ended in a stop, and all begin together later."""
+    scenario, robot, reference = plan("tabletop")
+    pipeline = Pipeline(scenario, robot)
+    pipeline.reset()
+    q, still = reference.initial_configuration, np.zeros(7)
+    pipeline.tick(0.0, q, still, still)
+    pipeline.cancel()
+    pipeline.start(reference, scenario, begin=10 * PERIOD)
+    for k in range(1, 13):
+        pipeline.tick(k * PERIOD, q, still, still)
+        assert pipeline.controller.mode is (Mode.STOPPED if k < 10 else Mode.ANTE)
+    pipeline.take_verdicts(Verdict.UNEXPECTED, Verdict.NOT_STARTED, answered=True)
+    assert pipeline.controller.mode is not Mode.ANTE
+
+
 @pytest.mark.parametrize(("away", "begins"), [(0.049, True), (-0.049, True), (0.051, False), (-0.051, False)])
 def test_a_task_with_a_start_pose_begins_only_there(away, begins):
     scenario, robot, reference = plan("tabletop")

@@ -122,7 +122,6 @@ class Pipeline:
         self._move = None
         self._arm_with(scenario.task.duration, begin, start_pose)
         self.judge.begin_task(scenario, reference)
-        self.reaction.watch(scenario.reaction)
         geometry, pull_back = reference.geometry, scenario.reaction.pull_back
         along_normal = pull_back.direction is RetreatDirection.SURFACE_NORMAL
         away = geometry.normal if along_normal else -geometry.approach_velocity
@@ -325,6 +324,7 @@ class Pipeline:
             return
         if isinstance(armed, tuple):
             self.controller.start(*armed, time)
+            self.reaction.watch(self.scenario.reaction)
         elif armed is not None:
             self.controller.move(armed, time)
         self._task_running = True
