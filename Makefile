@@ -118,8 +118,9 @@ faults: $(STAMPS)/test ## cause every fault of docs/safety.md that the running n
 	@$(RUN)python -m pytest $(FAULTS) tests/impact_control_ros/nodes/test_killed_scene_nodes.py --times 20 -s
 
 .PHONY: lint
-lint: $(STAMPS)/test ## lint and check types only
+lint: $(STAMPS)/test ## lint, check format and types only
 	@$(RUN)ruff check
+	@$(RUN)ruff format --check
 	@$(RUN)mypy
 
 .PHONY: coverage

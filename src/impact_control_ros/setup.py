@@ -33,7 +33,7 @@ setup(
     version=MANIFEST.findtext("version"),
     description=MANIFEST.findtext("description"),
     license=MANIFEST.findtext("license"),
-    python_requires=">=3.10",
+    python_requires=">=3.11",
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
     package_data={"": ["py.typed", "data/**/*"]},
     data_files=[

@@ -1,5 +1,6 @@
 """The set-up: lock files pin everything, package files agree, and what is missing is named in one line."""
 
+import ast
 import os
 import re
 import shlex
@@ -197,6 +198,41 @@ def test_make_verify_runs_the_long_tests_of_all_that_make_test_runs_and_of_all_s
 def test_versions_agree(package: str) -> None:
     manifest = ElementTree.parse(ROOT / "src" / package / "package.xml")
     assert manifest.findtext("version") == impact_control.__version__
+
+
+KEYS = {
+    "PIL": "python3-pil",
+    "mcap": "mcap-ros2-support",
+    "pinocchio": "pinocchio",
+    "qpsolvers": "python3-qpsolvers-pip",
+    "ruamel": "python3-ruamel.yaml",
+    **{name: f"python3-{name}" for name in ("lxml", "matplotlib", "numba", "numpy", "rich", "scipy", "typer")},
+}
+"""rosdep key of an imported package, where it is not its name."""
+
+WITHOUT_KEY = {"_typeshed", "daqp", "franka_msgs", "mujoco", "pydrake", "viser", "zstandard"}
+"""Without a rosdep key, or optional."""
+
+
+@pytest.mark.parametrize("package", ["impact_control", "impact_control_ros", "impact_studies"])
+def test_a_manifest_names_what_is_imported(package: str) -> None:
+    trees = [ast.parse(path.read_text()) for path in (ROOT / "src" / package / package).rglob("*.py")]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
+    imported = {name.partition(".")[0] for name in names} - sys.stdlib_module_names - {package, *WITHOUT_KEY}
+    assert len(imported) > 4
+    manifest = ElementTree.parse(ROOT / "src" / package / "package.xml")
+    named = {one.text for one in manifest.iter("exec_depend")}
+    assert {KEYS.get(name, name) for name in imported} - named == set()
+
+
+def test_what_documents_run_with_ros2_is_installed_by_that_package() -> None:
+    files = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / ".github").rglob("*.yml")]
+    found = {pair for path in files for pair in re.findall(r"ros2 run (impact_\w+) ([\w-]+)", path.read_text())}
+    assert found
+    for package, executable in found:
+        assert re.search(rf'"{executable}\b', (ROOT / "src" / package / "setup.py").read_text()), (package, executable)
 
 
 def test_every_interface_file_is_generated() -> None:

@@ -15,7 +15,6 @@ from typing import TypeVar
 import numpy as np
 import rclpy
 from lifecycle_msgs.msg import Transition
-from rclpy.experimental import EventsExecutor
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -30,7 +29,7 @@ from impact_control.util.errors import ImpactControlError
 from impact_control_ros.bridge import qos, real_time, runtime, topics
 from impact_control_ros.bridge.calls import Caller
 from impact_control_ros.bridge.messages import to_stamp
-from impact_control_ros.bridge.rclpy_internals import Inbox
+from impact_control_ros.bridge.rclpy_internals import EventsExecutor, Inbox
 from impact_control_ros.bridge.real_time import ALL, Measure
 from impact_control_ros.session.graph import Duty, NodeSpec
 from impact_control_ros.session.processes import GraphError, Processes

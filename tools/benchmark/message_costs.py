@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import rclpy
 from rclpy.executors import Executor, SingleThreadedExecutor
-from rclpy.experimental import EventsExecutor
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
@@ -23,7 +22,7 @@ from impact_control.util.types import Vector
 from impact_control_ros.bridge import qos
 from impact_control_ros.bridge.joint_states import JointStateReader
 from impact_control_ros.bridge.loop_output import CommandWriter
-from impact_control_ros.bridge.rclpy_internals import Inbox
+from impact_control_ros.bridge.rclpy_internals import EventsExecutor, Inbox
 from impact_control_ros.session.processes import GraphError
 
 ROUNDS = 40

@@ -17,7 +17,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -186,7 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=1, help="surfaces at the same time")
     parser.add_argument("--again", type=Path, help="put this input in again")
     chosen = parser.parse_args(arguments)
-    begin = datetime.now(timezone.utc)
+    begin = datetime.now(UTC)
     directory: Path = chosen.into or REPOSITORY / "runs" / f"{begin:%Y%m%d-%H%M%S}-fuzz"
     isolate(directory / "ros")
     if chosen.again is not None:

@@ -41,12 +41,17 @@ for _ in sys.stdin:
     print(len(list(slot.drain())), flush=True)
 """
 
-PRIVATE = re.compile(r"rclpy\.(impl|experimental)\b|\.handle\b|\b(node|self)\._(services|state_machine|parameters)\b")
+TOOLS = Path(__file__).parents[3] / "tools"
+PRIVATE = re.compile(
+    r"rclpy\.(impl|experimental)\b|\.handle\b|\b(node|self)\._(services|state_machine|parameters)\b"
+    r"|\._(goal_handles|result_futures|update_state)\b"
+)
 
 
 def test_no_other_module_reaches_into_rclpy():
-    modules = [path for path in PACKAGE.rglob("*.py") if path.name != "rclpy_internals.py"]
-    assert len(modules) > 40
+    files = (*PACKAGE.rglob("*.py"), *TOOLS.rglob("*.py"))
+    modules = [path for path in files if path.name != "rclpy_internals.py"]
+    assert len(modules) > 60
     assert {path.name: found[0] for path in modules if (found := PRIVATE.search(path.read_text()))} == {}
 
 
@@ -54,6 +59,13 @@ def test_a_part_that_is_gone_is_named_with_the_rclpy_that_is_needed():
     rclpy_internals._require(Service, "send_response")
     with pytest.raises(MissingDependencyError, match=r"has no Service\.sent; allowed: rclpy 7\.1"):
         rclpy_internals._require(Service, "sent")
+
+
+@pytest.mark.parametrize("installed", ["9.1.2", "7.10.0", "3.3.16"])
+def test_another_series_of_rclpy_is_refused(installed):
+    rclpy_internals._require_series("7.1.6")
+    with pytest.raises(MissingDependencyError, match=f"rclpy {installed} was not tried; allowed: rclpy 7.1, of"):
+        rclpy_internals._require_series(installed)
 
 
 @pytest.fixture

@@ -5,25 +5,22 @@ from __future__ import annotations
 import re
 import threading
 import time
-import uuid
 from collections.abc import Callable
 
-from action_msgs.msg import GoalInfo
 from builtin_interfaces.msg import Time
 from impact_msgs.action import ExecuteImpactTask, MoveTo
 from rclpy.action import GoalResponse
 from rclpy.action.server import ServerGoalHandle
-from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.serialization import serialize_message
 from rclpy.task import Future
 from source import Source, chance, choice
-from unique_identifier_msgs.msg import UUID
 
 from impact_control.pipeline import Outcome
 from impact_control.planning.assignment import assigned
 from impact_control.scenario import available_scenarios, available_scenes, config_directory
 from impact_control_ros.bridge import topics
 from impact_control_ros.bridge.impact_task import ImpactTaskServer
+from impact_control_ros.bridge.rclpy_internals import accept_goal, cancel_goal
 from impact_control_ros.nodes.loop import LoopNode
 from impact_control_ros.nodes.predictor import PredictorNode
 from surfaces import BrokenPromiseError
@@ -47,12 +44,7 @@ ENDINGS = (".yaml", ".yml", "/", "~", "~x/y.yaml", "\0", "..")
 
 def accept(tasks: ImpactTaskServer, goal: ExecuteImpactTask.Goal | MoveTo.Goal) -> tuple[ServerGoalHandle, Future]:
     """Let a goal be accepted as the server does for one that came over DDS; return its handle and its answer."""
-    server = tasks._move_server if isinstance(goal, MoveTo.Goal) else tasks._server
-    information = GoalInfo(goal_id=UUID(uuid=list(uuid.uuid4().bytes)))
-    key = bytes(information.goal_id.uuid)
-    server._goal_handles[key] = handle = ServerGoalHandle(server, information, goal)
-    server._result_futures[key] = answer = Future()
-    server.add_future(answer)
+    handle, answer = accept_goal(tasks._move_server if isinstance(goal, MoveTo.Goal) else tasks._server, goal)
     tasks._on_accepted(handle)
     return handle, answer
 
@@ -61,7 +53,7 @@ def cancel(tasks: ImpactTaskServer, handle: ServerGoalHandle) -> None:
     """Cancel a goal as the server does when a client asks for it."""
     if handle.is_active and not handle.is_cancel_requested:
         tasks._on_cancel(handle)
-        handle._update_state(_rclpy.GoalEvent.CANCEL_GOAL)
+        cancel_goal(handle)
 
 
 class Actions:

@@ -10,7 +10,6 @@ from typing import Any
 
 import rclpy
 from rclpy.context import Context
-from rclpy.experimental import EventsExecutor
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.logging import LoggingSeverity, set_logger_level
 from rclpy.node import Node
@@ -22,7 +21,7 @@ from source import Source, chance, choice, edited, number, numbers
 from impact_control.util.types import Vector
 from impact_control_ros.bridge import qos, topics
 from impact_control_ros.bridge.messages import to_stamp
-from impact_control_ros.bridge.rclpy_internals import guard_services
+from impact_control_ros.bridge.rclpy_internals import EventsExecutor, guard_services
 from impact_control_ros.nodes.loop import LoopNode
 from surfaces import BrokenPromiseError
 

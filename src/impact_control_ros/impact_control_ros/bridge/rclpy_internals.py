@@ -1,13 +1,14 @@
 """Everything of ours that reaches into private or experimental parts of rclpy, and of the messages made for it.
 
-Written for rclpy 7.1 (Jazzy). Each part is looked for when this module is imported: another rclpy that moved one is
-refused here, by name, and not in the middle of a task. A port to a later rclpy changes this file only.
+Written for rclpy 7.1 (Jazzy). Another series, and one in which a part has moved, is refused when this module is
+imported, by name, and not in the middle of a task. A port to a later rclpy changes this file only.
 """
 
 from __future__ import annotations
 
 import time
 import traceback
+import uuid
 from array import array
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -16,10 +17,13 @@ from typing import Any
 
 import numpy as np
 import rclpy
+from action_msgs.msg import GoalInfo
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParameters, SetParametersAtomically
+from rclpy.action import ActionServer
+from rclpy.action.server import ServerGoalHandle
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.logging import get_logger
 from rclpy.node import Node
@@ -27,6 +31,8 @@ from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from rclpy.service import Service
 from rclpy.subscription import Subscription
+from rclpy.task import Future
+from unique_identifier_msgs.msg import UUID
 
 from impact_control.util.errors import MissingDependencyError
 from impact_control.util.types import Vector
@@ -42,12 +48,22 @@ LOOK_INTERVAL = 0.01
 def _installed() -> str:
     try:
         return version("rclpy")
-    except PackageNotFoundError:
-        return "of unknown version"
+    except PackageNotFoundError:  # built without its metadata: then the parts that are looked for decide
+        return f"{TRIED} or another version"
+
+
+def _refused(found: str) -> MissingDependencyError:
+    return MissingDependencyError(f"{found}; allowed: rclpy {TRIED}, of ROS 2 Jazzy")
 
 
 def _moved(part: str) -> MissingDependencyError:
-    return MissingDependencyError(f"rclpy {_installed()} has no {part}; allowed: rclpy {TRIED}, of ROS 2 Jazzy")
+    return _refused(f"rclpy {_installed()} has no {part}")
+
+
+def _require_series(installed: str) -> None:
+    """Raise MissingDependencyError for an rclpy of another series: that a part is there does not say what it does."""
+    if not installed.startswith((f"{TRIED}.", f"{TRIED} ")):
+        raise _refused(f"rclpy {installed} was not tried")
 
 
 def _require(owner: Any, *names: str) -> None:
@@ -57,6 +73,7 @@ def _require(owner: Any, *names: str) -> None:
             raise _moved(f"{getattr(owner, '__name__', owner)}.{name}")
 
 
+_require_series(_installed())
 try:
     from rclpy.experimental import EventsExecutor
     from rclpy.impl.implementation_singleton import rclpy_implementation
@@ -67,6 +84,7 @@ _require(rclpy_implementation, "InvalidHandle")
 _require(Service, "send_response", "handle")
 _require(Subscription, "handle", "get_publisher_count")
 _require(Node, "services")
+_require(ServerGoalHandle, "_update_state")
 
 __all__ = ["EventsExecutor", "Inbox", "NodeExecutor", "RcutilsLogger", "Slot", "float_field", "guard_services"]
 
@@ -213,6 +231,24 @@ def float_field(message: Any, name: str, size: int) -> Vector:
     storage = array("d", bytes(8 * size))
     setattr(message, name, storage)
     return np.frombuffer(getattr(message, name), dtype=np.float64)
+
+
+# ---------------------------------------------------------------------- goals without a client
+
+
+def accept_goal(server: ActionServer, goal: Any) -> tuple[ServerGoalHandle, Future]:
+    """Keep a goal as the server does for one that came over DDS and was accepted; return its handle and its result."""
+    information = GoalInfo(goal_id=UUID(uuid=list(uuid.uuid4().bytes)))
+    key = bytes(information.goal_id.uuid)
+    server._goal_handles[key] = handle = ServerGoalHandle(server, information, goal)
+    server._result_futures[key] = result = Future()
+    server.add_future(result)
+    return handle, result
+
+
+def cancel_goal(handle: ServerGoalHandle) -> None:
+    """Note that a client asked to cancel a goal."""
+    handle._update_state(rclpy_implementation.GoalEvent.CANCEL_GOAL)
 
 
 # ---------------------------------------------------------------------- services that every node has

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 
 
-class Shape(str, Enum):  # Typer 0.9 compares the default of an option by its text
+class Shape(StrEnum):
     """Distribution of observer, detector, classifier and controller over processes."""
 
     COMPOSED = "composed"

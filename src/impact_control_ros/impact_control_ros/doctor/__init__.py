@@ -255,7 +255,7 @@ def check_robot(address: str, control: Reply, desk: Reply) -> Finding:
 
 # ---------------------------------------------------------------------- software
 
-PYTHON = (3, 10)
+PYTHON = (3, 11)
 """Oldest version."""
 
 NEEDED: Mapping[str, tuple[int, ...]] = {

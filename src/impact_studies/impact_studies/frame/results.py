@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,7 @@ def write_results(
         facts = {name: value for name, value in vars(origin).items() if name != "software"}
         made.attrs.update({**facts, **origin.software})
         run = file.create_group("run")
-        run.attrs["finished"] = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        run.attrs["finished"] = datetime.now(UTC).isoformat(timespec="seconds")
         times = {"seconds": seconds, "trial_seconds": trial_seconds, "found_seconds": found_seconds}
         for name, value in times.items():
             run[name] = value
