@@ -22,6 +22,7 @@ TORQUE_ERROR = {"detection.residual_rate": "none", "detection.torque_error": {"t
 
 CASES = {
     "expected": ("tabletop", {}, Outcome.SUCCEEDED),
+    "slow": ("tabletop", {"task.impact.speed": "0.05 m/s"}, Outcome.SUCCEEDED),
     "stopped": ("tabletop_raised", {}, Outcome.IMPACT_UNEXPECTED),
     "tilted": ("tabletop_tilted", {}, Outcome.POST_IMPACT_UNEXPECTED),
     "completed": ("tabletop_plate", {"control.interim.until": "contact_completion"}, Outcome.SUCCEEDED),
@@ -54,6 +55,7 @@ class Apart:
 
     def tick(self, time, position, velocity, torque):
         pipeline, judge = self.controller, self.judge
+        self.detector.awaits_impact = pipeline.controller.mode in (Mode.ANTE, Mode.MOVE)
         self.detector.tick(time, position, velocity, torque, pipeline.torque)
         if self.detector.impact_now:
             impact_time = self.detector.detector.impact_time
@@ -73,8 +75,9 @@ class Apart:
         self.controller.take_verdicts(judge.impact, judge.post_impact, answered=judge.answered)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_parts_that_run_apart_give_the_same_course(case):
+@pytest.mark.parametrize(("case", "lost"), [*((case, 0) for case in CASES), *(("slow", lost) for lost in (4, 8))])
+def test_parts_that_run_apart_give_the_same_course(case, lost):
+    """lost: samples from the first contact on that do not arrive."""
     name, overrides, outcome = CASES[case]
     scenario = load_scenario(name).with_overrides(overrides)
     robot = load_robot(scenario.robot.model, scenario.robot.end_effector, scenario.robot.motor_inertia)
@@ -88,6 +91,9 @@ def test_parts_that_run_apart_give_the_same_course(case):
     for k in range(6000):
         sample = sensors.measure(plant)
         measured = (k * PERIOD, sample.position, sample.velocity, sample.torque)
+        if 0.0 <= k * PERIOD - plant.first_contact_time < lost * PERIOD:
+            world.step([gate.select(plant.link_velocity, PERIOD)])
+            continue
         whole.tick(*measured)
         apart.tick(*measured)
         assert apart.detector.impact_now == whole.impact_now

@@ -65,6 +65,43 @@ print(sum(before.values()))
 print(sorted(kernel for kernel in after if after[kernel] > before.get(kernel, 0)))
 """
 
+COMPILED_LATE_APART = """
+import numpy as np
+
+from impact_control.control import Mode
+from impact_control.pipeline.alone import DetectorAlone, FollowedSample, JudgeAlone
+from impact_control.planning.assignment import assigned
+from impact_control.util.compiled import compiled_signatures
+
+assignment = assigned("tabletop")
+reference = assignment.plan().reference
+apart, judge = (kind(assignment.scenario, assignment.robot) for kind in (DetectorAlone, JudgeAlone))
+before = compiled_signatures()
+start, still, seen = reference.initial_configuration, np.zeros(7), 0
+apart.awaits_impact = True
+for k in range(600):
+    time = (k if k < 10 else k + 3) * 1e-3  # some samples got lost
+    apart.tick(time, start, still, np.full(7, 60.0 if k == 300 else 0.0), still)
+    if apart.impact_now:
+        seen += 1
+        judge.impact_detected(time, start)
+    mode = Mode.POST if k > 320 else Mode.ANTE
+    sample = FollowedSample(mode, time, reference, still, still, np.zeros(3))
+    judge.follow(time, sample, apart.dynamics, apart.observer)
+assert seen
+after = compiled_signatures()
+print(sum(before.values()))
+print(sorted(kernel for kernel in after if after[kernel] > before.get(kernel, 0)))
+"""
+
+
+@pytest.mark.skipif(not HAVE_NUMBA, reason="nothing is compiled without numba")
+def test_a_detector_and_a_judge_of_their_own_leave_nothing_to_be_compiled():
+    ended = subprocess.run([sys.executable, "-c", COMPILED_LATE_APART], stdout=subprocess.PIPE, text=True, check=True)
+    kernels, late = ended.stdout.splitlines()
+    assert int(kernels) > 0
+    assert late == "[]"
+
 
 @pytest.mark.skipif(not HAVE_NUMBA, reason="nothing is compiled without numba")
 @pytest.mark.parametrize("assignment", [("tabletop",), ("tabletop_plate",), ("grab_parcel_1", "left")])

@@ -9,36 +9,35 @@ import numpy as np
 from impact_control.scenario import ContactPathSettings, Uncertainty
 from impact_control.util.checks import require_positive, unit_vector
 from impact_control.util.compiled import compiled
+from impact_control.util.memory import Memory, named_memory
 from impact_control.util.types import Vector
 
 
 @compiled
-def _follow(
-    position: Vector,
-    normal: Vector,
-    ring: Vector,
-    count: int,
-    state: Vector,
-    deviation: float,
-    slope: float,
-) -> float:
-    """Take one sample; return the deviation of the mean height n^T p from the first one, in standard deviations."""
+def _follow(position: Vector, heights: Vector, path: Memory, count: int, deviation: float, slope: float) -> float:
+    """Take one sample; return the deviation of the mean height n^T p from the first one, in standard deviations.
+
+    heights: those of the last window, a ring. path: normal; mean over the ring, and over the first window, of which
+    place is the mean position.
+    """
+    p = path[()]
+    normal = p.normal
     height = normal[0] * position[0] + normal[1] * position[1] + normal[2] * position[2]
-    size = ring.shape[0]
+    size = heights.shape[0]
     slot = count % size
     if count < size:
-        state[0] += height / size
+        p.first += height / size
         for i in range(3):
-            state[2 + i] += position[i] / size
-    state[1] += (height - (ring[slot] if count >= size else 0.0)) / size
-    ring[slot] = height
+            p.place[i] += position[i] / size
+    p.mean += (height - (heights[slot] if count >= size else 0.0)) / size
+    heights[slot] = height
     if count < size:
         return 0.0
     way = 0.0
     for i in range(3):
-        along = position[i] - state[2 + i] - (height - state[0]) * normal[i]
+        along = position[i] - p.place[i] - (height - p.first) * normal[i]
         way += along * along
-    off: float = abs(state[1] - state[0])
+    off: float = abs(p.mean - p.first)
     return off / math.sqrt(deviation * deviation + slope * slope * way)
 
 
@@ -65,9 +64,10 @@ class ContactPath:
         """
         self.settings = settings
         self.known = known
-        self._normal = unit_vector("normal", normal)
-        self._ring = np.zeros(max(1, round(settings.window / require_positive("period", period))))
-        self._state = np.zeros(5)
+        self._heights = np.zeros(max(1, round(settings.window / require_positive("period", period))))
+        self._path = named_memory(normal=(3,), place=(3,), first=(), mean=())
+        self._path["normal"] = unit_vector("normal", normal)
+        _follow(np.zeros(3), self._heights, self._path, 0, 1.0, 0.0)  # compiles the kernel here and not in the loop
         self.reset()
 
     def reset(self, free: float = 0.0) -> None:
@@ -75,21 +75,21 @@ class ContactPath:
         self._height = math.hypot(self.known.height, free)
         self.deviation = 0.0
         self._count = 0
-        self._state[:] = 0.0
+        self._path["first"] = self._path["mean"] = self._path["place"] = 0.0
         self._worst_time = self._worst_rise = 0.0
 
     def follow(self, since_contact: float, position: Vector) -> None:
         """Take the position (3,) [m] of the end-effector so long after the contact has closed [s]; no allocation."""
         if not since_contact >= self.settings.begin:
             return
-        known, normal = self.known, self._normal
-        ratio = _follow(position, normal, self._ring, self._count, self._state, self._height, known.normal)
+        known = self.known
+        ratio = _follow(position, self._heights, self._path, self._count, self._height, known.normal)
         self._count += 1
         ratio /= known.limit
         # Not a number is unexpected, too.
         if not ratio <= self.deviation:
             self.deviation = ratio if ratio == ratio else math.inf
-            self._worst_time, self._worst_rise = since_contact, self._state[1] - self._state[0]
+            self._worst_time, self._worst_rise = since_contact, float(self._path["mean"] - self._path["first"])
 
     @property
     def reason(self) -> str:

@@ -23,6 +23,29 @@ MAXIMUM_GAP = 0.05
 """[s] between two samples, beyond which what came before does not count; as in the momentum observer."""
 
 
+class _LinkByRule:
+    """Link in contact by the rule of the detection alone, in place of a `LinkIsolation`."""
+
+    settled = True
+
+    def __init__(self, rule: ImpactDetector, isolates: bool) -> None:
+        self._rule, self._isolates = rule, isolates
+
+    @property
+    def link(self) -> int:
+        """That of the rule where its score shows the link, else NO_LINK."""
+        return self._rule.isolated_link if self._isolates else NO_LINK
+
+    def reset(self) -> None:
+        """Forget nothing: the rule does."""
+
+    def record(self, residual: Vector, velocity: Vector) -> None:
+        """Take nothing from a sample."""
+
+    def impact(self) -> None:
+        """Take nothing from an event."""
+
+
 class ScoreDetector:
     """Impact events from any score; a `Detector`.
 
@@ -58,7 +81,7 @@ class ScoreDetector:
         self._threshold = np.array(threshold, dtype=np.float64)
         if self._threshold.size != score.channels:
             raise InvalidInputError("threshold", threshold, f"{score.channels} numbers, one for each channel")
-        self._isolation = isolation
+        self._isolation = _LinkByRule(self._rule, score.isolates) if isolation is None else isolation
         self._refractory_time = refractory_time
         self._joints = score.joints
         self._history: Matrix = np.zeros((HISTORY, score.channels))
@@ -89,14 +112,12 @@ class ScoreDetector:
     @property
     def isolated_link(self) -> int:
         """Link in contact, as far as it is known."""
-        if self._isolation is not None:
-            return self._isolation.link
-        return self._rule.isolated_link if self._score.isolates else NO_LINK
+        return self._isolation.link
 
     @property
     def link_settled(self) -> bool:
         """True when that link is final until the next event."""
-        return self._isolation is None or self._isolation.settled
+        return self._isolation.settled
 
     def reset(self) -> None:
         """Forget all events and samples."""
@@ -119,8 +140,7 @@ class ScoreDetector:
         self._history[row] = values
         self._stamps[row] = time
         self._count += 1
-        if self._isolation is not None:
-            self._isolation.record(signals.residual, signals.velocity)
+        self._isolation.record(signals.residual, signals.velocity)
         if not self._rule.detect(values, time):
             return False
         self._describe(row, values)
@@ -129,8 +149,7 @@ class ScoreDetector:
     def _start(self) -> None:
         self._count = 0
         self._score.reset()
-        if self._isolation is not None:
-            self._isolation.reset()
+        self._isolation.reset()
 
     def _describe(self, row: int, values: Vector) -> None:
         self.triggered[:] = False
@@ -144,5 +163,4 @@ class ScoreDetector:
                 strongest, most = channel, share
         held = min(self._count, HISTORY)
         self.impact_time = onset_time(self._history, self._stamps, row, held, strongest)
-        if self._isolation is not None:
-            self._isolation.impact()
+        self._isolation.impact()

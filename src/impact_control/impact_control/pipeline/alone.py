@@ -1,4 +1,4 @@
-"""Detector and judge without a controller beside them: in processes of their own, the judge over recordings, too."""
+"""Observer, detector and judge without a controller beside them: in processes of their own, and over recordings."""
 
 from __future__ import annotations
 
@@ -17,24 +17,47 @@ from impact_control.scenario import ImpactStrategy, Scenario
 from impact_control.util.types import Vector
 
 
+class ObserverAlone:
+    """Check of the samples, dynamics and observer of one arm. Attributes: sensing, check."""
+
+    def __init__(self, scenario: Scenario, robot: RobotDescription) -> None:
+        self.sensing = Sensing(scenario, robot)
+        self.check = SampleCheck(robot, Gaps.of(scenario))
+
+    def reset(self) -> None:
+        """Clear every buffer: for activation."""
+        self.sensing.reset()
+        self.check.reset()
+
+    def observe(self, time: float, position: Vector, velocity: Vector, torque: Vector) -> bool:
+        """Take one sample as `Pipeline.tick` does; return whether it could be used."""
+        if self.check.repeated(time, position, velocity, torque):
+            return False
+        if self.check.fault(time, position, velocity, torque, in_task=False) is not Fault.NONE:
+            return False
+        self.sensing.observe(time, position, velocity, torque)
+        return True
+
+
 class DetectorAlone:
     """Observer and detector of one arm.
 
     After `tick`: `impact_now` (an impact was detected on this sample), and `dynamics`, `observer` and `detector` with
-    their own attributes.
+    their own attributes. `awaits_impact` is for who follows the controller to set: an impact in a gap is looked for in
+    a task before its impact only, and in a motion, as in `Pipeline`.
     """
 
     def __init__(self, scenario: Scenario, robot: RobotDescription) -> None:
-        self._sensing = sensing = Sensing(scenario, robot)
-        self.dynamics, self.observer, self.detector = sensing.dynamics, sensing.observer, sensing.detector
-        self._check = SampleCheck(robot, Gaps.of(scenario))
-        self.impact_now = False
+        self._alone = ObserverAlone(scenario, robot)
+        self._sensing, self._check = self._alone.sensing, self._alone.check
+        self.dynamics, self.observer = self._sensing.dynamics, self._sensing.observer
+        self.detector = self._sensing.detector
+        self.impact_now = self.awaits_impact = False
 
     def reset(self) -> None:
         """Clear every buffer: for activation."""
-        self._sensing.reset()
-        self._check.reset()
-        self.impact_now = False
+        self._alone.reset()
+        self.impact_now = self.awaits_impact = False
 
     def tick(self, time: float, position: Vector, velocity: Vector, torque: Vector, commanded: Vector) -> None:
         """Take one sample as `Pipeline.tick` does; one that cannot be used shows no impact.
@@ -42,12 +65,13 @@ class DetectorAlone:
         commanded (n,) [Nm], without gravity: the torque that was commanded for it.
         """
         self.impact_now = False
-        if self._check.repeated(time, position, velocity, torque):
+        if not (self._alone.observe(time, position, velocity, torque) and self._check.sees(time)):
             return
-        if self._check.fault(time, position, velocity, torque, in_task=False) is Fault.NONE:
-            self._sensing.observe(time, position, velocity, torque)
-            if self._check.sees(time):
-                self.impact_now = self._sensing.detect(time, commanded, self.observer.residual_rate)
+        rate = self.observer.residual_rate
+        if self.awaits_impact:
+            rate = self._check.undiluted(rate)
+        if self._sensing.detect(time, commanded, rate):
+            self.impact_now, self.awaits_impact = True, False
 
 
 @dataclass(frozen=True, eq=False)

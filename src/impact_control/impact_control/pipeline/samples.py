@@ -160,6 +160,11 @@ class SampleCheck:
         self._turned: Vector = self._last["turned"]
         self._faulty = self._last.copy()
         self._rate = np.zeros(joints)
+        # Compiles the kernels here and not in the loop.
+        still = np.zeros(joints)
+        _copied(still, still, still, self._last)
+        _inspect(still, still, still, self._allowed, self._last, gaps.period)
+        _undilute(still, still, gaps.observer_gain, gaps.period, gaps.period, self._rate)
         self.reset()
 
     def reset(self) -> None:

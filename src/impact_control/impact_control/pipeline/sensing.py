@@ -66,6 +66,9 @@ class Sensing:
         self._needs_commands = detector is not None or scenario.detection.needs_commands
         self._signals = DetectionSignals(n)
         self._signals.residual = self.observer.residual
+        still = np.zeros(n)
+        self.observe(0.0, still, still, still)  # compiles the kernels here and not in the loop
+        self.reset()
 
     def reset(self) -> None:
         """Forget all samples."""

@@ -1,7 +1,7 @@
 """Compile small numeric kernels where numba is installed; run them as plain Python where it is not.
 
 The kernels are written once, in readable Python; the tests compare both forms. This is the only module that imports
-numba. The private parts of numba are used in the versions with which they were tested, and replaced in others.
+numba. Private parts of numba are used in the versions with which they were tested, and replaced in others.
 """
 
 from __future__ import annotations
@@ -66,8 +66,10 @@ def _compile(function: _Function, **options: Any) -> _Function:
     state a changed kernel would go on running as it was inside the others. Numba takes the directory at decoration.
     """
     package = function.__module__.partition(".")[0]
-    vars(config)["CACHE_DIR"] = _cache_directory(package if package == _STUDIES else _LIBRARY)
+    vars(config)["CACHE_DIR"] = directory = _cache_directory(package if package == _STUDIES else _LIBRARY)
     kernel: Any = njit(cache=True, **options)(function)
+    if not _KNOWN and not str(kernel.stats.cache_path).startswith(directory):
+        kernel = njit(**options)(function)  # without a cache rather than with one of other sources
     _kernels.append(kernel)
     return kernel  # type: ignore[no-any-return]
 

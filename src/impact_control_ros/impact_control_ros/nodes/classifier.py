@@ -12,10 +12,8 @@ from impact_msgs.msg import ControllerReference, ImpactClassification, ImpactEve
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from impact_control.control import Fault, Mode
-from impact_control.pipeline.alone import FollowedSample, JudgeAlone
-from impact_control.pipeline.samples import Gaps, SampleCheck
-from impact_control.pipeline.sensing import Sensing
+from impact_control.control import Mode
+from impact_control.pipeline.alone import FollowedSample, JudgeAlone, ObserverAlone
 from impact_control.planning.assignment import assigned
 from impact_control.references import ExpectedImpact
 from impact_control_ros.bridge import qos, real_time, runtime, topics
@@ -54,8 +52,7 @@ class Classification(Configuration):
         self._joints = n = len(robot.joint_names)
         self._reader = JointStateReader(robot.joint_names)
         self._alone = JudgeAlone(scenario, robot)
-        self._sensing = Sensing(scenario, robot)
-        self._check = SampleCheck(robot, Gaps.of(scenario))
+        self._observing = ObserverAlone(scenario, robot)
         self._writer = ClassificationWriter(scenario, n)
         self._stamps = [0] * PAIRING_DEPTH
         self._states = np.zeros((PAIRING_DEPTH, 3, n))
@@ -78,8 +75,7 @@ class Classification(Configuration):
     def activate(self) -> None:
         """Start with no task."""
         self._alone.reset()
-        self._sensing.reset()
-        self._check.reset()
+        self._observing.reset()
         self._read = self._observed = 0
         self._base = None
         self._samples = 0
@@ -104,13 +100,7 @@ class Classification(Configuration):
         """Let the observer take the oldest joint state that waits; return whether it could be used."""
         slot = self._observed % PAIRING_DEPTH
         self._observed += 1
-        seconds, state = self._seconds(self._stamps[slot]), self._states[slot]
-        if self._check.repeated(seconds, *state):
-            return False
-        if self._check.fault(seconds, *state, in_task=False) is not Fault.NONE:
-            return False
-        self._sensing.observe(seconds, *state)
-        return True
+        return self._observing.observe(self._seconds(self._stamps[slot]), *self._states[slot])
 
     def _observe_until(self, stamp: int) -> bool:
         """Let the observer take what waits up to a stamp [ns]; return whether it took the joint state of that stamp."""
@@ -136,7 +126,7 @@ class Classification(Configuration):
         if not self._observe_until(stamp):
             return
         begin = time.perf_counter()
-        alone, sensing = self._alone, self._sensing
+        alone, sensing = self._alone, self._observing.sensing
         alone.judge.changed = False
         sample = FollowedSample(
             mode=Mode(message.mode),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from impact_msgs.msg import ControllerStatus
 from rclpy.node import Node
 from std_msgs.msg import Float64MultiArray
 
+from impact_control.control import Mode
 from impact_control.pipeline.alone import DetectorAlone
 from impact_control.planning.assignment import assigned
 from impact_control.util.types import Vector
@@ -14,12 +16,15 @@ from impact_control_ros.bridge.lifecycle import ConfiguredNode
 from impact_control_ros.bridge.loop_output import CommandReader, DetectionOutput
 from impact_control_ros.bridge.sample_loop import SampleLoop, declare_loop
 
+_AWAITING = (Mode.ANTE, Mode.MOVE)
+
 
 class DetectorLoop(SampleLoop):
     """A `DetectorAlone` that runs on every joint state.
 
     A detector that compares torques with those commanded takes these from the commands: the last one that came before
-    a joint state was commanded for it, because the controller answers that one later.
+    a joint state was commanded for it, because the controller answers that one later. Whether an impact is awaited it
+    takes from the controller's status.
     """
 
     def __init__(self, node: Node) -> None:
@@ -33,6 +38,7 @@ class DetectorLoop(SampleLoop):
         self._commands = CommandReader(n)
         self._output = DetectionOutput(self, robot.joint_names, scenario.detection.rate_threshold)
         self._outputs.append(self._output)
+        self.subscription(ControllerStatus, topics.STATUS, self._on_status, qos.STREAM)
         if scenario.detection.needs_commands:
             self.subscription(Float64MultiArray, topics.COMMANDS, self._on_command, qos.STREAM, raw=True)
         node.get_logger().info(f"ready to detect for {robot.name}, scenario {scenario.name}")
@@ -54,6 +60,9 @@ class DetectorLoop(SampleLoop):
     def publish(self, base: int, elapsed: float) -> None:
         """Publish external torque and impact."""
         self._output.publish(self.detection, self._reader, base)
+
+    def _on_status(self, status: ControllerStatus) -> None:
+        self.detection.awaits_impact = status.mode in _AWAITING
 
     def _on_command(self, data: bytes) -> None:
         self._commands.read(data, self._commanded)

@@ -106,7 +106,7 @@ _CONTROL = Interfaces(
 
 OWN: Mapping[str, Interfaces] = {
     "loop": _DETECTION | _CLASSIFICATION | _CONTROL,
-    "detector": _DETECTION,
+    "detector": _DETECTION | Interfaces(subscribes=(topics.STATUS,)),
     "classifier": _CLASSIFICATION | Interfaces(subscribes=(topics.REFERENCE, topics.EVENTS)),
     "controller": _CONTROL | Interfaces(subscribes=(topics.EVENTS, topics.CLASSIFICATION)),
     "predictor": Interfaces(publishes=(topics.BELIEF,), serves=(topics.PREDICT,)),
