@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from impact_msgs.msg import GroundTruth
+from lifecycle_msgs.msg import Transition
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 from harness import JOINTS, Peer
+from impact_control.scenario import load_scenario
 from impact_control_ros.bridge import qos
 from impact_control_ros.bridge.messages import nanoseconds
 from impact_control_ros.session.graph import Duty, NodeSpec
@@ -78,6 +80,27 @@ def test_time_passes_as_fast_as_its_factor_says(tmp_path):
         passed, simulated = time.monotonic() - began, 1e-9 * (nanoseconds(states[-1].header.stamp) - first)
     # Time may be lost, never made up for.
     assert 0.05 < simulated / passed < 0.26
+
+
+def test_the_period_of_the_scenario_is_that_of_the_samples(tmp_path):
+    path = tmp_path / "slower.yaml"
+    path.write_text(load_scenario("tabletop").with_overrides({"control.period": "2 ms"}).to_yaml())
+    with Peer(tmp_path, namespace="slower") as peer:
+        truths = peer.listen(GroundTruth, "simulation/truth", qos.STREAM)
+        peer.bring_up(replace(SPEC, parameters={**SPEC.parameters, "scenario": str(path)}))
+        peer.until(lambda: len(truths) > 100, what="samples")
+        stamps = np.array([nanoseconds(truth.header.stamp) for truth in truths])
+        assert (np.diff(stamps) % 2_000_000 == 0).all()
+        steps = (truths[-1].time - truths[0].time) / 2e-3
+        assert steps == pytest.approx((stamps[-1] - stamps[0]) / 2e6, abs=1e-6)
+        refused = replace(
+            SPEC, name="shared", parameters={**SPEC.parameters, "scenario": str(path), "shared_memory": "x"}
+        )
+        peer.processes.start(refused)
+        peer.caller.await_node("shared")
+        assert not peer.change("shared", Transition.TRANSITION_CONFIGURE)
+        told = "control.period of tabletop is 2 ms; allowed with shared_memory: 1 ms"
+        peer.until(lambda: told in peer.log("shared"), what="the reason in the log")
 
 
 def test_rests_damped_without_commands(peer):

@@ -6,14 +6,13 @@ import gc
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from impact_msgs.msg import GroundTruth
 from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
 
-from impact_control.scenario import load_scenario
+from impact_control.scenario import Scene, load_scenario
 from impact_control.simulation import World, build_world, rehearse
 from impact_control.util.errors import ImpactControlError, SimulationError
 from impact_control_ros.bridge import qos, real_time, runtime, topics
@@ -25,7 +24,9 @@ from impact_control_ros.robot_side.shared_exchange import SharedExchange, segmen
 from impact_control_ros.robot_side.simulated_arm import ArmSide, ArmTopics, ObjectPose, SharedArmSide, TopicArmSide
 from impact_control_ros.session.graph import LARGEST_FACTOR
 
-PERIOD_NS = 1_000_000
+EXCHANGED = 1_000_000
+"""[ns] period of the samples in shared memory, PERIOD of its header."""
+
 SERVICE_PERIOD = 10
 """Periods between two looks at services and parameters."""
 
@@ -52,12 +53,13 @@ SILENT_WAITS = 50
 class Clock:
     """Simulated time since the last reset, and how it keeps up with the wall clock; all but counts in [ns].
 
-    Attributes: epoch, stamp of the first sample; deadline, of the present period, on the steady clock; cycles, periods
-    so far; late, those that started late by their own length; lost, time lost by them, and reported, the part of it
-    that was logged; worst_lag, since the last diagnostics.
+    Attributes: epoch, stamp of the first sample; period; deadline, of the present period, on the steady clock; cycles,
+    periods so far; late, those that started late by their own length; lost, time lost by them, and reported, the part
+    of it that was logged; worst_lag, since the last diagnostics.
     """
 
     epoch: int
+    period: int
     deadline: int = field(default_factory=time.monotonic_ns)
     cycles: int = 0
     late: int = 0
@@ -68,18 +70,19 @@ class Clock:
     @property
     def stamp(self) -> int:
         """Stamp of the present sample."""
-        return self.epoch + self.cycles * PERIOD_NS
+        return self.epoch + self.cycles * self.period
 
     def restart(self) -> None:
         """Start the present period now."""
         self.deadline = time.monotonic_ns()
 
-    def await_next(self, period: int) -> None:
-        """Sleep until the next period, and account for lateness.
+    def await_next(self, speed: float) -> None:
+        """Sleep until the next period, at this many simulated seconds to a second, and account for lateness.
 
         A period that starts late by its own length restarts the clock there: the time is lost, because samples
         sent in a burst to catch up would reach the loop as no robot sends them.
         """
+        period = round(self.period / speed)
         self.deadline += period
         left = self.deadline - time.monotonic_ns()
         if left > 0:
@@ -106,7 +109,7 @@ class Simulation(Configuration):
         scenario = self._scenario()
         rehearse(scenario)
         self._world: World = build_world(scenario)
-        self._clock = Clock(self._now())
+        self._clock = self._clock_of(scenario)
         self.paused = False
         self.unanswered = 0
         self._silent_waits = 0
@@ -143,12 +146,17 @@ class Simulation(Configuration):
             side.begin()
         self._clock.restart()
 
-    def _scenario(self) -> Any:
+    def _scenario(self) -> Scene:
         seed = self.node.value("seed")
         return load_scenario(self.node.value("scenario")).with_overrides({"simulation.seed": seed} if seed >= 0 else {})
 
-    def _now(self) -> int:
-        return int(self.node.get_clock().now().nanoseconds)
+    def _clock_of(self, scenario: Scene) -> Clock:
+        """Return the clock of a scenario from now on; raise ImpactControlError for one that cannot be exchanged."""
+        period = round(scenario.control.period * 1e9)
+        if self.node.value("shared_memory") and period != EXCHANGED:
+            found = f"control.period of {scenario.name} is {period * 1e-6:g} ms"
+            raise ImpactControlError(f"{found}; allowed with shared_memory: {EXCHANGED * 1e-6:g} ms")
+        return Clock(int(self.node.get_clock().now().nanoseconds), period)
 
     def _exchange_of(self, arm: str, name: str) -> SharedExchange:
         """Open the exchange with the hardware of an arm; name: see `segment_of`."""
@@ -158,7 +166,7 @@ class Simulation(Configuration):
 
     def _sides(self) -> tuple[list[SharedArmSide], list[TopicArmSide]]:
         """Put the arms of the world into their exchanges, or on their topics."""
-        common = self._world, PERIOD_NS * 1e-9, self.node.get_logger()
+        common = self._world, self._clock.period * 1e-9, self.node.get_logger()
         return (
             [SharedArmSide(exchange, name, self._truths[name], *common) for name, exchange in self._exchanges.items()],
             [TopicArmSide(of_arm, name, self._truths[name], *common) for name, of_arm in self._topics.items()],
@@ -177,8 +185,7 @@ class Simulation(Configuration):
         world = build_world(scenario)
         if (list(self.sides), list(self._objects)) != (list(world.arms), list(world.objects)):
             raise ImpactControlError(f"scenario {scenario.name} has other arms or objects than the one before it")
-        self._world = world
-        self._clock = Clock(self._now())
+        self._clock, self._world = self._clock_of(scenario), world
         before = self.sides
         self._sides_exchanging, self.sides_on_topics = self._sides()
         for name, side in self.sides.items():
@@ -232,7 +239,7 @@ class Simulation(Configuration):
             return
         if self._clock.cycles % SERVICE_PERIOD == 0:
             executor.spin_once(timeout_sec=0.0)
-        self._clock.await_next(self.node.wall_period)
+        self._clock.await_next(self.node.speed)
         self._step()
 
     def _exchange(self, executor: NodeExecutor) -> None:
@@ -262,8 +269,8 @@ class Simulation(Configuration):
                 for side, sample in zip(sides, samples, strict=True):
                     side.exchange.put(sample, periods)
             for side, stamp in zip(sides, stamps, strict=True):
-                side.send_truth(stamp + period * PERIOD_NS)
-            self._send_objects(stamps[0] + period * PERIOD_NS)
+                side.send_truth(stamp + period * clock.period)
+            self._send_objects(stamps[0] + period * clock.period)
             clock.cycles += 1
 
     def _await_answers(self, executor: NodeExecutor, stop: runtime.StopRequest) -> None:
@@ -343,15 +350,16 @@ class Simulation(Configuration):
 
 
 class SimulatorNode(ConfiguredNode[Simulation]):
-    """Publishes joint_states at 1 kHz and applies effort_controller/commands, of each arm in its own namespace.
+    """Publishes joint_states and applies effort_controller/commands, of each arm in its own namespace.
 
     With `shared_memory` a ros2_control hardware takes the place of both topics, and of the clock.
-    Real time by default, or `real_time_factor` of it: simulated seconds to a second of the wall clock; stamps are
-    simulated time. With `lockstep` each sample waits for the command computed from it. Without a fresh command for
-    longer than the scenario's limit the joints are damped, gravity stays compensated, and a warning is logged. Both
-    parameters hold at once when they are set, so that time can go on after the sender of the commands has died.
+    The period is that of the scenario. Real time by default, or `real_time_factor` of it: simulated seconds to a second
+    of the wall clock; stamps are simulated time. With `lockstep` each sample waits for the command computed from it.
+    Without a fresh command for longer than the scenario's limit the joints are damped, gravity stays compensated, and a
+    warning is logged. Both parameters hold at once when they are set, so that time can go on after the sender of the
+    commands has died.
 
-    Attributes: lockstep; wall_period, of a sample on the wall clock [ns].
+    Attributes: lockstep; speed, the real-time factor.
     """
 
     def __init__(self) -> None:
@@ -369,7 +377,7 @@ class SimulatorNode(ConfiguredNode[Simulation]):
         )
         declare(self, "shared_memory", "", shared)
         self.lockstep = False
-        self.wall_period = PERIOD_NS
+        self.speed = 1.0
         self._set_clock([])
         self.add_post_set_parameters_callback(self._set_clock)
 
@@ -380,7 +388,7 @@ class SimulatorNode(ConfiguredNode[Simulation]):
     def _set_clock(self, changed: list[Parameter]) -> None:
         """Set the clock by the parameters."""
         self.lockstep = self.value("lockstep")
-        self.wall_period = round(PERIOD_NS / self.value("real_time_factor"))
+        self.speed = self.value("real_time_factor")
 
     def spin(self, executor: NodeExecutor, stop: runtime.StopRequest) -> None:
         """Run the clock of the plant until a stop is requested; a SimulationError ends the process with code 1."""
