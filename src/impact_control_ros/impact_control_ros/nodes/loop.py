@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from impact_msgs.msg import ImpactClassification
@@ -11,6 +12,7 @@ from rclpy.parameter import Parameter
 from impact_control.pipeline import Pipeline
 from impact_control.pipeline.judge import Judge
 from impact_control.planning.assignment import assigned
+from impact_control.scenario import largest_gain
 from impact_control_ros.bridge import qos, real_time, runtime, topics
 from impact_control_ros.bridge.control_loop import GAINS, ControlLoop
 from impact_control_ros.bridge.diagnostics import QueuedLog
@@ -23,8 +25,8 @@ from impact_control_ros.bridge.sample_loop import declare_loop
 _GAINS = tuple(f"gains.{task}" for task in GAINS)
 _NUMBER = Parameter.Type.DOUBLE
 
-LARGEST_GAIN = 2500.0
-"""[1/s^2] With it a task answers with 50 rad/s, a twentieth of the rate of the loop."""
+NYQUIST = 500.0
+"""[Hz] Half of the rate of the loop: the largest cutoff of a low-pass of its command that does anything."""
 
 
 class Loop(ControlLoop):
@@ -81,14 +83,14 @@ class LoopNode(ConfiguredNode[ControlLoop]):
         tasks = ("position of the end-effector", "orientation of the end-effector", "posture of joint 1")
         for gain, task in zip(_GAINS, tasks, strict=True):
             text = f"feedback gain k [1/s^2] of the {task}, also in a running task; 0: the scenario's"
-            declare(self, gain, 0.0, text, bounds=(0.0, LARGEST_GAIN))
+            declare(self, gain, 0.0, text, bounds=(0.0, largest_gain(NYQUIST)))
         self.add_post_set_parameters_callback(self._on_parameters_set)
         self.log = QueuedLog(self.get_logger())
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
         """Refuse also gains that the low-pass of the command does not bear."""
         result = super()._on_parameters(parameters)
-        largest = LARGEST_GAIN if self.configured is None else self.configured.largest_gain
+        largest = math.inf if self.configured is None else self.configured.largest_gain
         high = [one.name for one in parameters if one.name in _GAINS and one.type_ is _NUMBER and one.value > largest]
         if not result.successful or not high:
             return result
