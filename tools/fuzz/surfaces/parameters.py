@@ -21,7 +21,6 @@ from impact_control_ros.bridge.impact_task import PreparedTask
 from impact_control_ros.bridge.loop_output import ClassificationWriter
 from impact_control_ros.nodes.classifier import ClassifierNode
 from impact_control_ros.nodes.controller import ControllerNode
-from impact_control_ros.nodes.loop import LARGEST_GAIN
 from impact_control_ros.nodes.predictor import PredictorNode
 from impact_control_ros.nodes.recorder import RecorderNode
 from impact_control_ros.nodes.simulator import SimulatorNode
@@ -116,7 +115,7 @@ class Parameters:
 
     def _gain(self, source: Source) -> ParameterMessage:
         """Return a gain of any size that it may have."""
-        value = source.integer(0, 1000) * 1e-3 * LARGEST_GAIN
+        value = source.integer(0, 1000) * 1e-3 * self._loop.built.largest_gain
         return Parameter(f"gains.{choice(source, GAINS)}", value=value).to_parameter_msg()
 
     def _configure(self, node: Any) -> None:

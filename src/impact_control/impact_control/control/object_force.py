@@ -15,9 +15,9 @@ from impact_control.util.types import Matrix, Vector
 
 
 @compiled_in_place
-def _move(force: Memory, share: float, reference: Vector, jacobian: Matrix, wrench: Vector, torque: Vector) -> None:
-    f = force[()]
-    velocity, acceleration = reference[3:6], reference[6:9]
+def _move(force: Memory, share: float, reference: Memory, jacobian: Matrix, wrench: Vector, torque: Vector) -> None:
+    f, desired = force[()], reference[()]
+    velocity, acceleration = desired.velocity, desired.acceleration
     along = sliding_share(f.drag, velocity[0], velocity[1], velocity[2])
     for i in range(3):
         wrench[i] = share * (f.clamping[i] + f.support[i] + f.mass * acceleration[i] + along * velocity[i])
@@ -53,4 +53,4 @@ class ObjectForce:
 
     def exert(self, share: float, desired: ReferenceColumns, jacobian: Matrix, wrench: Vector, torque: Vector) -> None:
         """See `DesiredForce`."""
-        _move(self._memory, share, desired.data, jacobian, wrench, torque)
+        _move(self._memory, share, desired.memory, jacobian, wrench, torque)

@@ -40,20 +40,19 @@ that of the task, and not that of a surface that was met early."""
 
 @compiled_in_place
 def _position_rows(
-    task: Memory, frame: Memory, reference: Vector, position: Vector, gamma: float, matrix: Matrix, target: Vector
+    task: Memory, frame: Memory, reference: Memory, position: Vector, gamma: float, matrix: Matrix, target: Vector
 ) -> None:
-    t, f = task[()], frame[()]
-    desired, desired_velocity, feedforward = reference[0:3], reference[3:6], reference[6:9]
+    t, f, desired = task[()], frame[()], reference[()]
     damping = 2.0 * math.sqrt(t.gain) * gamma
     depth = 0.0
     for i in range(3):
-        t.error[i] = desired[i] - position[i]
+        t.error[i] = desired.position[i] - position[i]
         depth += t.inward[i] * t.error[i]
     beyond = max(depth - PUSH_REACH, 0.0)
     for i in range(3):
-        t.velocity_error[i] = desired_velocity[i] - f.twist[i]
+        t.velocity_error[i] = desired.velocity[i] - f.twist[i]
         feedback = damping * t.velocity_error[i] + t.gain * (t.error[i] - beyond * t.inward[i])
-        target[i] = feedforward[i] + feedback - f.jacobian_rate_velocity[i]
+        target[i] = desired.acceleration[i] + feedback - f.jacobian_rate_velocity[i]
         for j in range(matrix.shape[1]):
             matrix[i, j] = f.jacobian[i, j]
 
@@ -72,7 +71,7 @@ class PositionTask:
         """Gain k_p [1/s^2], weight w_p [-]; `desired` is followed until `follow` names another."""
         self.weight = weight
         self._memory = named_memory(gain=(), inward=(3,), error=(3,), velocity_error=(3,))
-        self._desired = desired.data
+        self._desired = desired.memory
         self.inward: Vector = self._memory["inward"]
         self.error: Vector = self._memory["error"]
         self.velocity_error: Vector = self._memory["velocity_error"]
@@ -84,7 +83,7 @@ class PositionTask:
 
     def follow(self, desired: ReferenceColumns) -> None:
         """Follow these columns, one sample that is overwritten in place."""
-        self._desired = desired.data
+        self._desired = desired.memory
 
     def write(self, dynamics: Dynamics, gamma: float, matrix: Matrix, target: Vector) -> None:
         """See `Task`."""
@@ -93,15 +92,14 @@ class PositionTask:
 
 @compiled_in_place
 def _orientation_rows(
-    task: Memory, frame: Memory, reference: Vector, rotation: Matrix, gamma: float, matrix: Matrix, target: Vector
+    task: Memory, frame: Memory, reference: Memory, rotation: Matrix, gamma: float, matrix: Matrix, target: Vector
 ) -> None:
-    t, f = task[()], frame[()]
-    desired, desired_velocity, feedforward = reference[9:12], reference[12:15], reference[15:18]
-    orientation_error(desired, t.nominal, rotation, t.work, t.error)
+    t, f, desired = task[()], frame[()], reference[()]
+    orientation_error(desired.orientation, t.nominal, rotation, t.work, t.error)
     damping = 2.0 * math.sqrt(t.gain) * gamma
     for i in range(3):
-        turning = damping * (desired_velocity[i] - f.twist[3 + i])
-        target[i] = feedforward[i] + turning + t.gain * t.error[i] - f.jacobian_rate_velocity[3 + i]
+        turning = damping * (desired.angular_velocity[i] - f.twist[3 + i])
+        target[i] = desired.angular_acceleration[i] + turning + t.gain * t.error[i] - f.jacobian_rate_velocity[3 + i]
         for j in range(matrix.shape[1]):
             matrix[i, j] = f.jacobian[3 + i, j]
 
@@ -119,7 +117,7 @@ class OrientationTask:
         """Gain k_theta [1/s^2], weight w_theta [-]; `desired` is followed until `follow` names another."""
         self.weight = weight
         self._memory = named_memory(gain=(), nominal=(3, 3), work=(2, 3, 3), error=(3,))
-        self._desired = desired.data
+        self._desired = desired.memory
         self._nominal = self._memory["nominal"]
         self._nominal[:] = np.eye(3)
         self.error: Vector = self._memory["error"]
@@ -131,7 +129,7 @@ class OrientationTask:
 
     def follow(self, desired: ReferenceColumns, nominal: Matrix) -> None:
         """Follow the rotation vector phi of these columns from the orientation R_d (3, 3)."""
-        self._desired = desired.data
+        self._desired = desired.memory
         self._nominal[:] = nominal
 
     def write(self, dynamics: Dynamics, gamma: float, matrix: Matrix, target: Vector) -> None:

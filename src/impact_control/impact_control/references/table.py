@@ -8,9 +8,25 @@ from numpy.typing import NDArray
 from impact_control.util.checks import require_positive
 from impact_control.util.compiled import compiled
 from impact_control.util.errors import InvalidInputError
+from impact_control.util.memory import Memory, named_view
 from impact_control.util.types import Matrix, Vector
 
 _TASK_WIDTH = 21
+
+
+def _fields(joints: int) -> dict[str, tuple[int, ...]]:
+    """Return the columns in their order, with their shapes at one time."""
+    tasks = (
+        "position",
+        "velocity",
+        "acceleration",
+        "orientation",
+        "angular_velocity",
+        "angular_acceleration",
+        "posture",
+    )
+    space = ("joint_position", "joint_velocity", "joint_acceleration")
+    return {**dict.fromkeys(tasks, (3,)), **dict.fromkeys(space, (joints,))}
 
 
 class ReferenceColumns:
@@ -25,6 +41,7 @@ class ReferenceColumns:
         posture: (3,) value, velocity and acceleration of joint 1, xi_d of van Steen 2024 (17).
         joint_position, joint_velocity, joint_acceleration: (n,), the same motion in joint space,
             Proper 2021 (3.31).
+        memory: of a reference at one time the same as fields of a memory, for kernels; None at N times.
     """
 
     def __init__(self, data: NDArray[np.float64], joints: int) -> None:
@@ -38,17 +55,20 @@ class ReferenceColumns:
             raise InvalidInputError("shape of the reference", data.shape, allowed)
         self.data = data
         self.joints = joints
-        self.position = data[..., 0:3]
-        self.velocity = data[..., 3:6]
-        self.acceleration = data[..., 6:9]
-        self.orientation = data[..., 9:12]
-        self.angular_velocity = data[..., 12:15]
-        self.angular_acceleration = data[..., 15:18]
-        self.posture = data[..., 18:21]
-        first, second, third = (_TASK_WIDTH + k * joints for k in range(3))
-        self.joint_position = data[..., first:second]
-        self.joint_velocity = data[..., second:third]
-        self.joint_acceleration = data[..., third:]
+        ends = np.cumsum([shape[0] for shape in _fields(joints).values()])[:-1]
+        (
+            self.position,
+            self.velocity,
+            self.acceleration,
+            self.orientation,
+            self.angular_velocity,
+            self.angular_acceleration,
+            self.posture,
+            self.joint_position,
+            self.joint_velocity,
+            self.joint_acceleration,
+        ) = np.split(data, ends, axis=-1)
+        self.memory: Memory = None if data.ndim > 1 else named_view(data, **_fields(joints))
 
     @classmethod
     def one_sample(cls, joints: int) -> ReferenceColumns:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from impact_control.util.types import Vector
+
 Memory = Any
 """Structured array without axes, float64. A kernel opens it by `m = memory[()]`; then each field is an attribute of m.
 Outside, memory["field"] is the same array. Unlike a NamedTuple of arrays it costs a call no more than one array."""
@@ -16,6 +18,11 @@ Outside, memory["field"] is the same array. Unlike a NamedTuple of arrays it cos
 def _layout(fields: tuple[tuple[str, tuple[int, ...]], ...]) -> np.dtype[np.void]:
     # One object for each layout: numba looks up the type of an argument at each call, and compares others by field.
     return np.dtype((np.record, [(name, np.float64, shape) for name, shape in fields]))
+
+
+def named_view(data: Vector, **shapes: tuple[int, ...]) -> Memory:
+    """Return the numbers of a contiguous array (N,), one after the other, under these names, which take all of them."""
+    return data.view(_layout(tuple(shapes.items()))).reshape(())
 
 
 def named_memory(**shapes: tuple[int, ...]) -> Memory:
