@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from impact_control.observation.first_order_filter import low_pass_series
 from impact_control.util.errors import InvalidInputError
 from impact_studies.models.observation.backlash_identification import (
     backlash_regressors,
@@ -16,6 +15,7 @@ from impact_studies.models.observation.backlash_identification import (
     measure_gap,
 )
 from impact_studies.models.observation.backlash_model import BacklashModel, transmitted_torque
+from impact_studies.models.observation.first_order_filter import low_pass_series
 
 PERIOD, GAIN = 1e-3, 100.0
 MODEL = BacklashModel(

@@ -8,7 +8,6 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from impact_control.observation.first_order_filter import low_pass_series
 from impact_control.robots import RobotDescription, load_robot
 from impact_control.util.types import Matrix, Vector
 from impact_studies.flacco.arm import HangingArm, Recording, simulate
@@ -24,6 +23,7 @@ from impact_studies.flacco.experiments import (
 )
 from impact_studies.models.observation.backlash_identification import GapMeasurement
 from impact_studies.models.observation.backlash_model import BacklashModel
+from impact_studies.models.observation.first_order_filter import low_pass_series
 
 AFTER = 5.0 / DETECTION_GAIN
 """[s] in which a residual forgets all but 0.7 %: an alarm that late still belongs to what was before."""

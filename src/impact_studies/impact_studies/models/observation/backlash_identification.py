@@ -8,7 +8,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.observation.first_order_filter import low_pass_series
 from impact_control.util.checks import (
     checked_vector,
     finite_array,
@@ -32,6 +31,7 @@ from impact_studies.models.observation.backlash_model import (
     STIFFNESS,
     BacklashModel,
 )
+from impact_studies.models.observation.first_order_filter import low_pass_series
 
 EDGE, CENTRE = 8, 9
 """Columns of the corrections of gap and centre, behind the coefficients of the model."""

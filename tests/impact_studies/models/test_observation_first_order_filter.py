@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.signal import bilinear, lfilter
 
-from impact_control.observation.first_order_filter import low_pass_series
 from impact_control.util.errors import InvalidInputError
+from impact_studies.models.observation.first_order_filter import low_pass_series
 
 PERIOD = 1e-3
 
