@@ -14,7 +14,15 @@ import numpy as np
 from impact_control.robots import Dynamics, RobotDescription, load_robot
 from impact_control.util.compiled import compiled
 from impact_control.util.types import Matrix, Vector
-from impact_studies.models.observation.backlash_model import BacklashModel, Transmission, transmitted_torque
+from impact_studies.models.observation.backlash_model import (
+    DEFLECTION,
+    LINK_VELOCITY,
+    LINK_VISCOUS,
+    MOTOR_VELOCITY,
+    BacklashModel,
+    Transmission,
+    transmitted_torque,
+)
 
 PERIOD = 1e-3
 """[s] of the samples and of the control."""
@@ -45,10 +53,11 @@ def advance_joints(
     transmitted, reaction = np.zeros((2, n))
     sample = np.zeros((4, n))
     mutual = coefficients.copy()
-    mutual[4:] = 0.0
+    mutual[LINK_VISCOUS:] = 0.0
     for _ in range(_STEPS):
         for i in range(n):
-            sample[0, i], sample[1, i], sample[2, i] = q[i] - theta[i], dq[i], dtheta[i]
+            sample[DEFLECTION, i] = q[i] - theta[i]
+            sample[LINK_VELOCITY, i], sample[MOTOR_VELOCITY, i] = dq[i], dtheta[i]
         transmitted_torque(joints, sample, transmitted)
         transmitted_torque((gap, mutual, slip_speed), sample, reaction)
         for i in range(n):

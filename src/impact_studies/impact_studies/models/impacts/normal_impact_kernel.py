@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from impact_control.impacts.contact_laws import LawKind, normal_force
+from impact_control.impacts.contact_laws import EXPONENT, LawKind, normal_force
+from impact_control.impacts.contact_laws.kernel import DAMPING, STIFFNESS
 from impact_control.util.compiled import compiled
 from impact_control.util.types import Matrix, Vector
 
@@ -72,8 +73,8 @@ def _derivative(body: FreeMass, state: Vector, derivative: Vector) -> float:
     creep_rate = 0.0
     force: float
     if kind == _MAXWELL:
-        force = parameters[0] * max(depth - state[CREEP], 0.0)
-        creep_rate = force / parameters[1]
+        force = parameters[STIFFNESS] * max(depth - state[CREEP], 0.0)
+        creep_rate = force / parameters[DAMPING]
     else:
         force = normal_force(kind, parameters, depth, rate)
     derivative[DEPTH] = rate
@@ -141,7 +142,7 @@ def follow_impact(
     times[0] = 0.0
     turn = -1
     step = 1e-3 * scale[DEPTH] / speed
-    exponent = parameters[2]
+    exponent = parameters[EXPONENT]
     count = 1
     for _ in range(10 * times.shape[0]):
         if count == times.shape[0]:
@@ -172,7 +173,7 @@ def follow_impact(
         if event:
             turn = count - 1
         spring = max(state[DEPTH] - state[CREEP], 0.0)
-        stored = parameters[0] * spring ** (exponent + 1.0) / (exponent + 1.0)
+        stored = parameters[STIFFNESS] * spring ** (exponent + 1.0) / (exponent + 1.0)
         if 0.5 * mass * state[RATE] ** 2 + stored < _ENERGY_OF_REST * scale[WORK]:
             return count, turn, False
     return 0, -1, False

@@ -23,6 +23,9 @@ from impact_control.util.types import Matrix, Vector
 ) = range(8)
 """Rows of `coefficients` (8, n), in the order of the fields of `BacklashModel`."""
 
+DEFLECTION, LINK_VELOCITY, MOTOR_VELOCITY, MOTOR_TORQUE = range(4)
+"""Rows of the state of joints (4, n): phi = q - theta [rad], dq and dtheta [rad/s], tau_M [Nm]."""
+
 SLIP_SPEED = 1e-2
 """[rad/s] Speed at which dry friction has reached 76 % of its size."""
 
@@ -138,11 +141,12 @@ def _joint_torque(
 def transmitted_torque(joints: Transmission, state: Matrix, out: Vector) -> None:
     """Write tau_L - tau_mu (n,) [Nm], what the transmission does to the links: Flacco 2016 (5) less (6), corrected.
 
-    state (4, n): deflection phi = q - theta [rad], link and motor velocity [rad/s], and the motor's torque [Nm], which
-    acts beyond the gap only, (9).
+    state (4, n): rows as above; the motor's torque acts beyond the gap only, (9).
     """
     for i in range(out.size):
-        out[i] = _joint_torque(joints, i, state[0, i], state[1, i], state[2, i], state[3, i])
+        out[i] = _joint_torque(
+            joints, i, state[DEFLECTION, i], state[LINK_VELOCITY, i], state[MOTOR_VELOCITY, i], state[MOTOR_TORQUE, i]
+        )
 
 
 @compiled
@@ -155,7 +159,7 @@ def missed_torque(joints: Transmission, before: Matrix, state: Matrix, out: Vect
     gap = joints[0]
     for i in range(gap.size):
         out[i] = 0.0
-        start, end, edge = before[0, i], state[0, i], gap[i]
+        start, end, edge = before[DEFLECTION, i], state[DEFLECTION, i], gap[i]
         if not ((start < edge) != (end < edge) or (start > -edge) != (end > -edge)):
             continue
         first, second = _edge_fractions(start, end, edge)
@@ -171,10 +175,10 @@ def missed_torque(joints: Transmission, before: Matrix, state: Matrix, out: Vect
 @compiled
 def _torque_between(joints: Transmission, i: int, before: Matrix, state: Matrix, part: float) -> float:
     """Return the torque [Nm] of joint i at a part, 0 to 1, of the way from one state (4, n) to the next."""
-    phi = (1.0 - part) * before[0, i] + part * state[0, i]
-    link_velocity = (1.0 - part) * before[1, i] + part * state[1, i]
-    motor_velocity = (1.0 - part) * before[2, i] + part * state[2, i]
-    motor_torque = (1.0 - part) * before[3, i] + part * state[3, i]
+    phi = (1.0 - part) * before[DEFLECTION, i] + part * state[DEFLECTION, i]
+    link_velocity = (1.0 - part) * before[LINK_VELOCITY, i] + part * state[LINK_VELOCITY, i]
+    motor_velocity = (1.0 - part) * before[MOTOR_VELOCITY, i] + part * state[MOTOR_VELOCITY, i]
+    motor_torque = (1.0 - part) * before[MOTOR_TORQUE, i] + part * state[MOTOR_TORQUE, i]
     torque: float = _joint_torque(joints, i, phi, link_velocity, motor_velocity, motor_torque)
     return torque
 

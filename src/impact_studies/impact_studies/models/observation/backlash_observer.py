@@ -11,7 +11,11 @@ from impact_control.util.checks import require_not_negative
 from impact_control.util.compiled import compiled
 from impact_control.util.types import Matrix, Vector
 from impact_studies.models.observation.backlash_model import (
+    DEFLECTION,
     EDGE_MARGIN,
+    LINK_VELOCITY,
+    MOTOR_TORQUE,
+    MOTOR_VELOCITY,
     BacklashModel,
     Transmission,
     free_torque,
@@ -63,13 +67,15 @@ def give_benefit_of_doubt(
     """
     gap = joints[0]
     for i in range(gap.size):
-        side = _edge(before[0, i], gap[i], margin)
-        if gap[i] == 0.0 or side == 0.0 or side != _edge(state[0, i], gap[i], margin):
+        side = _edge(before[DEFLECTION, i], gap[i], margin)
+        if gap[i] == 0.0 or side == 0.0 or side != _edge(state[DEFLECTION, i], gap[i], margin):
             continue
         free, held = 0.0, 0.0
         for sample in (before, state):
-            free += 0.5 * free_torque(joints, i, sample[1, i], sample[2, i])
-            held += 0.5 * held_torque(joints, i, 0.0, sample[1, i], sample[2, i], sample[3, i])
+            free += 0.5 * free_torque(joints, i, sample[LINK_VELOCITY, i], sample[MOTOR_VELOCITY, i])
+            held += 0.5 * held_torque(
+                joints, i, 0.0, sample[LINK_VELOCITY, i], sample[MOTOR_VELOCITY, i], sample[MOTOR_TORQUE, i]
+            )
         most = residual[i] + weight[i] * (mean_torque[i] - min(free, held))
         least = residual[i] + weight[i] * (mean_torque[i] - max(free, held))
         residual[i] = min(max(0.0, least), most)
@@ -143,10 +149,10 @@ class BacklashObserver:
         mass_matrix: M(q) (n, n) of the links, [kg m^2]. coriolis_transposed_velocity: C^T(q, dq) dq (n,) [Nm].
         gravity: g(q) (n,) [Nm]. time: stamp of the sample [s].
         """
-        np.subtract(joints.position, joints.motor_position, out=self._state[0])
-        self._state[1] = joints.velocity
-        self._state[2] = joints.motor_velocity
-        self._state[3] = joints.motor_torque
+        np.subtract(joints.position, joints.motor_position, out=self._state[DEFLECTION])
+        self._state[LINK_VELOCITY] = joints.velocity
+        self._state[MOTOR_VELOCITY] = joints.motor_velocity
+        self._state[MOTOR_TORQUE] = joints.motor_torque
         self._transmit()
         newest = self._observer.time
         self._observer.observe(

@@ -18,10 +18,13 @@ from impact_control.util.compiled import compiled_in_place
 from impact_control.util.dense import solve_lower, solve_upper
 from impact_control.util.types import Matrix, Records, Vector
 
-COMMAND, ACTUATION = 5, 6
-"""Rows of an arm's array (7, n), after its state: link position [rad], link velocity, motor position, motor velocity,
-filtered torque [Nm]. The commanded torque [Nm] without gravity, and that of the motors, or without flexible joints of
-the links, held between the ticks of the torque loop [Nm]."""
+POSITION, VELOCITY, MOTOR_POSITION, MOTOR_VELOCITY, FILTERED, COMMAND, ACTUATION = range(7)
+"""Rows of an arm's array (7, n): its state, of links [rad, rad/s], motors and the filter of the torque [Nm]. Then the
+commanded torque [Nm] without gravity, and that of the motors, or without flexible joints of the links, held between the
+ticks of the torque loop [Nm]."""
+
+STATE, LINK_STATE = COMMAND, MOTOR_POSITION
+"""Number of rows of the state, whose slopes stand in the same order, and of those that are of the links."""
 
 
 class Joints(NamedTuple):
@@ -42,22 +45,24 @@ class Joints(NamedTuple):
 @compiled_in_place
 def drive_links(joints: Joints, terms: ChainTerms, arm: Matrix, slope: Matrix) -> None:
     """Write the slope (5, n) without contact."""
-    acceleration = slope[1]
+    acceleration = slope[VELOCITY]
     for j in range(acceleration.size):
-        velocity, torque = arm[1, j], arm[ACTUATION, j]
+        velocity, torque = arm[VELOCITY, j], arm[ACTUATION, j]
         joint = joints.rows[j]
         on_motor = joint.friction_on_motor
-        friction = joint_friction(joint, arm[3, j] if on_motor and joints.flexible else velocity)
-        slope[0, j] = velocity
+        friction = joint_friction(joint, arm[MOTOR_VELOCITY, j] if on_motor and joints.flexible else velocity)
+        slope[POSITION, j] = velocity
         if joints.flexible:
-            spring, transmitted = transmission(joint, arm[2, j] - arm[0, j], arm[3, j] - velocity)
-            slope[2, j] = arm[3, j]
+            spring, transmitted = transmission(
+                joint, arm[MOTOR_POSITION, j] - arm[POSITION, j], arm[MOTOR_VELOCITY, j] - velocity
+            )
+            slope[MOTOR_POSITION, j] = arm[MOTOR_VELOCITY, j]
             driving = torque - transmitted
             if on_motor:
                 driving -= friction
                 friction = 0.0
-            slope[3, j] = driving / joint.motor_inertia
-            slope[4, j] = joint.filter_rate * (spring - arm[4, j])
+            slope[MOTOR_VELOCITY, j] = driving / joint.motor_inertia
+            slope[FILTERED, j] = joint.filter_rate * (spring - arm[FILTERED, j])
             torque = transmitted
         else:
             if joints.gravity_compensation:
@@ -76,8 +81,8 @@ def actuate(joints: Joints, terms: ChainTerms, arm: Matrix) -> None:
         arm[ACTUATION, j] = arm[COMMAND, j]
         if joints.flexible:
             desired = arm[COMMAND, j] + (terms.gravity[j] if joints.gravity_compensation else 0.0)
-            deflection, rate = arm[2, j] - arm[0, j], arm[3, j] - arm[1, j]
-            arm[ACTUATION, j] = torque_loop(joints.rows[j], desired, deflection, rate, arm[4, j])
+            deflection, rate = arm[MOTOR_POSITION, j] - arm[POSITION, j], arm[MOTOR_VELOCITY, j] - arm[VELOCITY, j]
+            arm[ACTUATION, j] = torque_loop(joints.rows[j], desired, deflection, rate, arm[FILTERED, j])
 
 
 @compiled_in_place
@@ -86,7 +91,7 @@ def time_to_any_edge(joints: Joints, arm: Matrix) -> float:
     time = math.inf
     if joints.flexible:
         for j in range(arm.shape[1]):
-            deflection, rate = arm[2, j] - arm[0, j], arm[3, j] - arm[1, j]
+            deflection, rate = arm[MOTOR_POSITION, j] - arm[POSITION, j], arm[MOTOR_VELOCITY, j] - arm[VELOCITY, j]
             time = min(time, time_to_backlash_edge(joints.rows[j], deflection, rate))
     return time
 

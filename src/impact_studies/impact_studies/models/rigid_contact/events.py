@@ -18,7 +18,16 @@ from impact_control.impacts.contact_solver import ITERATIONS, RELATIVE_TOLERANCE
 from impact_control.util.compiled import compiled, compiled_in_place
 from impact_control.util.dense import apply_affine
 from impact_control.util.types import Matrix, Vector
-from impact_studies.models.rigid_contact.arm_drive import drive_links, fastest_mode
+from impact_studies.models.rigid_contact.arm_drive import (
+    FILTERED,
+    MOTOR_POSITION,
+    MOTOR_VELOCITY,
+    POSITION,
+    STATE,
+    VELOCITY,
+    drive_links,
+    fastest_mode,
+)
 from impact_studies.models.rigid_contact.surface import (
     OPEN,
     SLIP,
@@ -76,11 +85,11 @@ def step_over(fields: tuple[Any, ...], duration: float, length: float, clock: Ve
     contact law, as part of the largest speed; it is to be at most RELATIVE_TOLERANCE.
     """
     system = rigid_system(fields, arm.shape[1])
-    state, work, friction = system.contacts, system.work, system.geometry.plane[4]
+    state, work, friction = system.contacts, system.work, system.geometry.friction
     system.known[0, 0] = math.nan
     update_inertia(system, arm)
     locate_contacts(system.geometry, system.terms, state.gap, state.velocity)
-    slope = system.slopes[:5]
+    slope = system.slopes[:STATE]
     drive_links(system.joints, system.terms, arm, slope)
     count = 0
     for i in range(state.mode.size):
@@ -89,7 +98,7 @@ def step_over(fields: tuple[Any, ...], duration: float, length: float, clock: Ve
             count += 1
     update_closed(system.geometry, system.terms, system.terms.mass_matrix, work, count)
     # Explicit in what drives the links: a mode that decays may at most come to rest.
-    length = min(length, 1.0 / (fastest_mode(system.joints, system.terms, system.slopes[5]) + 1.0))
+    length = min(length, 1.0 / (fastest_mode(system.joints, system.terms, system.slopes[STATE]) + 1.0))
     length = max(min(length, duration - clock[1], _closing_time(system)), SHORTEST_LENGTH)
     size, fastest = 3 * count, 0.0
     free, impulse = np.empty(size), np.zeros(size)
@@ -97,7 +106,7 @@ def step_over(fields: tuple[Any, ...], duration: float, length: float, clock: Ve
         for row in range(3 * c, 3 * c + 3):
             pushed = work.bias[row]
             for j in range(arm.shape[1]):
-                pushed += work.jacobian[row, j] * slope[1, j]
+                pushed += work.jacobian[row, j] * slope[VELOCITY, j]
             free[row] = state.velocity[3 * work.chosen[c] + row - 3 * c] + length * pushed
             fastest = max(fastest, abs(free[row]))
     delassus = work.delassus[:size, :size].copy()
@@ -107,14 +116,14 @@ def step_over(fields: tuple[Any, ...], duration: float, length: float, clock: Ve
         residual, _ = solve_contacts(delassus, free, np.full(count, friction), impulse, tolerance, ITERATIONS)
         residual /= fastest
     for j in range(arm.shape[1]):
-        arm[1, j] += length * slope[1, j]
+        arm[VELOCITY, j] += length * slope[VELOCITY, j]
         for row in range(size):
-            arm[1, j] += work.response[row, j] * impulse[row]
-        arm[0, j] += length * arm[1, j]
+            arm[VELOCITY, j] += work.response[row, j] * impulse[row]
+        arm[POSITION, j] += length * arm[VELOCITY, j]
         if system.joints.flexible:
-            arm[3, j] += length * slope[3, j]
-            arm[2, j] += length * arm[3, j]
-            arm[4, j] += length * slope[4, j]
+            arm[MOTOR_VELOCITY, j] += length * slope[MOTOR_VELOCITY, j]
+            arm[MOTOR_POSITION, j] += length * arm[MOTOR_VELOCITY, j]
+            arm[FILTERED, j] += length * slope[FILTERED, j]
     velocity = np.empty(size)
     apply_affine(delassus, impulse, free, velocity)
     still = max(SMALLEST_SLIP, _RELATIVE_SPEED * fastest)

@@ -15,7 +15,7 @@ from typing import Any
 
 from impact_control.util.compiled import compiled, compiled_in_place
 from impact_control.util.types import Matrix, Vector
-from impact_studies.models.rigid_contact.arm_drive import actuate, fastest_mode, time_to_any_edge
+from impact_studies.models.rigid_contact.arm_drive import LINK_STATE, STATE, actuate, fastest_mode, time_to_any_edge
 from impact_studies.models.rigid_contact.forces import SHORTEST_STEP
 from impact_studies.models.rigid_contact.system import (
     RigidSystem,
@@ -25,6 +25,9 @@ from impact_studies.models.rigid_contact.system import (
     locate,
     rigid_system,
 )
+
+_END, _BEGIN, _SUM = STATE, 2 * STATE, 3 * STATE
+"""First rows in the scratch of a step, whose start is above them: slope at its end, at its begin, sum of the stages."""
 
 _LARGEST_TURN = 0.25
 _LARGEST_DECAY = 0.5
@@ -45,10 +48,11 @@ def _copy(source: Vector, target: Vector) -> None:
 def _runge_kutta(system: RigidSystem, step: float, rows: int, arm: Matrix) -> tuple[bool, float]:
     """Move the first `rows` of the arm by one step [s].
 
-    It starts at the first five rows of `system.slopes`, with the slope in the third five; the slope at the end is
-    written to the second five. Returned: as by `accelerate`, at the end.
+    It takes the state at the start and the slope there from `system.slopes`, and writes the slope at the end to it.
+    Returned: as by `accelerate`, at the end.
     """
-    start, slope, first, total = system.slopes[:5], system.slopes[5:10], system.slopes[10:15], system.slopes[15:]
+    slopes = system.slopes
+    start, slope, first, total = slopes[:_END], slopes[_END:_BEGIN], slopes[_BEGIN:_SUM], slopes[_SUM:]
     copy_rows(first, total, rows)
     copy_rows(first, slope, rows)
     due, rate = False, 0.0
@@ -72,8 +76,8 @@ def _runge_kutta(system: RigidSystem, step: float, rows: int, arm: Matrix) -> tu
 @compiled_in_place
 def _advance(system: RigidSystem, period: float, steps: int, mode: float, clock: Vector, arm: Matrix) -> bool:
     drive, state, work, slopes = system.joints, system.contacts, system.work, system.slopes
-    whole, rows = period / steps, 5 if drive.flexible else 2
-    start, slope, first = slopes[:5], slopes[5:10], slopes[10:15]
+    whole, rows = period / steps, STATE if drive.flexible else LINK_STATE
+    start, slope, first = slopes[:_END], slopes[_END:_BEGIN], slopes[_BEGIN:_SUM]
     copy_rows(state.direction, work.slip_direction, state.mode.size)
     fresh, rate = True, 0.0
     while clock[0] < steps:
@@ -134,5 +138,5 @@ def advance_smooth(fields: tuple[Any, ...], period: float, steps: int, clock: Ve
     if clock[0] < steps:
         if not is_known(system, arm):
             locate(system, arm, True)
-        mode = fastest_mode(system.joints, system.terms, system.slopes[15])
+        mode = fastest_mode(system.joints, system.terms, system.slopes[_SUM])
     return _advance(system, period, steps, mode, clock, arm)

@@ -32,7 +32,15 @@ from impact_control.simulation.scene_arrays import joint_records
 from impact_control.util.checks import finite_array
 from impact_control.util.errors import InvalidInputError, SimulationError
 from impact_control.util.types import Matrix, Vector
-from impact_studies.models.rigid_contact.arm_drive import COMMAND, Joints
+from impact_studies.models.rigid_contact.arm_drive import (
+    COMMAND,
+    MOTOR_POSITION,
+    MOTOR_VELOCITY,
+    POSITION,
+    STATE,
+    VELOCITY,
+    Joints,
+)
 from impact_studies.models.rigid_contact.events import close_point, open_point, step_over
 from impact_studies.models.rigid_contact.kernel import advance_smooth
 from impact_studies.models.rigid_contact.surface import (
@@ -171,18 +179,18 @@ class RigidContactPlant:
         update_chain(self._chain, q, dq, self._terms)
         gravity = self._terms.gravity
         motors = q + holding_deflection(self.robot.transmission, self._joints.rows["backlash"], gravity)
-        self._arm[:COMMAND] = [q, dq, motors, dq, gravity]
+        self._arm[:STATE] = [q, dq, motors, dq, gravity]
 
     @property
     def link_position(self) -> Vector:
         """q (n,) [rad]."""
-        row: Vector = self._arm[0]
+        row: Vector = self._arm[POSITION]
         return row
 
     @property
     def link_velocity(self) -> Vector:
         """dq (n,) [rad/s]."""
-        row: Vector = self._arm[1]
+        row: Vector = self._arm[VELOCITY]
         return row
 
     @property
@@ -239,7 +247,7 @@ class RigidContactPlant:
                 raise self._error("contact", f"{events} events in one sample")
             if not self._settle() or events > PATIENCE:
                 self._step_over(FIRST_LENGTH * 2.0 ** min(events, DOUBLINGS))
-        velocity = self._arm[1]
+        velocity = self._arm[VELOCITY]
         # What is lost anywhere is lost there at the latest in the next sample.
         if not math.isfinite(velocity.dot(velocity)):
             raise self._failure()
@@ -249,7 +257,7 @@ class RigidContactPlant:
         """Return the error of a state that is no number."""
         command = self._arm[COMMAND]
         given = not np.all(np.isfinite(command))
-        lost = ~np.isfinite(command if given else self._arm[:COMMAND].sum(axis=0))
+        lost = ~np.isfinite(command if given else self._arm[:STATE].sum(axis=0))
         names = ", ".join(name for name, is_lost in zip(self.robot.joint_names, lost.tolist(), strict=True) if is_lost)
         return self._error("command" if given else "joint", f"no finite number at {names}")
 
@@ -292,12 +300,12 @@ class RigidContactPlant:
         if np.any(velocity[::3] < 0.0):
             ones = np.ones(near.size)
             impulse, _, _ = impact_impulses(delassus, velocity, surface.friction * ones, surface.restitution * ones)
-            before = self._arm[1].copy()
-            self._arm[1] += impulse @ response[rows]
+            before = self._arm[VELOCITY].copy()
+            self._arm[VELOCITY] += impulse @ response[rows]
             impulses = np.zeros((self._contacts.gap.size, 3))
             impulses[near] = impulse.reshape(-1, 3) @ self._geometry.axes
             work = float(impulse @ (velocity + 0.5 * delassus @ impulse))
-            self.impacts.append(Impact(self._now(), impulses, before, self._arm[1].copy(), work))
+            self.impacts.append(Impact(self._now(), impulses, before, self._arm[VELOCITY].copy(), work))
             velocity += delassus @ impulse
         for i, (away, first, second) in zip(near.tolist(), velocity.reshape(-1, 3).tolist(), strict=True):
             if away > self.options.rest_speed:
@@ -329,19 +337,21 @@ class FlexibleJointRigidContactPlant(RigidContactPlant):
     @property
     def motor_position(self) -> Vector:
         """theta (n,) [rad], after the gear."""
-        row: Vector = self._arm[2]
+        row: Vector = self._arm[MOTOR_POSITION]
         return row
 
     @property
     def motor_velocity(self) -> Vector:
         """dtheta (n,) [rad/s]."""
-        row: Vector = self._arm[3]
+        row: Vector = self._arm[MOTOR_VELOCITY]
         return row
 
     @property
     def joint_torque(self) -> Vector:
         """tau = K (theta - q) (n,) [Nm], what the torque sensors see, less the backlash if there is one; new."""
-        return spring_torque(self.robot.transmission, self._joints.rows["backlash"], self._arm[2] - self._arm[0])
+        return spring_torque(
+            self.robot.transmission, self._joints.rows["backlash"], self._arm[MOTOR_POSITION] - self._arm[POSITION]
+        )
 
 
 class RigidJointRigidContactPlant(RigidContactPlant):

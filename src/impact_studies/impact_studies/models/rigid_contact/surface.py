@@ -61,12 +61,14 @@ class ContactGeometry(NamedTuple):
     """The plane and the points that may touch it.
 
     points (n_c, 3) [m], axes and origin of the contact frame E. axes (3, 3): rows normal, first tangent, second
-    tangent, world frame A. plane (5,): a point of it (3) [m], radius of the points [m], friction [-].
+    tangent, world frame A. origin (3,) [m]: a point of the plane. radius [m] of the points. friction [-].
     """
 
     points: Matrix
     axes: Matrix
-    plane: Vector
+    origin: Vector
+    radius: float
+    friction: float
 
 
 class ContactState(NamedTuple):
@@ -113,14 +115,14 @@ class ContactWork(NamedTuple):
 def contact_geometry(surface: RigidSurface | None, tool: EndEffector) -> ContactGeometry:
     """Return the geometry of `tool` against `surface`; without a surface, there are no points."""
     if surface is None:
-        return ContactGeometry(np.zeros((0, 3)), np.eye(3), np.zeros(5))
+        return ContactGeometry(np.zeros((0, 3)), np.eye(3), np.zeros(3), 0.0, 0.0)
     normal = surface.normal / np.linalg.norm(surface.normal)
     # The world axis farthest from the normal gives the first tangent.
     first = np.cross(normal, np.eye(3)[np.argmin(np.abs(normal))])
     first /= np.linalg.norm(first)
     axes = np.array([normal, first, np.cross(normal, first)])
-    plane = np.array([*surface.point, tool.radius, surface.friction])
-    return ContactGeometry(np.array(tool.contact_points), axes, plane)
+    points, origin = np.array(tool.contact_points), np.array(surface.point)
+    return ContactGeometry(points, axes, origin, float(tool.radius), float(surface.friction))
 
 
 def contact_state(count: int) -> ContactState:
@@ -177,15 +179,15 @@ def work_in(memory: Vector, count: int, joints: int) -> ContactWork:
 def _foot(geometry: ContactGeometry, terms: ChainTerms, i: int) -> tuple[float, Triple, Triple]:
     """Return the gap of point i, the lowest place of the sphere around it, in A, and the way there from the centre."""
     x, y, z = geometry.points[i, 0], geometry.points[i, 1], geometry.points[i, 2]
-    plane, R, p = geometry.plane, terms.rotation, terms.position
+    origin, radius, R, p = geometry.origin, geometry.radius, terms.rotation, terms.position
     n = geometry.axes[0, 0], geometry.axes[0, 1], geometry.axes[0, 2]
-    way = -plane[3] * n[0], -plane[3] * n[1], -plane[3] * n[2]
+    way = -radius * n[0], -radius * n[1], -radius * n[2]
     foot = (
         p[0] + R[0, 0] * x + R[0, 1] * y + R[0, 2] * z + way[0],
         p[1] + R[1, 0] * x + R[1, 1] * y + R[1, 2] * z + way[1],
         p[2] + R[2, 0] * x + R[2, 1] * y + R[2, 2] * z + way[2],
     )
-    return n[0] * (foot[0] - plane[0]) + n[1] * (foot[1] - plane[1]) + n[2] * (foot[2] - plane[2]), foot, way
+    return n[0] * (foot[0] - origin[0]) + n[1] * (foot[1] - origin[1]) + n[2] * (foot[2] - origin[2]), foot, way
 
 
 @compiled_in_place

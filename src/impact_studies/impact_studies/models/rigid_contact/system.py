@@ -13,7 +13,7 @@ from impact_control.simulation.chain_dynamics import ChainTerms, SerialChain, te
 from impact_control.util.compiled import compiled, compiled_in_place
 from impact_control.util.dense import factorise, take
 from impact_control.util.types import Matrix, Vector
-from impact_studies.models.rigid_contact.arm_drive import Joints, drive_links
+from impact_studies.models.rigid_contact.arm_drive import LINK_STATE, POSITION, STATE, VELOCITY, Joints, drive_links
 from impact_studies.models.rigid_contact.forces import contact_accelerations, hold_contacts, is_outside
 from impact_studies.models.rigid_contact.surface import (
     OPEN,
@@ -46,7 +46,7 @@ class RigidSystem(NamedTuple):
     """An arm and its contacts, with the workspaces of their evaluation.
 
     known (2, n): position and velocity at which the terms and those of the closed contacts hold, NaN for none. slopes
-    (20, n): scratch of the integration. force (3 n_c,) [N]: of the contacts where a step starts.
+    (4 STATE, n): scratch of the integration. force (3 n_c,) [N]: of the contacts where a step starts.
     """
 
     chain: SerialChain
@@ -63,7 +63,7 @@ class RigidSystem(NamedTuple):
 @compiled
 def memory_length(points: int, size: int) -> int:
     """Return how many numbers the workspaces of an arm of `size` joints with `points` contact points have."""
-    return terms_length(size) + work_length(points, size) + 22 * size + 3 * points
+    return terms_length(size) + work_length(points, size) + (LINK_STATE + 4 * STATE) * size + 3 * points
 
 
 @compiled
@@ -76,8 +76,8 @@ def rigid_system(fields: tuple[Any, ...], size: int) -> RigidSystem:
     """
     chain, joints, geometry, contacts, memory = fields
     state = ContactState(*contacts)
-    known, rest = take(memory, 2, size)
-    slopes, rest = take(rest, 20, size)
+    known, rest = take(memory, LINK_STATE, size)
+    slopes, rest = take(rest, 4 * STATE, size)
     length, count = terms_length(size), state.force.size
     return RigidSystem(
         SerialChain(*chain),
@@ -96,7 +96,7 @@ def rigid_system(fields: tuple[Any, ...], size: int) -> RigidSystem:
 def update_inertia(system: RigidSystem, arm: Matrix) -> None:
     """Write the rigid-body terms at the state of the arm; the mass matrix as factor, with what moves with the links."""
     terms, added = system.terms, system.joints.added_inertia
-    update_chain(system.chain, arm[0], arm[1], terms)
+    update_chain(system.chain, arm[POSITION], arm[VELOCITY], terms)
     for j in range(added.size):
         terms.mass_matrix[j, j] += added[j]
     factorise(terms.mass_matrix)
@@ -154,7 +154,7 @@ def locate(system: RigidSystem, arm: Matrix, hold: bool) -> None:
         if hold:
             hold_contacts(contacts, work, closed, arm)
     if hold:
-        copy_rows(arm, system.known, 2)
+        copy_rows(arm, system.known, LINK_STATE)
     else:
         system.known[0, 0] = math.nan
 
@@ -162,7 +162,7 @@ def locate(system: RigidSystem, arm: Matrix, hold: bool) -> None:
 @compiled_in_place
 def is_known(system: RigidSystem, arm: Matrix) -> bool:
     """Return whether the arm is where the terms hold."""
-    for row in range(2):
+    for row in range(LINK_STATE):
         for j in range(arm.shape[1]):
             if arm[row, j] != system.known[row, j]:
                 return False
@@ -177,12 +177,12 @@ def accelerate(system: RigidSystem, arm: Matrix, slope: Matrix) -> tuple[bool, f
     """
     contacts, work = system.contacts, system.work
     drive_links(system.joints, system.terms, arm, slope)
-    friction, smallest, solved, rate = system.geometry.plane[4], 1.0, True, 0.0
+    friction, smallest, solved, rate = system.geometry.friction, 1.0, True, 0.0
     closed = _choose_closed(contacts, work)
     if closed > 0:
         for j in range(slope.shape[1]):
-            smallest = max(smallest, abs(slope[1, j]))
-        solved, rate = contact_accelerations(contacts, work, closed, friction, slope[1])
+            smallest = max(smallest, abs(slope[VELOCITY, j]))
+        solved, rate = contact_accelerations(contacts, work, closed, friction, slope[VELOCITY])
     smallest *= RELATIVE_ACCELERATION
     due = False
     for i in range(contacts.mode.size):
