@@ -66,6 +66,7 @@ from impact_studies.detection.plan import (
 )
 from impact_studies.detection.statements import findings
 from impact_studies.detection.tables import (
+    TARGETS,
     conditions_table,
     ideal_table,
     isolation_table,
@@ -73,7 +74,6 @@ from impact_studies.detection.tables import (
     methods_table,
     sequences_table,
     speeds_table,
-    targets_table,
 )
 from impact_studies.detection.trials import (
     INERTIAS,
@@ -91,7 +91,7 @@ from impact_studies.detection.trials import (
     measure_scores,
     motions,
 )
-from impact_studies.frame.study import Mark
+from impact_studies.frame.study import Mark, targets_table
 from impact_studies.models.detection.record import event_samples
 
 PLANAR, PANDA = ARMS
@@ -494,7 +494,9 @@ def test_tables_figures_and_findings_say_what_the_outcomes_are():
     conditions = conditions_table(outcomes, EXTENT, Choice(((2,) * len(METHODS),) * 2, 5))
     assert sum(row[3] for row in conditions.rows) == outcomes.alarms[..., 5, 2].sum() == 2
     targets = measured_targets(outcomes, EXTENT, choice, IDEAL)
-    assert len(targets_table(targets).rows) == len(targets)
+    shown = targets_table(targets, TARGETS)
+    assert [row[3] for row in shown.rows] == [one.own for one in targets]
+    assert [shown.mark(i, 3) for i in range(len(targets))] == [one.mark for one in targets]
     said = findings(outcomes, EXTENT, choice)
     assert any(METHODS[5].name in finding.text for finding in said)
     ideal = ideal_table(IDEAL, outcomes, EXTENT, choice)

@@ -29,9 +29,12 @@ from impact_studies.frame.study import (
     StudyFigure,
     StudyResult,
     Table,
+    all_hold,
     columns,
+    held,
     part,
     tally,
+    targets_table,
 )
 from impact_studies.frame.terminal import studies_text, study_text
 from impact_studies.frame.trials import run_trials
@@ -54,7 +57,7 @@ def answer(seed, quick, progress):
         marks={(0, 1): Mark.GOOD, (1, 1): Mark.BAD},
         note="Of nothing.",
     )
-    findings = (Finding("Smaller than published.", Mark.GOOD), Finding("And quick." if quick else "And whole."))
+    findings = (Finding("Smaller than published.", True), Finding("And quick." if quick else "And whole."))
     figures = (StudyFigure("line", "A line", "It rises.", draw),)
     return StudyResult(
         (table,), figures, findings, "It holds.", holds=True, assumptions=("Time passes.",), comparisons=COMPARISONS
@@ -62,8 +65,8 @@ def answer(seed, quick, progress):
 
 
 COMPARISONS = (
-    Comparison("Table I", "error <of> all", 1.5, 1.25, "deg/s", Mark.GOOD),
-    Comparison("Fig. 2", "it rises", "always", "in 3 of 4", mark=Mark.BAD),
+    Comparison("Table I", "error <of> all", 1.5, 1.25, "deg/s", True),
+    Comparison("Fig. 2", "it rises", "always", "in 3 of 4", holds=False),
     Comparison("Fig. 3", "slope", 2.0, 2.5),
 )
 
@@ -172,9 +175,19 @@ def test_marked_words_stay_on_the_left(tmp_path):
 
 def test_a_tally_counts_what_has_a_verdict_and_says_where_it_does_not_hold():
     assert tally(COMPARISONS) == "1 of 2 statements hold. Those that do not: Fig. 2."
-    others = [Comparison(where, "", "", "", mark=Mark.BAD) for where in ("IV, V", "Fig. 2")]
+    others = [Comparison(where, "", "", "", holds=False) for where in ("IV, V", "Fig. 2")]
     assert tally([*COMPARISONS, *others]) == "1 of 4 statements hold. Those that do not: Fig. 2 (2); IV, V."
     assert tally(COMPARISONS[:1]) == "1 of 1 statements hold."
+    assert held(COMPARISONS) == "1 of 2"
+    assert all_hold(COMPARISONS[:1]) and not all_hold(COMPARISONS)
+
+
+def test_a_table_of_targets_shows_what_is_asked_for_with_its_verdict():
+    table = targets_table(COMPARISONS[:2])
+    assert table.rows == (("error <of> all", 1.5, 1.25), ("it rises", "always", "in 3 of 4"))
+    assert table.marks == {(0, 2): Mark.GOOD, (1, 2): Mark.BAD}
+    places = targets_table(COMPARISONS[:1], {"own": Column("ours", decimals=1), "where": Column("where")}, note="Ours.")
+    assert places.rows == ((1.25, "Table I"),) and places.note == "Ours."
 
 
 def test_columns_side_by_side_share_their_unit():

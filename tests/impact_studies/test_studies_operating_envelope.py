@@ -33,6 +33,7 @@ from impact_studies.envelope.tasks import (
     planned,
     run_case,
 )
+from impact_studies.frame.study import Mark
 from study_files import require_same_files, study_command
 
 ENVELOPE = load_envelope()
@@ -247,7 +248,7 @@ def test_the_law_of_the_study_is_that_of_the_classifier():
 def test_wrong_runs_miss_their_targets_and_are_told():
     good = made([RIGHT_OUTCOMES[variant][0] for variant in Variant], change=5.0, torque=0.5, held_force=1.0)
     bad = made([Outcome.FAULT] * len(Variant), change=5.0, torque=1.1, early=True)
-    missed = {one.what for one in targets.targets(bad, []) if one.met is False}
+    missed = {one.what for one in targets.targets(bad, []) if one.mark is Mark.BAD}
     assert "runs that ended in FAULT" in missed and "runs in which a limit was exceeded" in missed
     assert "detections without a contact" in missed
     assert any(what.startswith("tilted") for what in missed)
@@ -257,7 +258,7 @@ def test_wrong_runs_miss_their_targets_and_are_told():
 
 
 def _missed(runs):
-    return {one.what for one in targets.targets(runs, []) if one.met is False}
+    return {one.what for one in targets.targets(runs, []) if one.mark is Mark.BAD}
 
 
 def test_every_run_is_written_with_units(tmp_path):

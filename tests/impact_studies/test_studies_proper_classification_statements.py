@@ -208,10 +208,10 @@ def test_a_target_is_reached_up_to_its_bound():
 
 def test_the_verdict_counts_what_is_said_and_what_is_asked_for_apart():
     rows = [
-        Comparison("Fig. 4.12 (b)", "x", "a", "a", mark=Mark.GOOD),
-        Comparison("Fig. 4.13 (b)", "x", "a", "b", mark=Mark.PLAIN),
-        Comparison(OWN_TARGET, "x", "a", "a", mark=Mark.GOOD),
-        Comparison(OWN_TARGET, "x", "a", "b", mark=Mark.BAD),
+        Comparison("Fig. 4.12 (b)", "x", "a", "a", holds=True),
+        Comparison("Fig. 4.13 (b)", "x", "a", "b", holds=None),
+        Comparison(OWN_TARGET, "x", "a", "a", holds=True),
+        Comparison(OWN_TARGET, "x", "a", "b", holds=False),
     ]
     holds, sentence = verdict(rows)
     assert not holds and sentence.startswith("1 of 1 statements of the source hold, and 1 of 2 targets")

@@ -156,14 +156,13 @@ def test_the_motion_of_the_end_effector_has_the_rate_it_says(second):
 def test_what_is_said_of_the_second_impact_follows_the_responses(second):
     said = second_impact_claims(second)
     # That the return of B is not detected is a choice: what follows from it has no verdict.
-    assert [claim.agrees for claim in said] == [None, True, None, None]
     assert [claim.mark for claim in said] == [Mark.PLAIN, Mark.GOOD, Mark.PLAIN, Mark.PLAIN]
     # B in the place of C rings.
     ringing = second_impact_claims(replace(second, plants={**second.plants, C: second.plants[B]}))
     assert ringing[1].mark is Mark.BAD
     switch, back = second.plants[A].post_time, measures.first_return(second.plants[A])
-    assert f"{1e3 * (switch - back):.1f} ms after its return" in said[3].ours
-    assert f"B after {1e3 * second.detected.post_time:.0f} ms if its return" in said[3].ours
+    assert f"{1e3 * (switch - back):.1f} ms after its return" in said[3].own
+    assert f"B after {1e3 * second.detected.post_time:.0f} ms if its return" in said[3].own
     table = second_impact_table({400.0: second})
     assert [row[1:3] for row in table.rows] == [("A", "yes"), ("A", "no"), ("B", "yes"), ("B", "no"), ("C", "none")]
     assert f"{1e3 * second.detected.post_time:.0f} ms" in second_impact_finding({400.0: second}).text
@@ -290,13 +289,13 @@ def test_tables_and_findings_are_made_of_these_numbers(cases):
     table = claims_table({400.0: said, 200.0: said})
     assert len(table.rows) == len(said) >= 10
     assert all(row[2] == row[3] for row in table.rows)
-    agree = sum(claim.agrees is True for claim in said)
+    agree = sum(claim.mark is Mark.GOOD for claim in said)
     assert verdict({400.0: said})[0] == (agree == len(said))
     assert f"{agree} of {len(said)} with the gain 400" in verdict({400.0: said})[1]
-    without = tuple(replace(claim, agrees=None) if i == 0 else claim for i, claim in enumerate(said))
+    without = tuple(replace(claim, holds=None) if i == 0 else claim for i, claim in enumerate(said))
     assert f" of {len(said) - 1} with the gain 400" in verdict({400.0: without})[1]
     assert claims_table({400.0: without}).mark(0, 2) is Mark.PLAIN
-    agreeing = tuple(replace(claim, agrees=True) for claim in said)
+    agreeing = tuple(replace(claim, holds=True) for claim in said)
     assert verdict({400.0: said, 200.0: agreeing})[0]
     assert len(velocities_table(cases).rows) == 12
     assert len(convergence_table(cases).rows) == 24

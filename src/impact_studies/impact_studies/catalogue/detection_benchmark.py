@@ -12,7 +12,7 @@ from impact_studies.detection.methods import METHODS
 from impact_studies.detection.plan import REPORT, TUNING, Extent, Plan
 from impact_studies.detection.statements import ASSUMPTIONS, findings
 from impact_studies.detection.trials import SCALES
-from impact_studies.frame.study import Mark, Progress, Study, StudyFigure, StudyResult, part
+from impact_studies.frame.study import Progress, Study, StudyFigure, StudyResult, all_hold, held, part, targets_table
 from impact_studies.frame.trials import trials_directory
 
 QUICK = Extent(
@@ -45,10 +45,9 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
     # Late, so that listing the studies does not load the drawing library.
     from impact_studies.detection import drawing
 
-    met = sum(target.mark is Mark.GOOD for target in targets)
     return StudyResult(
         tables=(
-            tables.targets_table(targets),
+            targets_table(targets, tables.TARGETS, "Targets, best setting"),
             tables.methods_table(outcomes, extent, choice),
             tables.speeds_table(outcomes, extent, choice),
             tables.ideal_table(ideal, outcomes, extent, choice),
@@ -74,8 +73,8 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
             ),
         ),
         findings=findings(outcomes, extent, choice),
-        verdict=f"{METHODS[choice.method].name}: {met} of {len(targets)} targets are met.",
-        holds=met == len(targets),
+        verdict=f"{METHODS[choice.method].name}: {held(targets)} targets are met.",
+        holds=all_hold(targets),
         assumptions=ASSUMPTIONS,
         comparisons=targets,
     )

@@ -28,7 +28,6 @@ from impact_studies.frame.study import (
     Comparison,
     Finding,
     Judged,
-    Mark,
     Progress,
     Study,
     StudyFigure,
@@ -180,12 +179,12 @@ def _run(_seed: int, quick: bool, progress: Progress) -> StudyResult:
     findings = (
         Finding(
             f"Drake's lagged solver, which has Coulomb's law, differs by at most {100 * lagged:.2g} % of the jump.",
-            Mark.of(lagged <= AGREES),
+            lagged <= AGREES,
         ),
         Finding(
             f"Close to rigid, {len(agreeing)} of {len(rigid)} agree to {100 * AGREES:g} %; the others have convex "
             f"friction, and what that does in a rigid contact is met by all to {100 * unexplained:.2g} %.",
-            Mark.of(unexplained <= AGREES),
+            unexplained <= AGREES,
         ),
         Finding(
             "With MuJoCo's default damping ratio and Drake's default near-rigid threshold the differences go up to "
@@ -199,7 +198,7 @@ def _run(_seed: int, quick: bool, progress: Progress) -> StudyResult:
         else "There are differences that are not explained."
     )
     compared = tuple(
-        Comparison(OWN_TARGET, what, 100.0 * AGREES, 100.0 * found, "% of the jump", Mark.of(found <= AGREES))
+        Comparison(OWN_TARGET, what, 100.0 * AGREES, 100.0 * found, "% of the jump", found <= AGREES)
         for what, found in (
             ("largest difference from our map, Drake's lagged solver, at most", lagged),
             ("largest difference from what an engine close to rigid means, at most", unexplained),

@@ -11,21 +11,18 @@ from impact_studies.flacco import tables
 from impact_studies.flacco.arm import JOINTS
 from impact_studies.flacco.experiments import Drive
 from impact_studies.flacco.outcome import QUICK, Durations, Outcome, compute
-from impact_studies.flacco.statements import ASSUMPTIONS, comparisons, statements
-from impact_studies.frame.study import Finding, Mark, Progress, Study, StudyFigure, StudyResult
+from impact_studies.flacco.statements import ASSUMPTIONS, comparisons, statements, targets
+from impact_studies.frame.study import Finding, Mark, Progress, Study, StudyFigure, StudyResult, held, targets_table
 
 
 def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
     """Compute the study."""
     outcome = compute(seed, QUICK if quick else Durations(), progress)
-    targets = tables.targets_table(outcome)
-    held = [mark is Mark.GOOD for mark in targets.marks.values()]
-    missed = [str(targets.rows[i][0]) for i, good in enumerate(held) if not good]
-    said = [one for one in statements(outcome) if one.mark is not Mark.PLAIN]
-    missed += [one.what for one in said if one.mark is Mark.BAD]
+    ours, said = targets(outcome), statements(outcome)
+    missed = [one.what for one in (*ours, *said) if one.mark is Mark.BAD]
     return StudyResult(
         tables=(
-            targets,
+            targets_table(ours),
             tables.gaps_table(outcome),
             tables.coefficients_table(outcome),
             tables.crossings_table(outcome),
@@ -37,13 +34,13 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
         figures=_figures(outcome),
         findings=_findings(outcome),
         verdict=(
-            f"{sum(held)} of {len(held)} targets are met: coefficients within "
+            f"{held(ours)} targets are met: coefficients within "
             f"{100.0 * tables.largest_error(outcome):.1f} %, {outcome.free_alarms} false alarms of the new residual "
             "where the classical one has "
             f"{outcome.classical_free_alarms}, "
             f"{sum(delay is not None for delay in outcome.delays)} of {len(outcome.delays)} contacts found. "
-            f"{sum(one.mark is Mark.GOOD for one in said)} of {len(said)} statements and targets on Figs 2, 7 and 13 "
-            "hold." + (f" Missed: {'; '.join(missed)}." if missed else "")
+            f"{held(said)} statements and targets on Figs 2, 7 and 13 hold."
+            + (f" Missed: {'; '.join(missed)}." if missed else "")
         ),
         holds=not missed,
         assumptions=ASSUMPTIONS,

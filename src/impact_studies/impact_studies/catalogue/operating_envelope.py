@@ -38,7 +38,7 @@ def _run(seed: int, quick: bool, progress: Progress, file: Path | None = None) -
 
     return StudyResult(
         tables=(
-            tables.targets_table(found),
+            tables.robots_table(found),
             tables.verdicts_table(runs),
             tables.friction_table(runs),
             tables.delays_table(runs),

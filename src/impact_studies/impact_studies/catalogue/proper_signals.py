@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from impact_studies.frame.study import (
     Cell,
     Finding,
-    Mark,
     Progress,
     Study,
     StudyFigure,
     StudyResult,
     Table,
+    all_hold,
     columns,
     part,
     tally,
@@ -66,10 +66,10 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
         tables=(_touches_table(signals),),
         figures=_figures(signals),
         findings=tuple(
-            Finding(f"{one.where}, {one.what}: {one.published}; ours: {one.own}.", one.mark) for one in compared
+            Finding(f"{one.where}, {one.what}: {one.published}; ours: {one.own}.", one.holds) for one in compared
         ),
         verdict=tally(compared),
-        holds=all(one.mark is not Mark.BAD for one in compared),
+        holds=all_hold(compared),
         assumptions=ASSUMPTIONS,
         comparisons=compared,
     )

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from impact_control.util.errors import MissingExtraError
-from impact_studies.frame.study import Mark, Progress, Study, StudyResult
+from impact_studies.frame.study import Progress, Study, StudyResult, all_hold, held
 
 INSERTIONS, QUICK_INSERTIONS = 200, 10
 """Contacts of each kind in each half of each recording; every second one with stiff position control."""
@@ -25,13 +25,12 @@ def _run(seed: int, quick: bool, progress: Progress, file: Path | None = None) -
         raise MissingExtraError("recordings of real arms are not part of the package: --file names them")
     outcomes = evaluate(load_sources(file), QUICK_INSERTIONS if quick else INSERTIONS, seed, progress)
     targets = tables.targets(outcomes)
-    met = sum(one.mark is Mark.GOOD for one in targets)
     return StudyResult(
         tables=(tables.outcome_table(outcomes), tables.delay_table(outcomes)),
         figures=(),
         findings=tables.findings(outcomes),
-        verdict=f"The detector on all joints: {met} of {len(targets)} targets are met.",
-        holds=met == len(targets),
+        verdict=f"The detector on all joints: {held(targets)} targets are met.",
+        holds=all_hold(targets),
         assumptions=tables.ASSUMPTIONS,
         comparisons=targets,
     )

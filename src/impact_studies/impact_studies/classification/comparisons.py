@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from impact_studies.classification.evaluation import Outcome, Verdicts, degrees
-from impact_studies.frame.study import Comparison, Mark
+from impact_studies.frame.study import Comparison
 
 STEP = 1.0
 """[deg] Gray areas that differ by no more are similar; one that is larger by more is significantly larger."""
@@ -64,7 +64,7 @@ def _simultaneous(figures: Figures) -> tuple[Comparison, ...]:
             2.0,
             above if math.isfinite(above) else degrees(above),
             "deg",
-            Mark.of(above == 2.0),
+            above == 2.0,
         ),
         _more_than_before("4.15", first, 1.0, 2.0),
         _smaller("4.15", "4.12", figures),
@@ -75,14 +75,14 @@ def _simultaneous(figures: Figures) -> tuple[Comparison, ...]:
             "both sides of the gray area together",
             "the same for each",
             _words(*widths),
-            mark=Mark.of(len(set(widths)) == 1 and math.isfinite(widths[0])),
+            holds=len(set(widths)) == 1 and math.isfinite(widths[0]),
         ),
         Comparison(
             "Figs 4.12 to 4.17 (b)",
             "widest less narrowest gray area of three acceptable sets, Algorithm 1 and 2",
             "Algorithm 1 fluctuates, unlike Algorithm 2",
             _words(*spreads),
-            mark=Mark.of(spreads[0] > spreads[1]),
+            holds=spreads[0] > spreads[1],
         ),
     )
 
@@ -101,14 +101,14 @@ def _simultaneous_on_single(figures: Figures) -> tuple[Comparison, ...]:
             "gray area below the acceptable tilts",
             "similar to that of Fig. 4.13",
             f"{_words(middle.area.below)}, there {_words(below)}",
-            mark=Mark.of(abs(middle.area.below - below) <= STEP),
+            holds=abs(middle.area.below - below) <= STEP,
         ),
         Comparison(
             "Fig. 4.19 (b)",
             "gray area above them",
             "significantly larger than that of Fig. 4.13",
             f"{_words(middle.area.above)}, there {_words(above)}",
-            mark=Mark.of(middle.area.above > above + STEP),
+            holds=middle.area.above > above + STEP,
         ),
         _endless("4.19", middle),
         Comparison(
@@ -116,14 +116,14 @@ def _simultaneous_on_single(figures: Figures) -> tuple[Comparison, ...]:
             "tilts outside the acceptable ones that are always called expected",
             "there are some",
             _tilts(always),
-            mark=Mark.of(bool(always)),
+            holds=bool(always),
         ),
         Comparison(
             "Fig. 4.20 (b)",
             "gray area below the acceptable tilts",
             "smaller than that of Fig. 4.14",
             f"{_words(large.area.below)}, there {_words(less)}",
-            mark=Mark.of(large.area.below < less),
+            holds=large.area.below < less,
         ),
         _endless("4.20", large),
         _smaller("4.18", "4.20", figures),
@@ -142,13 +142,13 @@ def _trends(figures: Figures) -> tuple[Comparison, ...]:
     rising = "tilts at which more is called expected than a step nearer"
     words = "; ".join(f"Fig. {figure}: {_tilts(tilts)}" for figure, tilts in others.items() if tilts)
     return (
-        Comparison("Fig. 4.20 (b)", rising, "there are some", _tilts(large), mark=Mark.of(bool(large))),
+        Comparison("Fig. 4.20 (b)", rising, "there are some", _tilts(large), holds=bool(large)),
         Comparison(
             "Figs 4.12 to 4.19 (b)",
             f"{rising}, but for -2 deg in Fig. 4.12 and 2 deg in Fig. 4.15",
             "none",
             words or "none",
-            mark=Mark.of(not words),
+            holds=not words,
         ),
     )
 
@@ -158,7 +158,7 @@ def _acceptable(outcome: Outcome) -> Comparison:
     what = "acceptable trials called unexpected, of {} at tilts of {:g} to {:g} deg".format(
         outcome.overall.judged_acceptable, *outcome.experiment.acceptable
     )
-    return Comparison(f"Fig. {outcome.experiment.figure}", what, 0.0, alarms, mark=Mark.of(alarms == 0.0))
+    return Comparison(f"Fig. {outcome.experiment.figure}", what, 0.0, alarms, holds=alarms == 0.0)
 
 
 def _ends(figure: str, one: Verdicts) -> Comparison:
@@ -167,7 +167,7 @@ def _ends(figure: str, one: Verdicts) -> Comparison:
         "gray area below and above the acceptable tilts",
         "ends",
         _words(one.area.below, one.area.above),
-        mark=Mark.of(math.isfinite(_width(one))),
+        holds=math.isfinite(_width(one)),
     )
 
 
@@ -178,14 +178,14 @@ def _endless(figure: str, one: Verdicts) -> Comparison:
         f"gray area above the acceptable tilts, up to {furthest:g} deg here",
         "does not end",
         _words(one.area.above),
-        mark=Mark.of(math.isinf(one.area.above)),
+        holds=math.isinf(one.area.above),
     )
 
 
 def _always_at_one(figure: str, one: Verdicts) -> Comparison:
     share = one.share(1.0)
     what = "share that is called expected at 1 deg, which is not acceptable"
-    return Comparison(f"Fig. {figure} (b)", what, 100.0, 100.0 * share, "%", _mark(share == 1.0, share))
+    return Comparison(f"Fig. {figure} (b)", what, 100.0, 100.0 * share, "%", _verdict(share == 1.0, share))
 
 
 def _none_always(figure: str, one: Verdicts) -> Comparison:
@@ -195,7 +195,7 @@ def _none_always(figure: str, one: Verdicts) -> Comparison:
         "tilts outside the acceptable ones that are always called expected",
         "none",
         _tilts(always),
-        mark=Mark.of(not always),
+        holds=not always,
     )
 
 
@@ -206,7 +206,7 @@ def _more_than_before(figure: str, one: Verdicts, nearer: float, further: float)
         f"share that is called expected at {further:g} deg",
         f"larger than at {nearer:g} deg",
         "{1:.1f} %, and {0:.1f} % there".format(*(100.0 * share for share in shares)),
-        mark=_mark(shares[1] > shares[0], *shares),
+        holds=_verdict(shares[1] > shares[0], *shares),
     )
 
 
@@ -217,7 +217,7 @@ def _worse_below(figure: str, one: Verdicts) -> Comparison:
         "mean share that is called expected below and above 0",
         "below 0 is overall worse",
         f"{100.0 * below:.1f} % and {100.0 * above:.1f} %",
-        mark=Mark.of(below > above),
+        holds=below > above,
     )
 
 
@@ -228,7 +228,7 @@ def _symmetrical(figure: str, one: Verdicts) -> Comparison:
         "gray area below and above the acceptable tilts",
         "the same on both sides",
         _words(below, above),
-        mark=Mark.of(below == above and math.isfinite(below)),
+        holds=below == above and math.isfinite(below),
     )
 
 
@@ -245,12 +245,12 @@ def _larger(figure: str, other: str, figures: Figures) -> Comparison:
 def _together(figure: str, published: str, widths: tuple[float, float], holds: bool) -> Comparison:
     own = f"{_words(widths[0])}, there {_words(widths[1])}"
     what = "both sides of the gray area together"
-    return Comparison(f"Fig. {figure} (b)", what, published, own, mark=Mark.of(holds))
+    return Comparison(f"Fig. {figure} (b)", what, published, own, holds=holds)
 
 
-def _mark(holds: bool, *shares: float) -> Mark:
+def _verdict(holds: bool, *shares: float) -> bool | None:
     """No verdict where a share is of no trial."""
-    return Mark.PLAIN if any(math.isnan(share) for share in shares) else Mark.of(holds)
+    return None if any(math.isnan(share) for share in shares) else holds
 
 
 def _width(one: Verdicts) -> float:

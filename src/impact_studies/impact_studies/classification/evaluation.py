@@ -26,7 +26,7 @@ from impact_control.robots import load_robot
 from impact_control.scenario import Classification
 from impact_control.util.types import Vector
 from impact_studies.classification.sweep import ACCEPTABLE, EDGE, SPHERE, Sweep, SweptImpact, run_sweep
-from impact_studies.frame.study import OWN_TARGET, Comparison, Mark, Progress
+from impact_studies.frame.study import OWN_TARGET, Comparison, Progress
 from impact_studies.frame.trials import from_arrays, run_trials, trials_directory
 
 
@@ -249,11 +249,11 @@ def targets(outcomes: Sequence[Outcome]) -> tuple[Comparison, ...]:
         for side, width in (("below", area.below), ("above", area.above)):
             own = f"{width:g} deg" if math.isfinite(width) else degrees(width)
             what = f"{name}: gray area {side}"
-            found.append(Comparison(OWN_TARGET, what, asked_for(outcome), own, mark=Mark.of(reaches(outcome, width))))
+            found.append(Comparison(OWN_TARGET, what, asked_for(outcome), own, holds=reaches(outcome, width)))
         if not one.published:
             alarms = float(outcome.overall.false_alarms)
             what = f"{name}: acceptable trials called unexpected"
-            found.append(Comparison(OWN_TARGET, what, 0.0, alarms, mark=Mark.of(alarms == 0.0)))
+            found.append(Comparison(OWN_TARGET, what, 0.0, alarms, holds=alarms == 0.0))
     return tuple(found)
 
 

@@ -11,7 +11,7 @@ from impact_control.classification import Algorithm, GrayArea
 from impact_studies.classification.evaluation import Outcome, asked_for, reaches
 from impact_studies.classification.sweep import EDGE, LEAST, SPHERE, CompletionErrors, SweptImpact, completion_errors
 from impact_studies.classification.trial import LEAD
-from impact_studies.frame.study import OWN_TARGET, Comparison, Finding, Mark
+from impact_studies.frame.study import OWN_TARGET, Comparison, Finding, all_hold, held
 
 ASSUMPTIONS = (
     "The tunings of the source and most of its gray areas are inside pictures and not in its text: here a tuner finds "
@@ -48,13 +48,10 @@ def completions(trials: Sequence[SweptImpact]) -> list[CompletionErrors]:
 
 def verdict(compared: Sequence[Comparison]) -> tuple[bool, str]:
     """Return whether all statements of the source hold and all targets of our own are met, and the sentence on it."""
-    judged = [one for one in compared if one.mark is not Mark.PLAIN]
-    ours = [one for one in judged if one.where == OWN_TARGET]
-    theirs = [one for one in judged if one.where != OWN_TARGET]
-    held, met = (sum(one.mark is Mark.GOOD for one in some) for some in (theirs, ours))
-    return held + met == len(judged), (
-        f"{held} of {len(theirs)} statements of the source hold, and {met} of {len(ours)} targets of our own are met, "
-        "on noise that was not tuned on."
+    ours, theirs = ([one for one in compared if (one.where == OWN_TARGET) is own] for own in (True, False))
+    return all_hold(compared), (
+        f"{held(theirs)} statements of the source hold, and {held(ours)} targets of our own are met, on noise that was "
+        "not tuned on."
     )
 
 
@@ -80,9 +77,7 @@ def findings(
     alarms = sum(outcome.overall.false_alarms for outcome in outcomes)
     judged = sum(outcome.overall.judged_acceptable for outcome in outcomes)
     found.append(
-        Finding(
-            f"Of {judged} judgements on acceptable trials with new noise, {alarms} are unexpected.", Mark.of(not alarms)
-        )
+        Finding(f"Of {judged} judgements on acceptable trials with new noise, {alarms} are unexpected.", not alarms)
     )
     touched, early = sum(e.touched for e in reported), sum(e.early for e in reported)
     missed, unfinished = sum(e.missed for e in reported), sum(e.unfinished for e in reported)
@@ -91,7 +86,7 @@ def findings(
             f"Full contact is reported in {touched - missed - unfinished} of {touched} trials in which every point "
             f"touched; {missed} times it lasts and is missed, {unfinished} trials end before it lasts. In {early} of "
             f"{sum(e.trials for e in reported)} it is reported before every point touched.",
-            Mark.of(not (missed or early)),
+            not (missed or early),
         )
     )
     return tuple(found)
@@ -103,7 +98,7 @@ def _gray_finding(name: str, group: Sequence[Outcome]) -> Finding:
     return Finding(
         f"{name}: the gray area is {widths} deg wide below and above the three acceptable sets; our target is "
         f"{asked_for(group[0])}.",
-        Mark.of(fine),
+        fine,
     )
 
 
@@ -136,7 +131,7 @@ def _reason(outcome: Outcome, outcomes: Sequence[Outcome], bare: Outcome) -> Fin
     return Finding(
         f"{text}. Without a reserve on the thresholds the gray area is {_sides(bare.overall.area)} deg; of "
         f"{bare.overall.judged_acceptable} acceptable trials {bare.overall.false_alarms} then come out unexpected.",
-        Mark.BAD,
+        holds=False,
     )
 
 

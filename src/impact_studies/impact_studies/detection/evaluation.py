@@ -12,7 +12,7 @@ from impact_studies.detection.methods import METHODS
 from impact_studies.detection.motion import ARMS, HARD, TOUCH, ArmSetting
 from impact_studies.detection.plan import Extent, Ideal, Outcomes
 from impact_studies.detection.trials import LATEST, SCALES
-from impact_studies.frame.study import OWN_TARGET, Comparison, Mark
+from impact_studies.frame.study import OWN_TARGET, Comparison
 
 MARGIN = 1
 """Steps of the scale above the smallest without a false alarm in tuning."""
@@ -107,7 +107,7 @@ RIGHT_LINK = 99.0
 
 def at_most(text: str, unit: str, limit: float, measured: float) -> Comparison:
     """Return a target of ours beside the measured value; NaN does not reach it."""
-    return Comparison(OWN_TARGET, text, limit, measured, unit, Mark.of(measured <= limit))
+    return Comparison(OWN_TARGET, text, limit, measured, unit, measured <= limit)
 
 
 def possible(ideal: Ideal) -> NDArray[np.bool_]:
@@ -141,7 +141,5 @@ def measured_targets(outcomes: Outcomes, extent: Extent, choice: Choice, ideal: 
         at_most(
             f"false alarms in {minutes:.3g} min of free motion, each with all noises and models", "", 0.0, float(alarms)
         ),
-        Comparison(
-            OWN_TARGET, "right link, of the detected impacts", RIGHT_LINK, right, "%", Mark.of(right >= RIGHT_LINK)
-        ),
+        Comparison(OWN_TARGET, "right link, of the detected impacts", RIGHT_LINK, right, "%", right >= RIGHT_LINK),
     )

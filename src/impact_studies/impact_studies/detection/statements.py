@@ -21,7 +21,7 @@ from impact_studies.detection.methods import METHODS
 from impact_studies.detection.motion import ARMS, HARD, TOUCH
 from impact_studies.detection.plan import Extent, Outcomes
 from impact_studies.detection.trials import SCALES
-from impact_studies.frame.study import Finding, Mark
+from impact_studies.frame.study import Finding
 
 LEVERS = (0.01, 0.03)
 """[m] bounds between which levers are distinguished."""
@@ -65,7 +65,7 @@ def _slow_contacts(outcomes: Outcomes, extent: Extent, choice: Choice) -> list[F
         kind = "hard" if contact in HARD else "the force grows over milliseconds"
         good = slow <= SLOW_DELAY and quick <= FAST_DELAY
         text = f"{contact} ({kind}): median delay {quick:.2f} ms from 0.05 m/s on, {slow:.2f} ms at 0.01 m/s."
-        said.append(Finding(text, Mark.of(good)))
+        said.append(Finding(text, good))
     return said
 
 

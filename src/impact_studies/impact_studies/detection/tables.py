@@ -24,17 +24,14 @@ from impact_studies.detection.methods import METHODS
 from impact_studies.detection.motion import ARMS, PERIOD
 from impact_studies.detection.plan import FRICTIONS, LATER, QUIET, Extent, Ideal, Outcomes, Sequences, needed_distance
 from impact_studies.detection.trials import INERTIAS, NOISES, SCALES
-from impact_studies.frame.study import Cell, Column, Comparison, Judged, Mark, Table, columns
+from impact_studies.frame.study import Cell, Column, Judged, Table, columns
 
-
-def targets_table(targets: tuple[Comparison, ...]) -> Table:
-    """Targets beside the measured values."""
-    return Table.of(
-        "targets",
-        "Targets, best setting",
-        (*columns(("what", "unit")), Column("target", decimals=1), Column("measured", decimals=2)),
-        ((t.what, t.unit, t.published, Judged(t.own, t.mark is Mark.GOOD)) for t in targets),
-    )
+TARGETS = {
+    **{name: Column(name) for name in ("what", "unit")},
+    "published": Column("target", decimals=1),
+    "own": Column("measured", decimals=2),
+}
+"""Head of the targets."""
 
 
 def methods_table(outcomes: Outcomes, extent: Extent, choice: Choice) -> Table:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from impact_control.planning import OperatingEnvelope
 from impact_control.util.types import Vector
 from impact_studies.envelope.outcome import ALIKE, AS_EXPECTED, CLOSE, DIFFERENT, Bin, Runs, Share
 from impact_studies.envelope.tasks import Variant
-from impact_studies.frame.study import Finding, Mark
+from impact_studies.frame.study import Comparison, Finding, all_hold, held
 
 RIGHT = 0.98
 """Least share of right verdicts."""
@@ -37,22 +36,8 @@ LIMITS = ("position", "velocity", "torque", "torque_rate")
 """Columns of the largest shares of limits."""
 
 
-@dataclass(frozen=True)
-class Target:
-    """One target: of which robot, what, its bound in words, what was measured in words, and whether it is met.
-
-    met: None where there is nothing to measure.
-    """
-
-    robot: str
-    what: str
-    bound: str
-    measured: str
-    met: bool | None
-
-
-def targets(runs: Runs, bins: list[Bin]) -> tuple[Target, ...]:
-    """Return all targets; bins: of the reliability of all robots together."""
+def targets(runs: Runs, bins: list[Bin]) -> tuple[Comparison, ...]:
+    """Return all targets, each at its robot, plain where there is nothing to measure; bins: of all robots together."""
     each = (target for robot in runs.robots for target in _of_robot(robot, runs.select(runs["robot"] == robot)))
     return (*each, *_of_probability(bins))
 
@@ -100,19 +85,19 @@ def missed(runs: Runs, stiffest: float = math.inf, softest: float = 0.0) -> int:
     return int(np.count_nonzero(runs.begun & inside & np.isnan(runs["delay"])))
 
 
-def _of_robot(robot: str, runs: Runs) -> Iterator[Target]:
+def _of_robot(robot: str, runs: Runs) -> Iterator[Comparison]:
     for variant in Variant:
         if variant is Variant.OTHER_FRICTION:
             continue
         share = right(runs.of_variant(variant))
         yield _least(robot, f"{variant.value}: right verdicts of those begun", share, RIGHT)
     faults, over = runs.outcomes(Outcome.FAULT), exceeded(runs)
-    yield Target(robot, "runs that ended in FAULT", "0", str(faults), faults == 0)
-    yield Target(robot, "runs in which a limit was exceeded", "0", str(over), over == 0)
+    yield _target(robot, "runs that ended in FAULT", "0", str(faults), faults == 0)
+    yield _target(robot, "runs in which a limit was exceeded", "0", str(over), over == 0)
     errors = np.abs(force_errors(runs))
     largest = float(np.max(errors)) if errors.size else math.nan
     near = Share(int(np.count_nonzero(errors <= FORCE)), errors.size)
-    yield Target(
+    yield _target(
         robot,
         "force at the end within 20 % of what was asked for",
         "all",
@@ -122,7 +107,7 @@ def _of_robot(robot: str, runs: Runs) -> Iterator[Target]:
     found = refused(runs)
     value, low, high = found.percent
     measured = f"{value:.1f} % ({low:.1f} to {high:.1f} %)"
-    yield Target(robot, "tasks refused", f"<= {100 * REFUSED:g} %", measured, found.value <= REFUSED)
+    yield _target(robot, "tasks refused", f"<= {100 * REFUSED:g} %", measured, found.value <= REFUSED)
     if found.count:
         yield _least(robot, "refusals with a proposal that is then accepted", proposed(runs), PROPOSED)
     stiff = 1e3 * delays(runs, softest=STIFF)
@@ -130,16 +115,16 @@ def _of_robot(robot: str, runs: Runs) -> Iterator[Target]:
         median, worst = float(np.median(stiff)), float(np.max(stiff))
         met = median <= 1e3 * MEDIAN_DELAY and worst <= 1e3 * LARGEST_DELAY
         measured = f"{median:.2f} / {worst:.2f} ms"
-        yield Target(
+        yield _target(
             robot, "delay of the detection from 10^8 N/m^1.5 on, median / largest", "<= 1 / 3 ms", measured, met
         )
     alarms, hours = int(np.count_nonzero(runs["early"])), float(np.sum(runs["free"])) / 3600.0
-    yield Target(robot, "detections without a contact", "0", f"{alarms} in {hours:.2f} h of free motion", alarms == 0)
+    yield _target(robot, "detections without a contact", "0", f"{alarms} in {hours:.2f} h of free motion", alarms == 0)
     lost = missed(runs, softest=STIFF)
-    yield Target(robot, "contacts from 10^8 N/m^1.5 on that were not detected", "0", str(lost), lost == 0)
+    yield _target(robot, "contacts from 10^8 N/m^1.5 on that were not detected", "0", str(lost), lost == 0)
 
 
-def _of_probability(bins: list[Bin]) -> Iterator[Target]:
+def _of_probability(bins: list[Bin]) -> Iterator[Comparison]:
     full = [one for one in bins if one.expected.of]
     off = [one for one in full if one.close is False]
     few = [one for one in full if one.close is None]
@@ -147,20 +132,23 @@ def _of_probability(bins: list[Bin]) -> Iterator[Target]:
     if few:
         measured += f", {len(few)} with too few runs to tell"
     bound = f"all within {100.0 * CLOSE:g} points of the frequency"
-    yield Target("all", "probability that all is as expected, in ten bins", bound, measured, not off)
+    yield _target("all", "probability that all is as expected, in ten bins", bound, measured, not off)
 
 
-def _least(robot: str, what: str, share: Share, least: float) -> Target:
+def _target(robot: str, what: str, bound: str, measured: str, met: bool | None) -> Comparison:
+    return Comparison(robot, what, bound, measured, holds=met)
+
+
+def _least(robot: str, what: str, share: Share, least: float) -> Comparison:
     value, low, high = share.percent
     measured = f"{value:.2f} % ({low:.1f} to {high:.1f} %), {share.count} of {share.of}"
-    return Target(robot, what, f">= {100.0 * least:g} %", measured, share.value >= least if share.of else None)
+    return _target(robot, what, f">= {100.0 * least:g} %", measured, share.value >= least if share.of else None)
 
 
-def findings(runs: Runs, found: Sequence[Target]) -> tuple[Finding, ...]:
+def findings(runs: Runs, found: Sequence[Comparison]) -> tuple[Finding, ...]:
     """Return how many targets are met, and what wrong verdicts have in common."""
-    met, counted = sum(one.met is True for one in found), sum(one.met is not None for one in found)
     return (
-        Finding(f"{met} of {counted} targets are met.", Mark.of(met == counted)),
+        Finding(f"{held(found)} targets are met.", all_hold(found)),
         *_wrong(runs),
         *_friction(runs),
     )
@@ -193,9 +181,9 @@ def _friction(runs: Runs) -> list[Finding]:
     ]
 
 
-def verdict(runs: Runs, found: Sequence[Target]) -> tuple[bool, str]:
+def verdict(runs: Runs, found: Sequence[Comparison]) -> tuple[bool, str]:
     """Return whether all targets are met, and the answer in one sentence."""
-    holds = all(one.met is not False for one in found)
+    holds = all_hold(found)
     share = right(runs.certain)
     word = "All targets are met" if holds else "Not all targets are met"
     return holds, (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,9 +12,9 @@ import numpy as np
 from impact_control.pipeline import Outcome
 from impact_control.util.types import Vector
 from impact_studies.envelope.outcome import ALIKE, DIFFERENT, Bin, Law, Runs
-from impact_studies.envelope.statements import LIMITS, RIGHT, Target, delays, force_errors, missed, right
+from impact_studies.envelope.statements import LIMITS, RIGHT, delays, force_errors, missed, right
 from impact_studies.envelope.tasks import Variant
-from impact_studies.frame.study import OWN_TARGET, Cell, Column, Comparison, Judged, Mark, Table, columns
+from impact_studies.frame.study import OWN_TARGET, Cell, Column, Comparison, Judged, Table, columns, targets_table
 
 _OUTCOMES = {
     "as expected": (Outcome.SUCCEEDED,),
@@ -30,23 +31,20 @@ _SHOWN_WRONG = 40
 """Rows of the table of wrong verdicts; the file of tasks has all."""
 
 
-def targets_table(found: Sequence[Target]) -> Table:
-    """Return the targets beside the measured values."""
-    return Table.of(
-        "targets",
-        "Targets",
-        columns(("robot", "what", "target", "measured")),
-        ((one.robot, one.what, one.bound, Judged(one.measured, one.met)) for one in found),
-        "In brackets: the interval of Wilson that holds the true share with 95 %.",
+def robots_table(found: Sequence[Comparison]) -> Table:
+    """Return the targets of each robot beside the measured values."""
+    heads = {"where": "robot", "what": "what", "published": "target", "own": "measured"}
+    return targets_table(
+        found,
+        {name: Column(head) for name, head in heads.items()},
+        note="In brackets: the interval of Wilson that holds the true share with 95 %.",
     )
 
 
-def comparisons(found: Sequence[Target]) -> tuple[Comparison, ...]:
-    """Return the same as comparisons: no source has such tasks."""
+def comparisons(found: Sequence[Comparison]) -> tuple[Comparison, ...]:
+    """Return those with a verdict, as targets of ours: no source has such tasks."""
     return tuple(
-        Comparison(OWN_TARGET, f"{one.robot}: {one.what}", one.bound, one.measured, mark=Mark.of(one.met))
-        for one in found
-        if one.met is not None
+        replace(one, where=OWN_TARGET, what=f"{one.where}: {one.what}") for one in found if one.holds is not None
     )
 
 

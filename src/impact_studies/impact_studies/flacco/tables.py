@@ -27,35 +27,6 @@ def largest_error(outcome: Outcome) -> float:
     return max(float(np.nanmax(np.abs(outcome.errors))), float(gaps.max()))
 
 
-def targets_table(outcome: Outcome) -> Table:
-    """Targets of our own beside the measured values."""
-    counts = [*outcome.counts, *outcome.first_counts]
-    crossings = sum(count.crossings for count in counts)
-    classical, new = sum(count.classical for count in counts), sum(count.backlash for count in counts)
-    found = [delay is not None for delay in outcome.delays]
-    half = len(outcome.contacts) // 2
-    rest, motion = found[:half], found[half:]
-    error = largest_error(outcome)
-    targets = (
-        (
-            "largest error of gaps and coefficients",
-            f"at most {100 * TOLERANCE:g} %",
-            Judged(f"{100 * error:.1f} %", error <= TOLERANCE),
-        ),
-        (
-            "crossings in which the classical residual alarms",
-            "all",
-            Judged(f"{classical} of {crossings}", classical == crossings),
-        ),
-        ("crossings in which the new residual alarms", "none", Judged(f"{new} of {crossings}", new == 0)),
-        ("alarms of the new residual without contact", "none", _none(outcome.free_alarms)),
-        ("contacts found at rest", "all", Judged(f"{sum(rest)} of {half}", all(rest))),
-        ("contacts found in motion", "all", Judged(f"{sum(motion)} of {len(motion)}", all(motion))),
-        ("alarms of the new residual beside contacts", "none", _none(outcome.false_alarms)),
-    )
-    return Table.of("targets", "Targets", columns(("what", "target", "measured")), targets)
-
-
 def gaps_table(outcome: Outcome) -> Table:
     """Gaps: Romeo's, measured by hand, corrected by the identification."""
     centre = outcome.gap.centre
@@ -204,7 +175,3 @@ def guidance_table(outcome: Outcome) -> Table:
         "By (15): K_a times the residual beyond its threshold, and what is left of the speed of the sine. A link "
         "at rest is at one side of its gap, and while it swings at both.",
     )
-
-
-def _none(count: int) -> Judged:
-    return Judged(str(count), count == 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,9 +31,12 @@ __all__ = [
     "StudyFigure",
     "StudyResult",
     "Table",
+    "all_hold",
     "columns",
+    "held",
     "part",
     "tally",
+    "targets_table",
 ]
 
 Cell = str | int | float | None
@@ -176,10 +179,15 @@ class StudyData:
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence built from the numbers of the study, and whether it is what the source says."""
+    """A sentence built from the numbers of the study, and whether it is what the source says; None for no verdict."""
 
     text: str
-    mark: Mark = Mark.PLAIN
+    holds: bool | None = None
+
+    @property
+    def mark(self) -> Mark:
+        """Verdict."""
+        return Mark.of(self.holds)
 
 
 @dataclass(frozen=True)
@@ -192,7 +200,7 @@ class Comparison:
         published: number, or what the source says.
         own: number, or what came out.
         unit: of both numbers, "" for none.
-        mark: whether ours is as the source says; plain where the source does not say how close it has to be.
+        holds: whether ours is as the source says; None where the source does not say how close it has to be.
     """
 
     where: str
@@ -200,7 +208,12 @@ class Comparison:
     published: str | float
     own: str | float
     unit: str = ""
-    mark: Mark = Mark.PLAIN
+    holds: bool | None = None
+
+    @property
+    def mark(self) -> Mark:
+        """Verdict."""
+        return Mark.of(self.holds)
 
     @property
     def difference(self) -> float | None:
@@ -214,13 +227,35 @@ OWN_TARGET = "target of our own"
 """Place of a comparison that no source has."""
 
 
-def tally(compared: Iterable[Comparison]) -> str:
+def all_hold(compared: Iterable[Comparison]) -> bool:
+    """Check that all comparisons with a verdict hold."""
+    return all(one.mark is not Mark.BAD for one in compared)
+
+
+def held(compared: Iterable[Comparison]) -> str:
+    """Return how many comparisons with a verdict hold, as "2 of 3"."""
+    marks = Counter(one.mark for one in compared)
+    return f"{marks[Mark.GOOD]} of {marks[Mark.GOOD] + marks[Mark.BAD]}"
+
+
+def tally(compared: Sequence[Comparison]) -> str:
     """Return in a sentence how many comparisons with a verdict hold, and in another where those are that do not."""
-    judged = [one for one in compared if one.mark is not Mark.PLAIN]
-    others = Counter(one.where for one in judged if one.mark is Mark.BAD)
+    others = Counter(one.where for one in compared if one.mark is Mark.BAD)
     where = "; ".join(f"{place} ({count})" if count > 1 else place for place, count in others.items())
-    held = f"{len(judged) - others.total()} of {len(judged)} statements hold."
-    return f"{held} Those that do not: {where}." if where else held
+    return f"{held(compared)} statements hold." + (f" Those that do not: {where}." if where else "")
+
+
+def targets_table(
+    compared: Iterable[Comparison], head: Mapping[str, Column] | None = None, title: str = "Targets", note: str = ""
+) -> Table:
+    """Return targets beside what was measured, with the verdict on it; head: columns by the attribute they show."""
+    head = head or {"what": Column("what"), "published": Column("target"), "own": Column("measured")}
+
+    def row(one: Comparison) -> Iterable[Cell | Judged]:
+        for name in head:
+            yield Judged(one.own, one.holds) if name == "own" else getattr(one, name)
+
+    return Table.of("targets", title, head.values(), map(row, compared), note)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from impact_control.util.types import Vector
-from impact_studies.frame.study import OWN_TARGET, Column, Comparison, Finding, Judged, Mark, Table, columns
+from impact_studies.frame.study import OWN_TARGET, Column, Comparison, Finding, Judged, Table, all_hold, columns
 from impact_studies.impact_baselines.trial import (
     HEIGHT,
     JOINT_SPACE,
@@ -135,9 +135,9 @@ def comparisons(outcome: Outcome) -> tuple[Comparison, ...]:
             LEAST_CUT,
             cut,
             "%",
-            Mark.of(cut >= LEAST_CUT),
+            cut >= LEAST_CUT,
         ),
-        Comparison(OWN_TARGET, "trials in which a limit was broken", 0.0, float(broken), mark=Mark.of(broken == 0)),
+        Comparison(OWN_TARGET, "trials in which a limit was broken", 0.0, float(broken), holds=broken == 0),
     )
 
 
@@ -195,7 +195,7 @@ def findings(outcome: Outcome) -> tuple[Finding, ...]:
             f"Reference spreading has a median peak of the feedback torque of {np.median(spread):.1f} Nm, plain "
             f"tracking of {np.median(plain):.1f} Nm: cut by {cut:.0f} % (asked for: {LEAST_CUT:g} %). On the single "
             f"surfaces it is cut by {np.min(paired):.0f} to {np.max(paired):.0f} %, median {np.median(paired):.0f} %.",
-            Mark.of(met),
+            met,
         ),
         Finding(
             "Where the surface is met late, plain tracking has its peak before the impact, when it follows a surface "
@@ -227,7 +227,7 @@ def findings(outcome: Outcome) -> tuple[Finding, ...]:
         ),
         Finding(
             f"A limit of torque, torque rate, position or velocity was broken in {broken} of {count} trials.",
-            Mark.of(broken == 0),
+            broken == 0,
         ),
         Finding(
             f"Impedance control with {STIFFNESS[SOFT]:g} and {STIFFNESS[STIFF]:g} N/m has medians of "
@@ -243,7 +243,7 @@ def findings(outcome: Outcome) -> tuple[Finding, ...]:
 
 def verdict(outcome: Outcome) -> tuple[bool, str]:
     """Return whether the target is met, and the answer in one sentence."""
-    holds = outcome.cut() >= LEAST_CUT and outcome.broken() == 0
+    holds = all_hold(comparisons(outcome))
     word = "cuts" if holds else "does not cut"
     return holds, (
         f"Reference spreading {word} the median peak of the feedback torque after the impact by at least "

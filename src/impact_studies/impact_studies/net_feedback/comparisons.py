@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from impact_studies.frame.study import Comparison, Mark
+from impact_studies.frame.study import Comparison
 from impact_studies.net_feedback import published
 from impact_studies.net_feedback.outcome import (
     FAST,
@@ -69,14 +69,14 @@ def _alike(figure: str, result: CaseResult, courses: dict[float, MeanCourse]) ->
             "drops below the predicted post-impact velocity",
             f"falls to between {min(lowest):.3f} and {max(lowest):.3f} m/s in {1e3 * FAST:g} ms; predicted "
             f"{predicted:.3f} m/s",
-            mark=Mark.of(max(lowest) < predicted),
+            holds=max(lowest) < predicted,
         ),
         Comparison(
             figure,
             "velocity later, all references",
             "converges to its reference",
             f"within {1e3 * error:.2f} mm/s of it at the end, references at least {1e3 * apart:.1f} mm/s apart",
-            mark=Mark.of(error < 0.5 * apart),
+            holds=error < 0.5 * apart,
         ),
         Comparison(
             figure,
@@ -84,7 +84,7 @@ def _alike(figure: str, result: CaseResult, courses: dict[float, MeanCourse]) ->
             "small" if figure == "Fig. 6" else "very close to 0",
             f"{nets[1.0]:+.4f} m/s, {100.0 * nets[1.0] / predicted:+.1f} % of it; of all references the smallest is "
             f"{nets[best]:+.4f} m/s, with {best:g} v_pred",
-            mark=Mark.of(abs(nets[1.0]) <= SMALL * predicted),
+            holds=abs(nets[1.0]) <= SMALL * predicted,
         ),
     ]
 
@@ -105,7 +105,7 @@ def _push(result: CaseResult, courses: dict[float, MeanCourse]) -> list[Comparis
             "lost for a time, a series of impacts",
             f"lost in {lost} of {len(losses)} trials, {np.mean([count for count, _ in losses]):.1f} times in the mean; "
             f"contact lasts from {1e3 * min(backs):.0f} to {1e3 * max(backs):.0f} ms after the first one on",
-            mark=Mark.of(lost == len(losses)),
+            holds=lost == len(losses),
         ),
         Comparison(
             "Fig. 6",
@@ -113,14 +113,14 @@ def _push(result: CaseResult, courses: dict[float, MeanCourse]) -> list[Comparis
             "a short peak, gone when the impact is detected",
             f"{before:.2f} m/s^2 at most in the {1e3 * delay:.1f} ms until then, {after:.2f} m/s^2 in the "
             f"{1e3 * SWITCHED:g} ms after (means of the trials)",
-            mark=Mark.of(bool(before > after)),
+            holds=bool(before > after),
         ),
         Comparison(
             "Fig. 6",
             "feedback when the post-impact velocity is underestimated, overestimated",
             "slows down, speeds up",
             f"net {courses[low].net:+.3f} m/s with {low:g} v_pred, {courses[high].net:+.3f} m/s with {high:g} v_pred",
-            mark=Mark.of(courses[low].net < 0.0 < courses[high].net),
+            holds=courses[low].net < 0.0 < courses[high].net,
         ),
         Comparison(
             "Fig. 6",
@@ -128,7 +128,7 @@ def _push(result: CaseResult, courses: dict[float, MeanCourse]) -> list[Comparis
             "speeds up, then slows down by roughly a similar amount",
             f"speeds up by {up:.3f} m/s, then slows down by {down:.3f} m/s; in the first {SETTLED:g} s it adds "
             f"between {least:+.3f} and {most:+.3f} m/s",
-            mark=Mark.of(up > 0.0 and up / SIMILAR <= down <= up * SIMILAR),
+            holds=up > 0.0 and up / SIMILAR <= down <= up * SIMILAR,
         ),
     ]
 
@@ -176,14 +176,14 @@ def _vibrations(push: dict[float, MeanCourse], grab: dict[float, MeanCourse]) ->
             "significantly larger than that of the push",
             f"{1e3 * early:.1f} mm/s against {1e3 * hit:.1f} (root mean square about a cubic, first "
             f"{1e3 * VIBRATING:g} ms)",
-            mark=Mark.of(bool(early > SIMILAR * hit)),
+            holds=bool(early > SIMILAR * hit),
         ),
         Comparison(
             "Fig. 8",
             "the same at the end of the window",
             "died out",
             f"{1e3 * late:.2f} mm/s, before the impact {1e3 * before:.2f}",
-            mark=Mark.of(bool(late <= SIMILAR * before)),
+            holds=bool(late <= SIMILAR * before),
         ),
     ]
 
@@ -198,14 +198,14 @@ def _fit_of_push(result: CaseResult) -> list[Comparison]:
             "experimental estimate",
             "between the predictions with no motors and with B_theta",
             f"{estimate:.3f} m/s; predictions {links:.3f} and {reduced:.3f} m/s",
-            mark=Mark.of(links <= estimate <= reduced),
+            holds=links <= estimate <= reduced,
         ),
         Comparison(
             "Fig. 7",
             "prediction with B_rho",
             "off by a lot compared to the other two",
             f"{errors[1]:+.1f} %; B_theta {errors[0]:+.1f} %, no motors {errors[2]:+.1f} %",
-            mark=Mark.of(bool(abs(errors[1]) > SIMILAR * max(abs(errors[0]), abs(errors[2])))),
+            holds=bool(abs(errors[1]) > SIMILAR * max(abs(errors[0]), abs(errors[2]))),
         ),
     ]
 
@@ -218,14 +218,14 @@ def _fit_of_grab(result: CaseResult) -> list[Comparison]:
             "nominal prediction",
             "slightly above the experimental estimate",
             f"{errors[0]:+.2f} %",
-            mark=Mark.of(bool(0.0 < errors[0] <= 100.0 * SMALL)),
+            holds=bool(0.0 < errors[0] <= 100.0 * SMALL),
         ),
         Comparison(
             "Fig. 9",
             "smallest error of the three predictions",
             "B_theta",
             f"{MODEL_NAMES[int(np.argmin(np.abs(errors)))]} ({errors[0]:+.2f}, {errors[1]:+.2f}, {errors[2]:+.2f} %)",
-            mark=Mark.of(int(np.argmin(np.abs(errors))) == 0),
+            holds=int(np.argmin(np.abs(errors))) == 0,
         ),
     ]
 
@@ -237,10 +237,10 @@ def comparisons(outcome: Outcome) -> tuple[Comparison, ...]:
         table, name = f"Table {PRINTED_TABLE[scene]}", SCENE_NAMES[scene]
         absolute, average = outcome.absolute(scene), outcome.errors(scene).mean(axis=0)
         for i, model in enumerate(MODEL_NAMES):
-            mark = Mark.of(outcome.meets(scene)) if i == 0 else Mark.PLAIN
+            holds = outcome.meets(scene) if i == 0 else None
             printed = published.ABSOLUTE_ERROR[scene][i], published.MEAN_ERROR[scene][i]
             means.append(
-                Comparison(table, f"absolute error, {name}, {model}", printed[0], float(absolute[i]), "%", mark)
+                Comparison(table, f"absolute error, {name}, {model}", printed[0], float(absolute[i]), "%", holds)
             )
             means.append(Comparison(table, f"average error, {name}, {model}", printed[1], float(average[i]), "%"))
         for result in outcome.of(scene):
@@ -255,6 +255,6 @@ def comparisons(outcome: Outcome) -> tuple[Comparison, ...]:
         "smallest absolute error over all cases",
         MODEL_NAMES[0],
         MODEL_NAMES[int(outcome.absolute().argmin())],
-        mark=Mark.of(outcome.reduced_motors_are_best),
+        holds=outcome.reduced_motors_are_best,
     )
     return (*means, best, *figure_comparisons(outcome), *rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from impact_control.recording.net_feedback import AFTER, BEFORE
-from impact_studies.frame.study import Finding, Mark
+from impact_studies.frame.study import Finding
 from impact_studies.net_feedback import plan, published
 from impact_studies.net_feedback.outcome import DAMPED, MODEL_NAMES, SETTLED, SLIPPING, SMOOTH, TARGET, Outcome
 from impact_studies.net_feedback.plan import GRAB, PUSH
@@ -60,7 +60,7 @@ def _order(outcome: Outcome, scene: str) -> Finding:
     return Finding(
         f"{SCENE_NAMES[scene].capitalize()}: best is {MODEL_NAMES[int(np.argmin(own))]} with {own.min():.2f} %; "
         f"published {MODEL_NAMES[int(np.argmin(printed))]} with {printed.min():.2f} %.",
-        Mark.of(same),
+        same,
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from impact_control.robots import InertiaModel
 from impact_control.util.types import Vector
-from impact_studies.frame.study import Comparison, Finding, Mark
+from impact_studies.frame.study import Comparison, Finding
 from impact_studies.planar_impact.figure3 import ANGLE, DISTANCE, SPEED
 from impact_studies.planar_impact.jump import (
     BEST,
@@ -54,7 +54,7 @@ def findings(
             f"{str(after).capitalize()}: the mean error at the impact of Fig. 3 is "
             + ", ".join(f"{mean_error(jump, model):.2f} deg/s with {NAMES[model]}" for model in InertiaModel)
             + ".",
-            Mark.of(is_best(jump)),
+            is_best(jump),
         )
         for after, jump in shown.items()
     ]
@@ -66,7 +66,7 @@ def findings(
             f"joint {joint} at {angle:g} deg, {speed:g} m/s, where {NAMES[model]} is better"
             for (angle, speed), joint, model in worse[:6]
         )
-        said.append(Finding(f"{text}{': not ' + where if worse else ''}.", Mark.of(not worse)))
+        said.append(Finding(f"{text}{': not ' + where if worse else ''}.", not worse))
     rest = [jump.restitution for jump in impacts[AfterImpact.HOLD].values()]
     bias = np.abs(free.fit_bias / (free.common - free.ante))
     errors = {name: [relative_error(jump, BEST) for jump in jumps] for name, jumps in stiff.items()}
@@ -93,12 +93,12 @@ def findings(
             f"falls from {pressed[0]:.2f} % of the jump to {pressed[-1]:.3f} %: plant and map agree in the limit for "
             f"which the map was derived. When the arm is free to leave, the error goes from {unpressed[0]:.1f} % to "
             f"{unpressed[-1]:.1f} %: the rebound does not vanish with the flexibility.",
-            Mark.of(pressed[-1] < 0.1 * pressed[0]),
+            pressed[-1] < 0.1 * pressed[0],
         ),
         Finding(
             "No free impact gains energy: the kinetic energy of the common motion changes by "
             f"{1e3 * change:.2f} mJ or less.",
-            Mark.of(change < 0.0),
+            change < 0.0,
         ),
     ]
     return tuple(said)
@@ -115,7 +115,7 @@ def exceptions(variants: Mapping[str, Mapping[AfterImpact, GrossJump]]) -> Findi
     every = all(is_best(jump) for ends in variants.values() for jump in ends.values())
     overall = "has the smallest mean error in all" if every else "does not have the smallest mean error in all"
     where = f", but single joints where another is better: {'; '.join(worse)}" if worse else ""
-    return Finding(f"M + B_theta {overall} variants{where}.", Mark.of(every))
+    return Finding(f"M + B_theta {overall} variants{where}.", every)
 
 
 _SAME = 5.0
@@ -137,7 +137,7 @@ def comparisons(shown: GrossJump, offsets: Mapping[InertiaModel, Vector], impact
                 f"gross velocity jump at {ANGLE:g} deg, {SPEED:g} m/s, predicted with {NAMES[model]}",
                 "matches" if model is BEST else "does not match",
                 f"{error:.1f} % of the jump off",
-                mark=Mark.of((error <= _SAME) == (model is BEST)),
+                holds=(error <= _SAME) == (model is BEST),
             )
         )
     distance = {model: float(np.degrees(np.abs(offset).mean())) for model, offset in offsets.items()}
@@ -147,7 +147,7 @@ def comparisons(shown: GrossJump, offsets: Mapping[InertiaModel, Vector], impact
         "the flexible response oscillates around the rigid one with",
         NAMES[BEST],
         f"{NAMES[nearest]}, {distance[nearest]:.2f} deg/s from it over 30 ms",
-        mark=Mark.of(nearest is BEST),
+        holds=nearest is BEST,
     )
     sweep = [
         Comparison(
@@ -155,7 +155,7 @@ def comparisons(shown: GrossJump, offsets: Mapping[InertiaModel, Vector], impact
             f"{NAMES[BEST]} predicts best, other angles and speeds, {after}",
             "one impact shown",
             f"in {sum(map(is_best, by_case.values()))} of {len(by_case)} impacts",
-            mark=Mark.of(all(map(is_best, by_case.values()))),
+            holds=all(map(is_best, by_case.values())),
         )
         for after, by_case in impacts.items()
     ]

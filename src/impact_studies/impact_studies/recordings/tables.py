@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from impact_studies.frame.study import OWN_TARGET, Cell, Column, Comparison, Finding, Judged, Mark, Table
+from impact_studies.frame.study import OWN_TARGET, Cell, Column, Comparison, Finding, Judged, Table
 from impact_studies.recordings.contacts import CONTACTS, STIFF_RATE, STIFF_STIFFNESS, VELOCITY_FILTER
 from impact_studies.recordings.evaluation import (
     FALSE_ALARMS_PER_HOUR,
@@ -69,14 +69,12 @@ def targets(outcomes: Sequence[Outcome]) -> tuple[Comparison, ...]:
         if one.detector != WHITENED:
             continue
         false = one.false_impacts
-        compared.append(
-            Comparison(OWN_TARGET, f"{_half(one)}: false impacts", 0.0, float(false), "", Mark.of(not false))
-        )
+        compared.append(Comparison(OWN_TARGET, f"{_half(one)}: false impacts", 0.0, float(false), "", not false))
         for contact in CONTACTS:
             share = one.found(contact)
             what = f"{_half(one)}: {contact.name} found within {1e3 * contact.limit:g} ms, at least"
-            mark = Mark.of(share >= contact.target)
-            compared.append(Comparison(OWN_TARGET, what, 100.0 * contact.target, 100.0 * share, "%", mark))
+            met = share >= contact.target
+            compared.append(Comparison(OWN_TARGET, what, 100.0 * contact.target, 100.0 * share, "%", met))
     return tuple(compared)
 
 

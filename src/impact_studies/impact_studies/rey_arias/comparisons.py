@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from impact_control.util.types import Vector
-from impact_studies.frame.study import Comparison, Mark
+from impact_studies.frame.study import Comparison
 from impact_studies.rey_arias import published
 from impact_studies.rey_arias.evaluation import DAMPED, PUBLISHED, SIXTH, Outcome, TypeEvaluation
 from impact_studies.rey_arias.experiments import TYPES, ExperimentType
@@ -37,7 +37,7 @@ def course_comparisons(outcome: Outcome) -> tuple[Comparison, ...]:
             "decelerates",
             f"from {np.degrees(shown.force_ends):.1f} to {np.degrees(shown.before):.1f} deg/s (norm of the joints), "
             f"slower in {slower} of {len(courses)} trials",
-            mark=Mark.of(slower == len(courses)),
+            holds=slower == len(courses),
         ),
         Comparison("Fig. 4", f"{what}, type 1", RINGING, float(ringing[0]), "ms"),
         Comparison(
@@ -63,7 +63,7 @@ def course_comparisons(outcome: Outcome) -> tuple[Comparison, ...]:
             "joint 1 shows the impact later than joint 6",
             "by a gradual lag",
             f"in {np.count_nonzero(lags > 0.0)} of {lags.size} types, by {np.max(lags):.1f} ms at most",
-            mark=Mark.of(bool(np.all(lags > 0.0))),
+            holds=bool(np.all(lags > 0.0)),
         ),
     )
 
@@ -100,7 +100,7 @@ def condition_comparisons(outcome: Outcome) -> tuple[Comparison, ...]:
             f"{kind.motion}, {along(kind)}; {orientation(kind)}",
             f"{motion(found)}; {found.tilt[kind.axis]:.1f} deg about {AXES[kind.axis]}, at most "
             f"{other_tilt(kind, found):.1f} deg about the others",
-            mark=Mark.of(moves_as_published(kind, found) and is_oriented_as_published(kind, found)),
+            holds=moves_as_published(kind, found) and is_oriented_as_published(kind, found),
         )
         for kind, found in zip(TYPES, outcome.evaluations, strict=True)
     )
@@ -170,8 +170,8 @@ def coloured(where: str, what: str, printed: Vector, own: Vector) -> Comparison:
     chosen = np.abs(printed) >= published.SIGNIFICANT
     same = np.sign(printed[chosen]) * own[chosen] >= published.SIGNIFICANT
     among = f"; {np.count_nonzero(same)} of the {same.size} of the source" if same.size else ""
-    mark = Mark.of(bool(same.all())) if same.size else Mark.PLAIN
-    return Comparison(where, what, _colours(printed), f"{_colours(own)}{among}", mark=mark)
+    holds = bool(same.all()) if same.size else None
+    return Comparison(where, what, _colours(printed), f"{_colours(own)}{among}", holds=holds)
 
 
 def _colours(gain: Vector) -> str:
@@ -207,7 +207,7 @@ def comparisons(outcome: Outcome) -> tuple[Comparison, ...]:
             f"friction coefficient of type {published.FRICTION_TYPE}, {what}",
             published.FRICTION_COEFFICIENT,
             found,
-            mark=Mark.of(comes_back(found)),
+            holds=comes_back(found),
         )
         for what, found in (
             ("B_theta", evaluation.friction.coefficient),
@@ -221,21 +221,21 @@ def comparisons(outcome: Outcome) -> tuple[Comparison, ...]:
             "joint 6: error with B_theta against B_rho",
             "smaller",
             f"{reduced:.2f} against {motors:.2f} deg/s",
-            mark=Mark.of(reduced < motors),
+            holds=reduced < motors,
         ),
         Comparison(
             "Table IV, Fig. 7",
             "error with friction against without",
             "smaller",
             f"{friction:.2f} against {without:.2f} deg/s",
-            mark=Mark.of(friction < without),
+            holds=friction < without,
         ),
         Comparison(
             "V",
             "largest error of a joint, B_theta and friction",
             f"below {published.LARGEST_ERROR:g} deg/s",
             f"{largest:.2f} deg/s",
-            mark=Mark.of(largest < published.LARGEST_ERROR),
+            holds=largest < published.LARGEST_ERROR,
         ),
         *coefficients,
         *course_comparisons(outcome),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from impact_control.util.types import Matrix
-from impact_studies.frame.study import Finding, Mark
+from impact_studies.frame.study import Finding
 from impact_studies.rey_arias import published
 from impact_studies.rey_arias.evaluation import PUBLISHED, SIXTH, Outcome
 
@@ -63,7 +63,7 @@ def _sixth_joint(outcome: Outcome) -> Finding:
         f"B_theta is better in {np.count_nonzero(reduced < motors)} of {reduced.size} types, published in "
         f"{np.count_nonzero(theirs.reduced_motors[:, SIXTH] < theirs.motors[:, SIXTH])}."
     )
-    return Finding(text, Mark.of(bool(reduced.mean() < motors.mean())))
+    return Finding(text, bool(reduced.mean() < motors.mean()))
 
 
 def _fifth_joint(outcome: Outcome) -> Finding:
@@ -74,7 +74,7 @@ def _fifth_joint(outcome: Outcome) -> Finding:
         f"{theirs.reduced_motors[:, _FIFTH].mean():.2f} and {theirs.motors[:, _FIFTH].mean():.2f}, where the source "
         "finds B_rho slightly better."
     )
-    return Finding(text, Mark.of(bool(motors < reduced)))
+    return Finding(text, bool(motors < reduced))
 
 
 def _cells(what: str, ours: Matrix, theirs: Matrix, outcome: Outcome) -> Finding:
@@ -90,7 +90,7 @@ def _cells(what: str, ours: Matrix, theirs: Matrix, outcome: Outcome) -> Finding
         f"{np.count_nonzero(published_gain <= -limit)}. Of those {np.count_nonzero(significant)} published cells, "
         f"{np.count_nonzero(same)} change in the same direction here."
     )
-    return Finding(text, Mark.of(bool(np.count_nonzero(same) > 0.5 * np.count_nonzero(significant))))
+    return Finding(text, bool(np.count_nonzero(same) > 0.5 * np.count_nonzero(significant)))
 
 
 def _largest(outcome: Outcome) -> Finding:
@@ -100,7 +100,7 @@ def _largest(outcome: Outcome) -> Finding:
         f"The largest error with B_theta and friction is {errors.max():.2f} deg/s, type {row + 1}, joint {column + 1}; "
         f"published: values below {published.LARGEST_ERROR:g}, at most {PUBLISHED.reduced_motors.max():.2f}."
     )
-    return Finding(text, Mark.of(bool(errors.max() < published.LARGEST_ERROR)))
+    return Finding(text, bool(errors.max() < published.LARGEST_ERROR))
 
 
 def _coefficient(outcome: Outcome) -> Finding:
@@ -109,7 +109,7 @@ def _coefficient(outcome: Outcome) -> Finding:
         f"From type {published.FRICTION_TYPE} and B_theta the friction coefficient comes back as {coefficient:.3f}. "
         f"The simulated plate has {published.FRICTION_COEFFICIENT:g}, which is what the source identified."
     )
-    return Finding(text, Mark.of(comes_back(coefficient)))
+    return Finding(text, comes_back(coefficient))
 
 
 def _coefficient_motors(outcome: Outcome) -> Finding:
@@ -120,7 +120,7 @@ def _coefficient_motors(outcome: Outcome) -> Finding:
         f"With B_rho it comes back as {motors:.3f}, {abs(motors / reduced - 1.0):.0%} from that with B_theta; the "
         "source found the same with both. The search puts into the coefficient what the inertia has too much."
     )
-    return Finding(text, Mark.of(agree))
+    return Finding(text, agree)
 
 
 def _coefficients(outcome: Outcome) -> Finding:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from impact_studies.frame.study import Comparison, Mark
+from impact_studies.frame.study import Comparison
 from impact_studies.signals import envelope
 from impact_studies.signals.observer import BOUND, GAIN, PERIOD, TILT, Observed
 from impact_studies.three_plants.course import HEIGHT, SPEED
@@ -45,14 +45,14 @@ def reference_comparisons(references: Mapping[str, Reference]) -> tuple[Comparis
             "turn of the end-effector at a single impact",
             "its rate deviates, it pivots about the contact point",
             f"by {math.degrees(single.pivot):.2f} deg/s",
-            mark=Mark.of(abs(single.pivot) > EXACT),
+            holds=abs(single.pivot) > EXACT,
         ),
         Comparison(
             f"Fig. {_TASK[SIMULTANEOUS]} (b)",
             "the same at a simultaneous impact",
             "an order of 1e-13 of that, not exactly 0",
             f"{ratio:.0e} of that",
-            mark=Mark.of(ratio <= ROUND_OFF),
+            holds=ratio <= ROUND_OFF,
         ),
         *_paths(single, simultaneous),
         *(_pressing(_TASK[kind], one) for kind, one in references.items()),
@@ -115,7 +115,7 @@ def _joint_space(figure: str, task: str, one: Reference) -> tuple[Comparison, ..
             "jump of the joint velocities at the impact",
             "that of the rigid impact map",
             f"within {math.degrees(one.jump_error):.1g} deg/s, the largest is {math.degrees(jump):.1f} deg/s",
-            mark=Mark.of(one.jump_error <= EXACT_JUMP * jump),
+            holds=one.jump_error <= EXACT_JUMP * jump,
         ),
         Comparison(
             f"Fig. {figure} (c), (3.28)",
@@ -185,21 +185,21 @@ def _observer(cases: Mapping[str, Observed]) -> list[Comparison]:
             f"true external torque between the two touches (surface tilted by {TILT:g} deg)",
             "returns to 0",
             f"is 0 for {np.count_nonzero(free)} of {free.size} ms",
-            mark=Mark.of(bool(free.any())),
+            holds=bool(free.any()),
         ),
         Comparison(
             "Fig. 3.5 (a)",
             "residual just before the second touch",
             "not guaranteed to have come to 0",
             f"{', '.join(f'{value:.2f}' for value in residual)} Nm",
-            mark=Mark.of(bool(residual.max() > 0.1)),
+            holds=bool(residual.max() > 0.1),
         ),
         Comparison(
             "Fig. 3.6",
             "contact after the first touch",
             "is lost briefly and found again",
             f"open for {np.count_nonzero(open_at)} of {open_at.size} ms",
-            mark=Mark.of(bool(0 < np.count_nonzero(open_at) < open_at.size)),
+            holds=bool(0 < np.count_nonzero(open_at) < open_at.size),
         ),
     ]
     for where, name, published in (
@@ -214,7 +214,7 @@ def _observer(cases: Mapping[str, Observed]) -> list[Comparison]:
                 published,
                 f"{np.count_nonzero(np.isfinite(delays))} of {len(delays)} touches detected, after "
                 f"{', '.join(f'{1e3 * delay:.1f}' for delay in delays)} ms",
-                mark=Mark.of(len(delays) == 2 and bool(np.all(np.isfinite(delays)))),
+                holds=len(delays) == 2 and bool(np.all(np.isfinite(delays))),
             )
         )
     touch = (slow.time >= 0.0) & (slow.time <= LATEST)
@@ -228,7 +228,7 @@ def _observer(cases: Mapping[str, Observed]) -> list[Comparison]:
             "still a noticeable peak",
             f"{', '.join(f'{value:.1f}' for value in ratio)} times the largest before in joints 1, 2, 3; "
             f"{100.0 * share.max():.0f} % of the bound of section 3.2",
-            mark=Mark.of(bool(ratio.max() > 1.0)),
+            holds=bool(ratio.max() > 1.0),
         )
     )
     return said
@@ -244,7 +244,7 @@ def _envelopes(cases: Mapping[float, envelope.Enveloped]) -> list[Comparison]:
             f"envelope with m = {envelope.WINDOW}, a = {envelope.DECAY:g} 1/s of a sine that decays",
             "encloses the signal and its rigid component",
             f"{'both' if signal and centre else 'not both'}, from the first overshoot on{limit}",
-            mark=Mark.of(signal and centre),
+            holds=signal and centre,
         )
     ]
     for tilt, one in cases.items():
@@ -257,7 +257,7 @@ def _envelopes(cases: Mapping[float, envelope.Enveloped]) -> list[Comparison]:
                 f"not satisfied in {outside.size} samples"
                 + (f", first {1e3 * outside[0]:.0f} ms" if outside.size else "")
                 + (" after the detection" if outside.size else ""),
-                mark=Mark.of(bool(outside.size) and float(outside[0]) < LATEST),
+                holds=bool(outside.size) and float(outside[0]) < LATEST,
             )
         )
     for tilt, one in cases.items():
@@ -269,7 +269,7 @@ def _envelopes(cases: Mapping[float, envelope.Enveloped]) -> list[Comparison]:
                 f"(4.27), errors, surface tilted by {tilt:g} deg",
                 "satisfied" if expected else "violated",
                 f"violated from {1e3 * violated[0]:.0f} ms after the detection" if violated.size else "satisfied",
-                mark=Mark.of(bool(violated.size) != expected),
+                holds=bool(violated.size) != expected,
             )
         )
     return said

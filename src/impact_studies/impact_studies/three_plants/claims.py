@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from impact_control.robots import Dynamics
 from impact_control.util.types import Matrix
-from impact_studies.frame.study import Cell, Column, Comparison, Finding, Judged, Mark, Table, columns
+from impact_studies.frame.study import Cell, Column, Comparison, Finding, Judged, Table, all_hold, columns, held
 from impact_studies.planar_impact.response import PLANAR_TASK
 from impact_studies.three_plants.course import DETECTION_DELAY, LONGEST_INTERIM, SPEED
 from impact_studies.three_plants.measures import (
@@ -47,22 +47,12 @@ CONVERGED = 2.0
 """[% of plant C's first jump] Responses that are nearer than this in the last window have become the same."""
 
 
-@dataclass(frozen=True)
-class Claim:
-    """A statement of the source, ours in numbers, and whether they agree: None where ours is so by choice."""
-
-    source: str
-    published: str
-    ours: str
-    agrees: bool | None
-
-    @property
-    def mark(self) -> Mark:
-        """Verdict."""
-        return Mark.PLAIN if self.agrees is None else Mark.of(self.agrees)
+def _claim(where: str, published: str, own: str, agrees: bool | None) -> Comparison:
+    """Return a statement of the source beside ours in numbers; agrees: None where ours is so by choice."""
+    return Comparison(where, "", published, own, holds=agrees)
 
 
-def claims(cases: Mapping[Scenario, Responses]) -> tuple[Claim, ...]:
+def claims(cases: Mapping[Scenario, Responses]) -> tuple[Comparison, ...]:
     """Return the statements of Proper 2021, 3.5.1 and 3.5.2, beside our numbers."""
     single, tilted, edge, edge_tilted = (cases[scenario] for scenario in SCENARIOS)
     rest = [percent_from_rigid(single, model, WINDOWS[-1]) for model in (A, B)]
@@ -78,75 +68,75 @@ def claims(cases: Mapping[Scenario, Responses]) -> tuple[Claim, ...]:
     switch = [response.post_time for response in edge_tilted.values()]
     opened = [bounce_heights(edge_tilted[model]) for model in (A, B)]
     return (
-        Claim(
+        _claim(
             "Fig. 3.17",
             "all models converge to the same response",
             f"{WINDOWS[-1][0] * 1e3:g} to {OBSERVED * 1e3:g} ms after contact A and B are {rest[0]:.2f} and "
             f"{rest[1]:.2f} % of the jump from C",
             max(rest) < CONVERGED,
         ),
-        Claim(
+        _claim(
             "Fig. 3.17",
             "A and B oscillate, C does not",
             f"ringing {rings[0]:.2f}, {rings[1]:.2f}, {rings[2]:.4f} deg/s in A, B, C",
             rings[2] < 0.01 * min(rings[:2]),
         ),
-        Claim(
+        _claim(
             "Fig. 3.17",
             "the velocity of B and C jumps, that of A changes fast",
             f"A has made 90 % of the jump of B in its first sample, {1e3 * first:.2f} ms after contact",
             0.0 < first < 1e-3,
         ),
-        Claim(
+        _claim(
             "Fig. 3.19 (a)",
             "in A the contact opens for a brief period",
             f"{len(hops)} bounces, up to {1e6 * max(hops, default=0.0):.0f} um",
             bool(hops),
         ),
-        Claim(
+        _claim(
             "Fig. 3.17",
             "C follows the trajectory that starts with the prediction of the rigid map",
             f"velocity of the end-effector within {1e3 * tracks:.2f} mm/s of it for {1e3 * RINGING[1]:g} ms",
             tracks < 0.01 * SPEED,
         ),
-        Claim(
+        _claim(
             "Fig. 3.17",
             "orientations differ in the order of 1e-4 rad",
             f"largest difference from C {1e4 * turn:.1f}e-4 rad",
             1e-5 < turn < 1e-3,
         ),
-        Claim(
+        _claim(
             "Fig. 3.18",
             "on the tilted surface the response of each model is different from the expected one",
             f"C differs from the expected C by {other:.0f} % of the jump in the first {1e3 * WINDOWS[0][1]:g} ms",
             other > 10.0,
         ),
-        Claim(
+        _claim(
             "Fig. 3.20, 3.23",
             "edge: one impact is detected; in A contact is lost briefly and found again",
             f"both ends touch within {1e6 * contact_interval(edge[A]):.0f} us; "
             f"{len(bounce_heights(edge[A]))} bounces in A, both ends together",
             contact_interval(edge[A]) < DETECTION_DELAY and all(early),
         ),
-        Claim(
+        _claim(
             "Fig. 3.20, 3.23",
             f"edge: that is detected about {1e3 * BACK:g} ms after the impact",
             f"A is back {1e3 * back:.0f} ms after the impact, which is detected {1e3 * DETECTION_DELAY:g} ms later",
             abs(back + DETECTION_DELAY - BACK) < 0.25 * BACK,
         ),
-        Claim(
+        _claim(
             "Fig. 3.21",
             "edge: without that detection the three responses converge",
             f"from {WINDOWS[-1][0] * 1e3:g} ms on A and B are {rest_edge[0]:.2f} and {rest_edge[1]:.2f} % from C",
             max(rest_edge) < CONVERGED,
         ),
-        Claim(
+        _claim(
             "Fig. 3.22",
             "edge, tilted: all models switch to the phases at the same time",
             f"the post phase begins {', '.join(f'{1e3 * time:.1f}' for time in switch)} ms after contact in A, B, C",
             max(switch) - min(switch) < 5e-3,
         ),
-        Claim(
+        _claim(
             "Fig. 3.24",
             "edge, tilted: contact is lost briefly after each impact",
             f"{len(opened[0])} bounces in A, {len(opened[1])} in B, both points together",
@@ -155,36 +145,30 @@ def claims(cases: Mapping[Scenario, Responses]) -> tuple[Claim, ...]:
     )
 
 
-def claims_table(by_gain: Mapping[float, tuple[Claim, ...]]) -> Table:
+def claims_table(by_gain: Mapping[float, tuple[Comparison, ...]]) -> Table:
     """The claims as a table, ours by the gain [1/s^2]; the figures of the source have no numbers in its text."""
     return Table.of(
         "claims",
         "What sections 3.5.1 and 3.5.2 say, and what comes out",
         columns(("where", "published", *(f"ours, gain {gain:g} 1/s^2" for gain in by_gain))),
         (
-            (same[0].source, same[0].published, *(Judged(claim.ours, claim.agrees) for claim in same))
+            (same[0].where, same[0].published, *(Judged(claim.own, claim.holds) for claim in same))
             for same in zip(*by_gain.values(), strict=True)
         ),
         "The figures themselves are not in the text of the source; only what the text says of them is compared.",
     )
 
 
-def comparisons(by_gain: Mapping[float, tuple[Claim, ...]]) -> tuple[Comparison, ...]:
+def comparisons(by_gain: Mapping[float, tuple[Comparison, ...]]) -> tuple[Comparison, ...]:
     """Return the claims with each gain [1/s^2]."""
-    return tuple(
-        Comparison(claim.source, f"gain {gain:g} 1/s^2", claim.published, claim.ours, mark=claim.mark)
-        for gain, said in by_gain.items()
-        for claim in said
-    )
+    return tuple(replace(claim, what=f"gain {gain:g} 1/s^2") for gain, said in by_gain.items() for claim in said)
 
 
-def verdict(by_gain: Mapping[float, tuple[Claim, ...]]) -> tuple[bool, str]:
+def verdict(by_gain: Mapping[float, tuple[Comparison, ...]]) -> tuple[bool, str]:
     """Return whether all claims that are judged agree with one of the gains [1/s^2], and how many do with which."""
-    agree = {gain: sum(claim.mark is Mark.GOOD for claim in said) for gain, said in by_gain.items()}
-    count = sum(claim.mark is not Mark.PLAIN for claim in next(iter(by_gain.values())))
-    texts = [f"{number} of {count} with the gain {gain:g} 1/s^2" for gain, number in agree.items()]
+    texts = [f"{held(said)} with the gain {gain:g} 1/s^2" for gain, said in by_gain.items()]
     chosen = ", which is chosen by one of them" if MATCHING_GAIN in by_gain else ""
-    return count in agree.values(), (
+    return any(map(all_hold, by_gain.values())), (
         f"Statements of the source on its three models that hold for our three plants: {', '.join(texts)}{chosen}."
     )
 
@@ -250,7 +234,7 @@ def task_motion(response: Response) -> tuple[Matrix, Matrix]:
     return np.array(poses), np.array(rates)
 
 
-def second_impact_claims(found: SecondImpact) -> tuple[Claim, ...]:
+def second_impact_claims(found: SecondImpact) -> tuple[Comparison, ...]:
     """Return what Proper 2021, 3.5.2, says of the responses of Fig. 3.20, beside our numbers.
 
     That A switches before B and C is so because the return of our B is not detected, by choice. What follows from that
@@ -262,27 +246,27 @@ def second_impact_claims(found: SecondImpact) -> tuple[Claim, ...]:
     left = [found.percent_from_reference(plants[model], found.last) for model in PlantModel]
     switches = [plants[model].post_time for model in PlantModel]
     return (
-        Claim(
+        _claim(
             "Fig. 3.20",
             "A is significantly different from B and C, which are similar",
             "between the switches A is "
             f"{apart[A, B]:.1f} and {apart[A, C]:.1f} % of the jump from B and C, B is {apart[B, C]:.1f} % from C",
             None,
         ),
-        Claim(
+        _claim(
             "Fig. 3.20",
             "B oscillates, C does not",
             f"ringing {rings[0]:.2f} and {rings[1]:.4f} deg/s in B and C",
             rings[1] < QUIET * rings[0],
         ),
-        Claim(
+        _claim(
             "Fig. 3.20",
             "A comes to the post-impact trajectory sooner than B and C",
             f"in the last {1e3 * LAST:g} ms before B switches A, B, C are "
             f"{', '.join(f'{value:.1f}' for value in left)} % of the jump from it",
             None,
         ),
-        Claim(
+        _claim(
             "Fig. 3.20",
             f"A switches when its return is detected, B and C {1e3 * LONGEST_INTERIM:g} ms after the impact",
             f"A after {1e3 * switches[0]:.0f} ms, {1e3 * (switches[0] - first_return(plants[A])):.1f} ms after its "

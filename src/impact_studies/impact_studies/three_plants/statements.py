@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from impact_control.robots import InertiaModel
-from impact_studies.frame.study import Finding, Mark
+from impact_studies.frame.study import Finding
 from impact_studies.three_plants.claims import BACK
 from impact_studies.three_plants.course import DETECTION_DELAY, SLIDE_TIME, STIFFNESS
 from impact_studies.three_plants.measures import (
@@ -85,7 +85,7 @@ def findings(
         Finding(
             f"Rigid contact is the map: right after the first impact plants B and C are {maps:.3f} deg/s or less from "
             "the rigid map, B with M and C with M + B_theta.",
-            Mark.of(maps < SAME),
+            maps < SAME,
         ),
         Finding(
             f"B does not jump to where C is: right after a single impact it is {ratio:.0f} % of C's jump away, because "
@@ -96,14 +96,14 @@ def findings(
             + " ms, its mean over these windows "
             + ", ".join(f"{part:.1f}" for part in means)
             + " %.",
-            Mark.of(max(means) < 5.0),
+            max(means) < 5.0,
         ),
         Finding(
             "The compliance of the contact changes little: over the first 100 ms A is "
             + ", ".join(f"{part:.1f} % ({name})" for name, part in near.items())
             + " of the jump from B. The source puts the difference of its A and B down to the contact that opens "
             "in A only; in our B it opens as well.",
-            Mark.of(max(near.values()) < 5.0),
+            max(near.values()) < 5.0,
         ),
         Finding(
             f"The sphere stays on the surface after {_settled(single[A])}, {_settled(single[B])} and "
@@ -129,9 +129,9 @@ def findings(
             + f". The rigid map gives {1e3 * estimated_interval(tilts[largest][C]):.1f} ms, and is within "
             f"{100.0 * max(errors):.0f} % for all tilts and plants: the time between the touches is the gap over the "
             "speed with which the edge turns after the first impact, and nearly proportional to the tilt.",
-            Mark.of(max(errors) < 0.1),
+            max(errors) < 0.1,
         ),
-        Finding(f"No impact gains energy: the largest change is {1e3 * energy:.2g} mJ.", Mark.of(energy <= 0.0)),
+        Finding(f"No impact gains energy: the largest change is {1e3 * energy:.2g} mJ.", energy <= 0.0),
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impact_control.util.types import Vector
-from impact_studies.frame.study import Comparison, Finding, Mark
+from impact_studies.frame.study import Comparison, Finding
 from impact_studies.models.contact_identification.contact_model import ContactModel
 from impact_studies.models.impacts.inverse_inertia import ContactVelocityTable
 from impact_studies.wang import published
@@ -43,7 +43,7 @@ def comparisons(
                 f"most accurate option under stiff velocity control, impulse to the {reading.value}",
                 InertiaOption.COMPOSITE.value,
                 f"{found.value}, nearest in {wins} of {len(cases)} cases",
-                mark=Mark.of(found is InertiaOption.COMPOSITE),
+                holds=found is InertiaOption.COMPOSITE,
             )
         )
         for option, above in (
@@ -58,7 +58,7 @@ def comparisons(
                     f"{option.value} against what is measured, to the {reading.value}",
                     f"{'above' if above else 'below'} in all cases",
                     f"{'above' if above else 'below'} in {right} of {len(cases)}",
-                    mark=Mark.of(right == len(cases)),
+                    holds=right == len(cases),
                 )
             )
     chosen = [published.SPEEDS.index(speed) for speed in speeds]
@@ -120,7 +120,7 @@ def profile_comparisons(
             "impact detected by the torques of joints 5 and 6 after",
             f"{low:g} to {high:g} ms",
             f"{min(detections):.1f} to {max(detections):.1f} ms, {inside} of {len(detections)} in between",
-            mark=Mark.of(inside == len(detections)),
+            holds=inside == len(detections),
         ),
     )
 
@@ -135,14 +135,14 @@ def fit_comparisons(fitted: Sequence[FittedImpact]) -> tuple[Comparison, ...]:
             "force of the law (23) on the measured one",
             "matches",
             f"root mean square of the misfit at most {100.0 * misfit:.1f} % of the peak",
-            mark=Mark.of(misfit <= MATCHES),
+            holds=misfit <= MATCHES,
         ),
         Comparison(
             "Fig. 8, (28)",
             "sum of the energies of the fitted law over the initial one",
             "equal",
             f"to {imbalance:.1e}",
-            mark=Mark.of(imbalance <= _EQUAL),
+            holds=imbalance <= _EQUAL,
         ),
     )
 
@@ -177,14 +177,14 @@ def rate_comparisons(fitted: Sequence[FittedImpact], models: Sequence[ModelCase]
             "compression of the law (23) when its force is zero again",
             "does not systematically come back to zero",
             f"at most {100.0 * max(left):.1f} % of the deepest one is left",
-            mark=Mark.of(max(left) > LEFT),
+            holds=max(left) > LEFT,
         ),
         Comparison(
             "Appendix A (30)",
             "compression rate of the contact point during the first push, exact",
             "rises monotonically",
             f"in {steady} of {len(every)}; turns back by up to {largest} % of the speed before",
-            mark=Mark.of(steady == len(every)),
+            holds=steady == len(every),
         ),
     )
 
@@ -258,7 +258,7 @@ def _area_comparisons(cases: Sequence[ModelCase]) -> Iterator[Comparison]:
         "force after its peak against the area that restitutions from 0 to 1 allow a virtual spring",
         "leaves it",
         f"leaves it in {len(outside)} of {count}{part}",
-        mark=Mark.of(len(outside) == count),
+        holds=len(outside) == count,
     )
     required = [area.required_restitution for area in areas]
     above = sum(value > 1.0 for value in required)
@@ -267,7 +267,7 @@ def _area_comparisons(cases: Sequence[ModelCase]) -> Iterator[Comparison]:
         "impulse after the peak over that before it, the restitution that a virtual spring had to have",
         "above 1",
         f"{_range(required, 2)}, above 1 in {above} of {count}",
-        mark=Mark.of(above == count),
+        holds=above == count,
     )
     phases = [area.phase for area in areas]
     ahead = sum(phase < 1.0 for phase in phases)
@@ -276,7 +276,7 @@ def _area_comparisons(cases: Sequence[ModelCase]) -> Iterator[Comparison]:
         "peak of the force against the end of compression",
         "ahead of it",
         f"ahead in {ahead} of {count}, at {_range(phases, 2)} of the time to the true stop of the contact point",
-        mark=Mark.of(ahead == count),
+        holds=ahead == count,
     )
     first = [
         area for case in cases if case.name == "one" and case.speed in published.PROFILE_SPEEDS for area in case.areas
@@ -287,7 +287,7 @@ def _area_comparisons(cases: Sequence[ModelCase]) -> Iterator[Comparison]:
         "the other forces in configuration one, up to 0.15 m/s",
         "similar patterns: restitution above 1",
         f"above 1 in {similar} of {len(first)}",
-        mark=Mark.of(similar == len(first)),
+        holds=similar == len(first),
     )
 
 
@@ -300,7 +300,7 @@ def _spring_comparison(cases: Sequence[ModelCase], mass: MassOf) -> Comparison:
         "does not fit unless its restitution is above 1",
         f"restitution {_range(restitutions, 2)}, misfit {_range(100.0 * misfits, 1)} % of the peak; "
         f"{int(np.sum(matches & ~above))} of {misfits.size} fit to {100.0 * MATCHES:g} % with 1 or less",
-        mark=Mark.of(not np.any(matches & ~above)),
+        holds=not np.any(matches & ~above),
     )
 
 
@@ -317,7 +317,7 @@ def _maxwell_comparison(cases: Sequence[ModelCase], mass: MassOf) -> Comparison:
         "varies with it, in all three configurations; the law has a constant one",
         f"varies in {sum(varies)} of {len(varies)}: {_ends(courses)}; {max(scatter.values()):.3f} or less between "
         "repetitions",
-        mark=Mark.of(all(varies)),
+        holds=all(varies),
     )
 
 
@@ -331,7 +331,7 @@ def _printed_comparison(cases: Sequence[ModelCase], mass: MassOf) -> Comparison:
         f"restitution (25) of the law (23) over the contact velocity, {mass.value}",
         "roughly decreases: all but configuration two at 0.08 m/s",
         f"falls in {len(steps) - rising} of {len(steps)} steps of the speed: {_ends(courses)}",
-        mark=Mark.of(fall and rising <= published.RISING_STEPS),
+        holds=fall and rising <= published.RISING_STEPS,
     )
 
 
@@ -345,7 +345,7 @@ def _best_comparison(cases: Sequence[ModelCase], mass: MassOf) -> Comparison:
         f"{best.value}; mean misfit "
         + ", ".join(f"{model.value} {100.0 * float(values.mean()):.1f} %" for model, values in misfits.items())
         + " of the peak",
-        mark=Mark.of(best is _VISCOELASTIC),
+        holds=best is _VISCOELASTIC,
     )
 
 
@@ -357,7 +357,7 @@ def _material_comparison(cases: Sequence[ModelCase], mass: MassOf) -> Comparison
         f"restitution (25) against that of the materials, {mass.value}",
         f"below {RESTITUTION} in all experiments",
         f"below in {below} of {restitutions.size}: {_range(restitutions, 2)}",
-        mark=Mark.of(below == restitutions.size),
+        holds=below == restitutions.size,
     )
 
 
@@ -375,7 +375,7 @@ def _small_comparison(cases: Sequence[ModelCase], velocities: ContactVelocityTab
         f"{published.SMALL_ABOVE_SPEED} m/s, {mass.value}",
         f"below {published.SMALL_RESTITUTION}",
         _range(restitutions, 2) if restitutions.size else "no such impact",
-        mark=Mark.of(bool(np.all(restitutions < published.SMALL_RESTITUTION))) if restitutions.size else Mark.PLAIN,
+        holds=bool(np.all(restitutions < published.SMALL_RESTITUTION)) if restitutions.size else None,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from impact_studies.frame.study import Finding, Mark
+from impact_studies.frame.study import Finding
 from impact_studies.wang.comparisons import VISIBLE, spring_wall_finding
 from impact_studies.wang.evaluation import Case, Outcome, Reading, best, crossing, mean_error, winners
 from impact_studies.wang.options import OPTIONS_OF_WANG, InertiaOption
@@ -146,7 +146,7 @@ def _claim(
     )
     if found is not claimed:
         text += f"; {claimed.value} by {100.0 * mean_error(cases, claimed, reading):.1f} %"
-    return Finding(f"{text}.", Mark.of(found is claimed))
+    return Finding(f"{text}.", found is claimed)
 
 
 def _order(cases: Sequence[Case]) -> Finding:
@@ -161,7 +161,7 @@ def _order(cases: Sequence[Case]) -> Finding:
         f"Option 1, (8), is above what is measured in {above} of {count} cases and readings, in Fig. 9 always. Options "
         f"2 and 4, (6) and (20), are below in {below} of {2 * count}, there always, and differ by "
         f"{100.0 * alike:.1f} % or less, there little.",
-        Mark.of(good),
+        good,
     )
 
 
