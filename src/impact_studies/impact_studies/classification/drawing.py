@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from impact_control.recording.style import ANTE, INK, INTERIM, LIMIT, POST, ROW, SERIES, WIDTH, line
 from impact_studies.classification.evaluation import Outcome
+from impact_studies.frame.legend import legend_above
 
 _COLUMNS = 3
 
@@ -39,7 +40,7 @@ def draw_shares(outcomes: Sequence[Outcome]) -> Figure:
     for axes in grid[:, 0]:
         axes.set_ylabel("expected [%]")
     entries = [line("by the impacts (a)", INTERIM), line("by the behaviour (b)", ANTE), line("by both", INK)]
-    figure.legend(handles=entries, loc="outside upper center", ncols=len(entries))
+    legend_above(figure, entries)
     return figure
 
 

@@ -42,7 +42,7 @@ def draw_roc(outcomes: Outcomes) -> Figure:
                 axes.set_xlabel("false alarms an hour")
             if n == 0:
                 axes.set_ylabel("impacts found [%]")
-    _finish(figure)
+    _legend(figure)
     return figure
 
 
@@ -71,11 +71,11 @@ def draw_delays(outcomes: Outcomes, extent: Extent, choice: Choice, ideal: Ideal
                 axes.set_xlabel("speed [m/s]")
             if c == 0:
                 axes.set_ylabel(f"{arm.robot}: median delay [ms]")
-    _finish(figure, Line2D([], [], label="ideal detector", **_IDEAL))
+    _legend(figure, Line2D([], [], label="ideal detector", **_IDEAL))
     return figure
 
 
-def _finish(figure: Figure, *more: Line2D) -> None:
+def _legend(figure: Figure, *more: Line2D) -> None:
     entries = [line(method.name, _COLOURS[m], "-") for m, method in enumerate(METHODS)]
     for entry, mark in zip(entries, _MARKS, strict=True):
         entry.set_marker(mark)

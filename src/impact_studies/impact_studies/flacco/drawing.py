@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -19,6 +20,8 @@ from impact_studies.frame.legend import legend_above
 
 _TOP = 0.45
 """[inch] for the legend."""
+
+_legend = partial(legend_above, top=_TOP, align=True, hspace=0.15)
 
 _SHOWN = 6.0
 """[s] of the identification."""
@@ -75,8 +78,7 @@ def draw_trajectories(outcome: Outcome) -> Figure:
     _joints(lower, touched, desired)
     upper.set(ylabel="identification [rad]", xlabel="time [s]", xlim=(0.0, _SHOWN))
     lower.set(ylabel="second experiment [rad]", xlabel="time [s]", xlim=(0.0, float(touched[-1])))
-    _legend(figure, _joint_lines())
-    figure.subplots_adjust(hspace=0.3)
+    _legend(figure, _joint_lines(), hspace=0.3)
     return figure
 
 
@@ -177,8 +179,3 @@ def _joint_lines() -> list[Artist]:
 def _bounds(axes: Axes, value: float) -> None:
     for bound in (-value, value):
         axes.axhline(bound, color=NEUTRAL, linestyle="--", linewidth=0.8)
-
-
-def _legend(figure: Figure, entries: Sequence[Artist]) -> None:
-    legend_above(figure, entries, _TOP, hspace=0.15)
-    figure.align_ylabels()

@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
 
 def legend_above(
-    figure: Figure, entries: Sequence[Artist], top: float, *, left: float = 0.85, columns: int = 0, **gaps: float
+    figure: Figure,
+    entries: Iterable[Artist],
+    top: float = 0.0,
+    *,
+    left: float = 0.85,
+    columns: int = 0,
+    align: bool = False,
+    **margins: float,
 ) -> None:
-    """Put a legend in the `top` [inch] above the panels, and them in margins that do not depend on their content.
+    """Put a legend above the panels.
 
-    left [inch]: of the panels. columns: of the legend, all entries beside each other for 0. gaps: `hspace` and `wspace`
-    of the panels, in their heights and widths.
+    top [inch] above the panels; 0 where the figure has a constrained layout. left [inch]: of the panels. columns: of
+    the legend, all entries beside each other for 0. align: the labels of the vertical axes. margins: of
+    `subplots_adjust`, besides or in place of those that do not depend on what is in the panels; none: a tight layout.
     """
+    handles = list(entries)
+    beside = columns or len(handles)
+    if not top:
+        figure.legend(handles=handles, loc="outside upper center", ncols=beside)
+        return
     width, height = figure.get_size_inches()
-    figure.legend(handles=list(entries), loc="upper center", ncols=columns or len(entries), bbox_to_anchor=(0.5, 1.0))
-    figure.subplots_adjust(left=left / width, right=1 - 0.15 / width, bottom=0.5 / height, top=1 - top / height, **gaps)
+    figure.legend(handles=handles, loc="upper center", ncols=beside, bbox_to_anchor=(0.5, 1.0))
+    if margins:
+        fixed = {"left": left / width, "right": 1 - 0.15 / width, "bottom": 0.5 / height, "top": 1 - top / height}
+        figure.subplots_adjust(**(fixed | margins))
+    else:
+        figure.tight_layout(rect=(0.0, 0.0, 1.0, 1.0 - top / height))
+    if align:
+        figure.align_ylabels()

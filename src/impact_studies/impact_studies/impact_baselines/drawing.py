@@ -6,13 +6,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from impact_control.recording.style import NEUTRAL, ROW, SERIES, WIDTH, line
+from impact_studies.frame.legend import legend_above
 from impact_studies.impact_baselines.statements import PEAK_FEEDBACK, Outcome
 
 _LEGEND = 0.7
 """[inch]"""
-
-_BESIDE = 4
-"""Entries in a row of the legend."""
 
 
 def draw_peaks(outcome: Outcome) -> Figure:
@@ -47,6 +45,4 @@ def draw_courses(outcome: Outcome) -> Figure:
 
 def _legend(figure: Figure, outcome: Outcome) -> None:
     entries = [line(method, colour) for method, colour in zip(outcome.trials, SERIES, strict=False)]
-    height = figure.get_size_inches()[1]
-    figure.legend(handles=entries, loc="upper center", ncols=_BESIDE, bbox_to_anchor=(0.5, 1.0))
-    figure.tight_layout(rect=(0.0, 0.0, 1.0, 1.0 - _LEGEND / height))
+    legend_above(figure, entries, _LEGEND, columns=4)

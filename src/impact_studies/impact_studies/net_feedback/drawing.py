@@ -20,6 +20,7 @@ from impact_control.robots import RobotDescription
 from impact_control.robots.link_shapes import LinkFrames, load_link_shapes
 from impact_control.scenario import ObjectScene
 from impact_control.util.types import Matrix, Vector
+from impact_studies.frame.legend import legend_above
 from impact_studies.frame.trials import from_arrays
 from impact_studies.net_feedback import published
 from impact_studies.net_feedback.outcome import CaseResult, mean_courses
@@ -50,9 +51,7 @@ def draw_signals(result: CaseResult) -> Figure:
     panels[-1].set_xlabel("time after the nominal impact [s]")
     entries = [line(f"{scale:g} v_pred", colour) for scale, colour in zip(courses, SERIES, strict=False)]
     entries.append(line("reference", INK, "--", 0.8))
-    figure.legend(handles=entries, loc="upper center", ncols=len(entries), bbox_to_anchor=(0.5, 1.0))
-    height = figure.get_size_inches()[1]
-    figure.tight_layout(rect=(0.0, 0.0, 1.0, 1.0 - _LEGEND / height))
+    legend_above(figure, entries, _LEGEND)
     return figure
 
 
@@ -234,6 +233,4 @@ def _finish(figure: Figure, entries: Sequence[Artist]) -> None:
         axes.set(aspect="equal")
         axes.autoscale_view()
         axes.set_axis_off()
-    height = float(figure.get_size_inches()[1])
-    figure.legend(handles=list(entries), loc="upper center", ncols=len(entries), bbox_to_anchor=(0.5, 1.0))
-    figure.subplots_adjust(left=0.01, right=0.99, bottom=0.02, top=1.0 - _TOP / height, wspace=0.05)
+    legend_above(figure, entries, _TOP, left=0.1, right=0.99, bottom=0.02, wspace=0.05)

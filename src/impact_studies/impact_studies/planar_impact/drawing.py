@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
@@ -39,6 +39,8 @@ _SHOWN = (-20.0, 100.0)
 _TOP = 0.75
 """[inch] for legend and titles."""
 
+_legend = partial(legend_above, top=_TOP, align=True, hspace=0.22, wspace=0.08)
+
 
 def draw_poses(response: FlexibleResponse) -> Figure:
     """Fig. 2: the arm before, at and after the impact, and a close-up of its end-effector."""
@@ -65,8 +67,7 @@ def draw_poses(response: FlexibleResponse) -> Figure:
     lowest, first = surface - radius, path[0]
     whole.set_ylim(lowest, None)
     close.set(xlim=(impact - 3.0 * radius, first[0] + 2.0 * radius), ylim=(lowest, first[1] + 2.5 * radius))
-    _legend(figure, [*entries, line("path of the sphere", INK, ":")], top=0.4)
-    figure.subplots_adjust(wspace=0.25)
+    _legend(figure, [*entries, line("path of the sphere", INK, ":")], top=0.4, wspace=0.25)
     return figure
 
 
@@ -164,8 +165,3 @@ def draw_limit(scales: Sequence[float], errors: Mapping[str, Sequence[float]]) -
     axes.set(xscale="log", yscale="log", xlabel="factor on the joint stiffness", ylabel="mean error [% of the jump]")
     _legend(figure, entries, top=0.4)
     return figure
-
-
-def _legend(figure: Figure, entries: Sequence[Artist], top: float = _TOP) -> None:
-    legend_above(figure, entries, top, hspace=0.22, wspace=0.08)
-    figure.align_ylabels()

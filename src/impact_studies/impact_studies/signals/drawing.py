@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from impact_control.recording.style import ANTE, IMPACT, INK, LIMIT, NEUTRAL, POST, ROW, SERIES, WIDTH, line
+from impact_studies.frame.legend import legend_above
 from impact_studies.signals import envelope
 from impact_studies.signals.observer import BOUND, Observed
 from impact_studies.three_plants.references import IMPACT as AT_IMPACT
@@ -57,7 +57,7 @@ def draw_observer(shown: Mapping[str, Observed]) -> Figure:
         line("bound of the source", LIMIT, "--"),
         line("first touch of a point", IMPACT),
     ]
-    _legend(figure, entries)
+    legend_above(figure, entries)
     return figure
 
 
@@ -113,7 +113,7 @@ def draw_references(shown: Mapping[str, Reference]) -> Figure:
                 axes.set_ylabel(label)
     names = ("x, joint 1", "z, joint 2", "turn, joint 3")
     entries = [line(name, color) for name, color in zip(names, SERIES, strict=False)]
-    _legend(figure, [*entries, line("ante", INK), line("post", INK, "--")])
+    legend_above(figure, [*entries, line("ante", INK), line("post", INK, "--")])
     return figure
 
 
@@ -136,7 +136,7 @@ def draw_paths(shown: Mapping[str, Reference]) -> Figure:
     for entry, marker in zip(entries[2:], "osD", strict=True):
         entry.set(marker=marker, markersize=5)
     entries[-1].set(color=IMPACT)
-    _legend(figure, entries)
+    legend_above(figure, entries)
     return figure
 
 
@@ -176,14 +176,10 @@ def draw_envelopes(shown: Mapping[float, envelope.Enveloped]) -> Figure:
             if column == 0:
                 velocity.set_ylabel(f"joint {j + 1} [deg/s]")
                 error.set_ylabel(f"error {j + 1} [deg/s]")
-    _legend(figure, [line("measured", INK), line("reference; error below", LIMIT), line("zero", ANTE, "-.")])
+    legend_above(figure, [line("measured", INK), line("reference; error below", LIMIT), line("zero", ANTE, "-.")])
     return figure
 
 
 def _mark_touches(axes: Axes, observed: Observed) -> None:
     for touch in observed.touches[np.isfinite(observed.touches)]:
         axes.axvline(1e3 * touch, color=IMPACT, linewidth=0.9)
-
-
-def _legend(figure: Figure, entries: Sequence[Artist]) -> None:
-    figure.legend(handles=entries, loc="outside upper center", ncols=len(entries))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
 from impact_control.recording.style import ANTE, IMPACT, INK, INTERIM, LIMIT, NEUTRAL, POST, ROW, WIDTH, LineStyle, line
@@ -39,6 +39,8 @@ _NAMES = {
 }
 _POINT_COLOURS = (POST, INTERIM)
 
+_legend = partial(legend_above, top=0.75, left=0.8, align=True, hspace=0.15, wspace=0.28)
+
 
 def draw_velocities(cases: Mapping[Scenario, Responses]) -> Figure:
     """Joint velocities of the three plants, a row a joint, a column a scenario."""
@@ -58,7 +60,7 @@ def draw_velocities(cases: Mapping[Scenario, Responses]) -> Figure:
             axes.set(xlim=_SHOWN, xticks=(0, 50, 100))
             if column == 0:
                 axes.set_ylabel(f"joint {j + 1} [deg/s]")
-    _finish(figure, [line(_NAMES[model], _COLOURS[model], _STYLES[model], _WIDTHS[model]) for model in PlantModel])
+    _legend(figure, [line(_NAMES[model], _COLOURS[model], _STYLES[model], _WIDTHS[model]) for model in PlantModel])
     return figure
 
 
@@ -80,7 +82,7 @@ def draw_gaps(cases: Mapping[Scenario, Responses]) -> Figure:
             if column == 0:
                 axes.set_ylabel(f"plant {model}: gap [um]")
     entries = [line(f"point {point}", color) for point, color in enumerate(_POINT_COLOURS, 1)]
-    _finish(figure, [*entries, line("post phase begins", IMPACT, ":")])
+    _legend(figure, [*entries, line("post phase begins", IMPACT, ":")])
     return figure
 
 
@@ -113,10 +115,5 @@ def draw_second_impact(found: SecondImpact) -> Figure:
         axes.set_xlabel("time [ms]")
     entries = [line(f"plant {model}", _COLOURS[model], _STYLES[model], _WIDTHS[model]) for model in PlantModel]
     entries += [line("ante-impact reference", NEUTRAL, "--"), line("post-impact reference", POST, "-.")]
-    _finish(figure, [*entries, line("post phase begins", INK, ":")], wspace=0.5)
+    _legend(figure, [*entries, line("post phase begins", INK, ":")], wspace=0.5)
     return figure
-
-
-def _finish(figure: Figure, entries: Sequence[Artist], wspace: float = 0.28) -> None:
-    legend_above(figure, entries, 0.75, left=0.8, hspace=0.15, wspace=wspace)
-    figure.align_ylabels()
