@@ -228,9 +228,9 @@ def finish(
         axes.yaxis.set_label_coords(-_LABEL / (axes.get_position().width * width), 0.5)
 
 
-def line(label: str, color: str, style: LineStyle = "-", width: float = 1.4) -> Line2D:
-    """Return an entry of a legend."""
-    return Line2D([], [], color=color, linestyle=style, linewidth=width, label=label)
+def line(label: str, color: str, style: LineStyle = "-", width: float = 1.4, **others: Any) -> Line2D:
+    """Return an entry of a legend; others: properties of the line, like those of its marker."""
+    return Line2D([], [], color=color, linestyle=style, linewidth=width, label=label, **others)
 
 
 def note(axes: Axes, text: str) -> None:

@@ -10,12 +10,11 @@ import numpy as np
 
 from impact_control.classification import RecordedImpact
 from impact_control.robots import load_robot
-from impact_control.robots.inverse_kinematics import solve
 from impact_studies.classification.trial import ImpactTrial, SweepPoint, run_point, unpack
 from impact_studies.frame.study import Progress
 from impact_studies.frame.trials import run_trials, trials_directory
 from impact_studies.planar_impact.response import planar_approach
-from impact_studies.three_plants.course import ELBOW_UP, HEIGHT, SPEED
+from impact_studies.three_plants.course import HEIGHT, SPEED
 
 SPHERE, EDGE = "planar_sphere", "planar_edge"
 
@@ -128,7 +127,7 @@ def run_sweep(points: Sequence[SweepPoint], progress: Progress) -> list[SweptImp
     for point, arrays in zip(points, results, strict=True):
         robot = load_robot("planar_rrr", point.end_effector)
         approach = planar_approach(point.angle, SPEED, point.distance, HEIGHT)
-        nominal = solve(robot, approach.impact_position, approach.rotation, None, ELBOW_UP)
+        nominal = approach.configuration(robot, approach.impact_position)
         found += [_swept(point, tilt, trial, nominal) for tilt, trial in unpack(point, arrays)]
     return found
 

@@ -76,8 +76,8 @@ def draw_delays(outcomes: Outcomes, extent: Extent, choice: Choice, ideal: Ideal
 
 
 def _legend(figure: Figure, *more: Line2D) -> None:
-    entries = [line(method.name, _COLOURS[m], "-") for m, method in enumerate(METHODS)]
-    for entry, mark in zip(entries, _MARKS, strict=True):
-        entry.set_marker(mark)
-        entry.set_markersize(3.5)
+    entries = [
+        line(method.name, color, marker=mark, markersize=3.5)
+        for method, color, mark in zip(METHODS, _COLOURS, _MARKS, strict=True)
+    ]
     legend_above(figure, [*entries, *more], 1.25, left=0.8, columns=4, hspace=0.25, wspace=0.1)

@@ -116,8 +116,7 @@ def draw_responses(
                 axes.set_ylabel(f"joint {j + 1} [deg/s]")
         grid[0, column].set_title(str(after))
         grid[-1, column].set_xlabel("time after impact [ms]")
-    entries = [line("flexible joints", INK), line("cubic fit at the impact", INK, "")]
-    entries[1].set(marker="o", markersize=6)
+    entries = [line("flexible joints", INK), line("cubic fit at the impact", INK, "", marker="o", markersize=6)]
     entries += [line(f"rigid, {MODEL_SYMBOLS[model]}", MODEL_COLOURS[model]) for model in rigid]
     entries.append(line("map only", NEUTRAL, "--"))
     _legend(figure, entries)

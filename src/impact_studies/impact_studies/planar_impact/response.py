@@ -22,6 +22,8 @@ from impact_studies.models.rigid_contact.surface import RigidSurface
 PLANAR_TASK = (0, 2, 4)
 """Rows of the mixed twist of E that an arm in the plane x-z can choose: along x, along z, turn about y."""
 
+_ELBOW_UP = np.radians([45.0, -125.0, -10.0])
+
 
 @dataclass(frozen=True, eq=False)
 class StraightApproach:
@@ -66,6 +68,13 @@ class StraightApproach:
         left = self.speed * (0.5 * self.ramp + self.cruise) - distance
         position: Vector = self.impact_position - left * self.direction
         return position, speed * self.direction, acceleration * self.direction
+
+    def configuration(self, robot: RobotDescription, position: Vector) -> Vector:
+        """Return the joint positions (3,) [rad] of the planar arm, elbow up, with E at a position (3,) [m], axes of A.
+
+        Raises UnreachablePoseError.
+        """
+        return solve(robot, position, self.rotation, None, _ELBOW_UP)
 
 
 def planar_approach(angle: float, speed: float, distance: float, height: float) -> StraightApproach:
@@ -125,7 +134,6 @@ class TaskController:
 OBSERVED = 0.1
 """[s] after the impact: the span of the fit of Rey Arias 2024, section IV."""
 
-_ELBOW_UP = np.radians([45.0, -125.0, -10.0])
 _SAMPLE = 1e-3
 _NEXT_TO_NOTHING = 1e-9
 """[kg m^2], against some 0.05 of the lightest link: a transmission needs a motor inertia above 0."""
@@ -195,7 +203,7 @@ def flexible_response(
     largest_step [s]: see PlantOptions. Raises ImpactControlError when the arm does not touch the surface.
     """
     controller = TaskController(robot, approach)
-    start = solve(robot, approach.at(0.0)[0], approach.rotation, None, _ELBOW_UP)
+    start = approach.configuration(robot, approach.at(0.0)[0])
     options = PlantOptions(sample_period=_SAMPLE, largest_step=largest_step, joint_friction=False)
     plant = FlexibleJointPlant(robot, start, surface, options)
     held = np.zeros_like(start)

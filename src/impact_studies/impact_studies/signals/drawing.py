@@ -132,10 +132,8 @@ def draw_paths(shown: Mapping[str, Reference]) -> Figure:
         axes.set(title=name, xlabel="x [mm]", xlim=_PATH_X, ylim=_PATH_Z, aspect="equal")
     grid[0, 0].set_ylabel("z [mm]")
     entries = [line("ante-impact", ANTE), line("post-impact", POST, "--")]
-    entries += [line(name, INK, "") for name in ("start", "end", "expected impact")]
-    for entry, marker in zip(entries[2:], "osD", strict=True):
-        entry.set(marker=marker, markersize=5)
-    entries[-1].set(color=IMPACT)
+    places = (("start", INK, "o"), ("end", INK, "s"), ("expected impact", IMPACT, "D"))
+    entries += [line(name, color, "", marker=marker, markersize=5) for name, color, marker in places]
     legend_above(figure, entries)
     return figure
 

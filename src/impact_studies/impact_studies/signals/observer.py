@@ -14,11 +14,10 @@ from impact_control.detection import ImpactDetector
 from impact_control.impacts import ExponentialHuntCrossley
 from impact_control.observation import MomentumObserver
 from impact_control.robots import Dynamics, contact_jacobians, load_robot, lowest_points
-from impact_control.robots.inverse_kinematics import solve
 from impact_control.simulation import FlexibleJointPlant, PlantOptions, Sensors, Surface
 from impact_control.util.errors import ImpactControlError
 from impact_control.util.types import Matrix, Vector
-from impact_studies.three_plants.course import ELBOW_UP, STIFFNESS, Course, expected_approach, tilted_surface
+from impact_studies.three_plants.course import STIFFNESS, Course, expected_approach, tilted_surface
 from impact_studies.three_plants.response import CONTACT_DAMPING, CONTACT_EXPONENT, CONTACT_STIFFNESS
 
 PERIOD = 1e-3
@@ -76,7 +75,7 @@ def observe(case: ObserverCase) -> Mapping[str, NDArray[Any]]:
     course = Course(robot, STIFFNESS, expected_approach(case.speed, max(0.2, WAY / case.speed)))
     point, normal = tilted_surface(TILT)
     law = ExponentialHuntCrossley(CONTACT_STIFFNESS, CONTACT_DAMPING, CONTACT_EXPONENT)
-    start = solve(robot, course.approach.at(0.0)[0], course.approach.rotation, None, ELBOW_UP)
+    start = course.approach.configuration(robot, course.approach.at(0.0)[0])
     options = PlantOptions(sample_period=PERIOD, joint_friction=False)
     plant = FlexibleJointPlant(robot, start, Surface(point, normal, law, friction=0.0), options)
     sensors = Sensors(robot.noise, case.noise, case.seed)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from impact_control.impacts import Body, Contact, predict_multi_contact_impact
 from impact_control.robots import Dynamics, InertiaModel, RobotDescription, contact_jacobians, lowest_points
-from impact_control.robots.inverse_kinematics import solve
 from impact_control.simulation.surface import inclined_plane
 from impact_control.util.types import Vector
 from impact_studies.planar_impact.response import PLANAR_TASK, StraightApproach, TaskController, planar_approach
@@ -32,7 +31,6 @@ STIFFNESS = 400.0
 """Gain of the pose task [1/s^2]: the source does not give its own."""
 
 EXPECTED_NORMAL = np.array([0.0, 0.0, 1.0])
-ELBOW_UP = np.radians([45.0, -125.0, -10.0])
 
 
 def expected_approach(speed: float = SPEED, cruise: float = 0.2) -> StraightApproach:
@@ -58,7 +56,7 @@ def rigid_map(
 
 def predicted_twist(robot: RobotDescription, approach: StraightApproach) -> Vector:
     """Return the planar twist of E (3,) [m/s, m/s, rad/s] expected after the impact: Proper 2021 (3.16)-(3.18)."""
-    q = solve(robot, approach.impact_position, approach.rotation, None, ELBOW_UP)
+    q = approach.configuration(robot, approach.impact_position)
     dynamics = Dynamics(robot)
     dynamics.compute(q, np.zeros_like(q))
     jacobian = dynamics.jacobian[list(PLANAR_TASK)]

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from impact_control.robots import Dynamics, RobotDescription
-from impact_control.robots.inverse_kinematics import solve
 from impact_control.util.types import Matrix, Vector
 from impact_studies.planar_impact.response import PLANAR_TASK, StraightApproach, planar_approach
-from impact_studies.three_plants.course import ELBOW_UP, HEIGHT, SPEED, Slide, expected_slide
+from impact_studies.three_plants.course import HEIGHT, SPEED, Slide, expected_slide
 
 KNOT = 0.01
 """[s] Between two solutions of the inverse kinematics; joint velocities between them by cubic splines."""
@@ -94,7 +93,7 @@ def plan_impact(robot: RobotDescription, angle: float, distance: float, start: f
         # Straight down there is no way to go on: sgn(0) in (3.15).
         slide = Slide(slide.start, slide.twist, slide.start, slide.duration)
     times = np.linspace(start, end, 2 + math.ceil((end - start) / KNOT))
-    configuration = solve(robot, approach.impact_position, approach.rotation, None, ELBOW_UP)
+    configuration = approach.configuration(robot, approach.impact_position)
     plan = Plan(approach, slide, configuration, *(CubicSpline([0.0, 1.0], np.zeros((2, 3))) for _ in range(2)))
     ante, post = (joint_path(robot, configuration, times, pose) for pose in (plan.ante_pose, slide.at))
     return Plan(approach, slide, configuration, ante, post)

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from impact_control.impacts import ExponentialHuntCrossley
 from impact_control.robots import RobotDescription, load_robot
-from impact_control.robots.inverse_kinematics import solve
 from impact_control.simulation import FlexibleJointPlant, PlantOptions, Surface
 from impact_control.simulation.options import RigidContactOptions
 from impact_control.util.errors import ImpactControlError
@@ -25,7 +24,7 @@ from impact_studies.models.rigid_contact.plant import (
     RigidJointRigidContactPlant,
 )
 from impact_studies.models.rigid_contact.surface import RigidSurface
-from impact_studies.three_plants.course import ELBOW_UP, STIFFNESS, Course, tilted_surface
+from impact_studies.three_plants.course import STIFFNESS, Course, tilted_surface
 
 BOUNCE_HEIGHT = 1e-6
 """[m] A point that comes no higher than this stayed on the surface."""
@@ -155,7 +154,7 @@ def respond(scenario: Scenario, model: PlantModel, stiffness: float = STIFFNESS,
     robot = load_robot("planar_rrr", scenario.end_effector)
     course = Course(robot, stiffness)
     point, normal = tilted_surface(scenario.tilt)
-    start = solve(robot, course.approach.at(0.0)[0], course.approach.rotation, None, ELBOW_UP)
+    start = course.approach.configuration(robot, course.approach.at(0.0)[0])
     plant = _plant(robot, model, start, point, normal)
     rows: list[tuple[NDArray[Any], ...]] = []
     phases: list[str] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -73,10 +74,9 @@ def draw_impulses(cases: Sequence[Case]) -> Figure:
         row[0].set_ylabel("impulse [Ns]")
     for axes in panels[-1]:
         axes.set_xlabel("speed before the impact [m/s]")
-    marks = [line(f"measured to the {reading.value}", INK, "") for reading in (Reading.FITTED, Reading.EXACT)]
-    marks[0].set(marker="^", markersize=5, markeredgewidth=0)
-    marks[1].set(marker="o", markersize=5, markerfacecolor="none")
-    finish(figure, [*marks, *_option_entries()])
+    fitted = _mark(f"measured to the {Reading.FITTED.value}", "^", markeredgewidth=0)
+    exact = _mark(f"measured to the {Reading.EXACT.value}", "o", markerfacecolor="none")
+    finish(figure, [fitted, exact, *_option_entries()])
     return figure
 
 
@@ -98,9 +98,8 @@ def draw_forces(shown: Sequence[tuple[str, ControlMode, Trial, Impulses]]) -> Fi
         axes.set_xlabel("time after the touch [ms]")
     panels[names[0]].set_ylabel("normal force [N]")
     modes = dict.fromkeys(mode for _, mode, *_ in shown)
-    marks = [line(reading.value, INK, "") for reading in (Reading.FITTED, Reading.EXACT)]
-    marks[0].set(marker="^", markersize=5, markerfacecolor="none")
-    marks[1].set(marker="o", markersize=5, markerfacecolor="none")
+    kinds = ((Reading.FITTED, "^"), (Reading.EXACT, "o"))
+    marks = [_mark(reading.value, marker, markerfacecolor="none") for reading, marker in kinds]
     finish(figure, [*(line(mode.value, MODE_COLOURS[mode], _mode_style(mode)) for mode in modes), *marks])
     return figure
 
@@ -159,9 +158,7 @@ def draw_walls(sweeps: Sequence[Sequence[Limit]]) -> Figure:
     for axes in panels[-1]:
         axes.set_xlabel("stiffness of the wall [N/m]")
     modes = dict.fromkeys(sweep[0].mode for sweep in sweeps)
-    entries = [line(mode.value, MODE_COLOURS[mode], _mode_style(mode)) for mode in modes]
-    for entry in entries:
-        entry.set(marker="o", markersize=4)
+    entries = [line(mode.value, MODE_COLOURS[mode], _mode_style(mode), marker="o", markersize=4) for mode in modes]
     finish(figure, [*entries, *_option_entries()])
     return figure
 
@@ -174,6 +171,10 @@ def _mark_options(axes: Axes, limit: Limit) -> None:
 def _mode_style(mode: ControlMode) -> LineStyle:
     """Dashed for the limit, which lies on the mode it is the limit of."""
     return "--" if mode is ControlMode.MOTORS_LOCKED else "-"
+
+
+def _mark(label: str, marker: str, **others: Any) -> Artist:
+    return line(label, INK, "", marker=marker, markersize=5, **others)
 
 
 def _option_entries() -> list[Artist]:
@@ -243,13 +244,11 @@ def draw_areas(cases: Sequence[ModelCase]) -> Figure:
         axes.set_xlabel("time after the touch [ms]")
     for axes in panels[:, 0]:
         axes.set(ylabel="normal force [N]", ylim=(0.0, None))
-    stop = line("contact point stops", INK, "")
-    stop.set(marker="o", markersize=5, markerfacecolor="none")
     finish(
         figure,
         [
             line("measured", INK),
-            stop,
+            _mark("contact point stops", "o", markerfacecolor="none"),
             Patch(color=_FULL, label="restitution up to 1"),
             Patch(color=_PART, label=f"restitution up to {SHADED_RESTITUTION}"),
             line("restitution 0 ends here", NEUTRAL, "--"),
@@ -285,9 +284,7 @@ def draw_restitutions(cases: Sequence[ModelCase]) -> Figure:
     panels[1, 0].minorticks_off()
     for axes in panels[1]:
         axes.set_xlabel("reference speed [m/s]")
-    entries = [line(f"configuration {name}", _COLOURS[name]) for name in names]
-    for entry in entries:
-        entry.set(marker="o", markersize=4)
+    entries = [line(f"configuration {name}", _COLOURS[name], marker="o", markersize=4) for name in names]
     finish(figure, [*entries, line("wall that is a spring", INK, "--"), line("of the materials", NEUTRAL, ":")])
     return figure
 
