@@ -180,6 +180,9 @@ def test_a_tally_counts_what_has_a_verdict_and_says_where_it_does_not_hold():
     assert tally(COMPARISONS[:1]) == "1 of 1 statements hold."
     assert held(COMPARISONS) == "1 of 2"
     assert all_hold(COMPARISONS[:1]) and not all_hold(COMPARISONS)
+    assert StudyResult((), (), (), "", comparisons=COMPARISONS[:1]).holds
+    assert StudyResult((), (), (), "", comparisons=COMPARISONS).holds is False
+    assert StudyResult((), (), (), "", holds=True, comparisons=COMPARISONS).holds
 
 
 def test_a_table_of_targets_shows_what_is_asked_for_with_its_verdict():

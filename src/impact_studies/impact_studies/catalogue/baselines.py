@@ -28,7 +28,6 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
     for case, arrays in zip(every, found, strict=True):
         outcome.cases[case.method].append(case)
         outcome.trials[case.method].append(from_arrays(Measured, arrays))
-    holds, sentence = verdict(outcome)
 
     # Late, so that listing the studies does not load the drawing library.
     from impact_studies.impact_baselines import drawing
@@ -50,8 +49,7 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
             ),
         ),
         findings=findings(outcome),
-        verdict=sentence,
-        holds=holds,
+        verdict=verdict(outcome),
         assumptions=ASSUMPTIONS,
         comparisons=comparisons(outcome),
     )

@@ -12,7 +12,7 @@ from impact_studies.detection.methods import METHODS
 from impact_studies.detection.plan import REPORT, TUNING, Extent, Plan
 from impact_studies.detection.statements import ASSUMPTIONS, findings
 from impact_studies.detection.trials import SCALES
-from impact_studies.frame.study import Progress, Study, StudyFigure, StudyResult, all_hold, held, part, targets_table
+from impact_studies.frame.study import Progress, Study, StudyFigure, StudyResult, held, part, targets_table
 from impact_studies.frame.trials import trials_directory
 
 QUICK = Extent(
@@ -74,7 +74,6 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
         ),
         findings=findings(outcomes, extent, choice),
         verdict=f"{METHODS[choice.method].name}: {held(targets)} targets are met.",
-        holds=all_hold(targets),
         assumptions=ASSUMPTIONS,
         comparisons=targets,
     )

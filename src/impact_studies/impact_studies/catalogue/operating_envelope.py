@@ -31,7 +31,6 @@ def _run(seed: int, quick: bool, progress: Progress, file: Path | None = None) -
     fits = fit(fitted["deviation"], fitted.as_expected, of_classifier)
     laws = [("that of the classifier", of_classifier), ("fitted", fits)]
     found = targets(runs, bins)
-    holds, sentence = verdict(runs, found)
 
     # Late, so that listing the studies does not load the drawing library.
     from impact_studies.envelope import drawing
@@ -64,8 +63,7 @@ def _run(seed: int, quick: bool, progress: Progress, file: Path | None = None) -
             ),
         ),
         findings=findings(runs, found),
-        verdict=sentence,
-        holds=holds,
+        verdict=verdict(runs, found),
         assumptions=assumptions(envelope),
         data=(StudyData("tasks.h5", partial(write_runs, runs)),),
         comparisons=tables.comparisons(found),

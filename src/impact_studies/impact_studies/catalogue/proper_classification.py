@@ -39,7 +39,6 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
     outcomes, unreserved = judged[: len(EXPERIMENTS)], judged[len(EXPERIMENTS) :]
     completed = completions(reported_on)
     compared = (*comparisons(outcomes), *targets(outcomes))
-    holds, sentence = verdict(compared)
 
     # Late, so that listing the studies does not load the drawing library.
     from impact_studies.classification import drawing
@@ -71,8 +70,7 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
             ),
         ),
         findings=findings(outcomes, unreserved, completed),
-        verdict=sentence,
-        holds=holds,
+        verdict=verdict(compared),
         assumptions=ASSUMPTIONS,
         comparisons=compared,
     )

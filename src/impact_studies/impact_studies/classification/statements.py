@@ -11,7 +11,7 @@ from impact_control.classification import Algorithm, GrayArea
 from impact_studies.classification.evaluation import Outcome, asked_for, reaches
 from impact_studies.classification.sweep import EDGE, LEAST, SPHERE, CompletionErrors, SweptImpact, completion_errors
 from impact_studies.classification.trial import LEAD
-from impact_studies.frame.study import OWN_TARGET, Comparison, Finding, all_hold, held
+from impact_studies.frame.study import OWN_TARGET, Comparison, Finding, held
 
 ASSUMPTIONS = (
     "The tunings of the source and most of its gray areas are inside pictures and not in its text: here a tuner finds "
@@ -46,10 +46,10 @@ def completions(trials: Sequence[SweptImpact]) -> list[CompletionErrors]:
     return [completion_errors(name, group) for name, group in groups if group]
 
 
-def verdict(compared: Sequence[Comparison]) -> tuple[bool, str]:
-    """Return whether all statements of the source hold and all targets of our own are met, and the sentence on it."""
+def verdict(compared: Sequence[Comparison]) -> str:
+    """Return how many statements of the source hold and how many targets of our own are met, in one sentence."""
     ours, theirs = ([one for one in compared if (one.where == OWN_TARGET) is own] for own in (True, False))
-    return all_hold(compared), (
+    return (
         f"{held(theirs)} statements of the source hold, and {held(ours)} targets of our own are met, on noise that was "
         "not tuned on."
     )

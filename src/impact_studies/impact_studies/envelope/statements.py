@@ -181,12 +181,11 @@ def _friction(runs: Runs) -> list[Finding]:
     ]
 
 
-def verdict(runs: Runs, found: Sequence[Comparison]) -> tuple[bool, str]:
-    """Return whether all targets are met, and the answer in one sentence."""
-    holds = all_hold(found)
+def verdict(runs: Runs, found: Sequence[Comparison]) -> str:
+    """Return the answer in one sentence."""
     share = right(runs.certain)
-    word = "All targets are met" if holds else "Not all targets are met"
-    return holds, (
+    word = "All targets are met" if all_hold(found) else "Not all targets are met"
+    return (
         f"{100.0 * share.value:.1f} % of {share.of} verdicts on random tasks are right, another friction apart. {word}."
     )
 

@@ -267,8 +267,9 @@ class StudyResult:
         findings: one sentence each, built from numbers.
         assumptions: what the source leaves open, and what was taken instead, one sentence each.
         verdict: the answer in one sentence, which names what `holds` is about and counts the statements that hold.
-        holds: whether the main claims of the source hold here; where none of its statements is above the others,
-            whether all do that have a verdict. Targets of our own are main claims. The exit code follows it.
+        holds: whether the main claims of the source hold here; None where none of its statements is above the
+            others: it becomes whether all do that have a verdict. Targets of our own are main claims. The exit code
+            follows it.
         data: files with what was measured, beside the report.
         comparisons: what the source publishes, one by one, beside ours.
     """
@@ -277,10 +278,14 @@ class StudyResult:
     figures: tuple[StudyFigure, ...]
     findings: tuple[Finding, ...]
     verdict: str
-    holds: bool
+    holds: bool | None = None
     assumptions: tuple[str, ...] = ()
     data: tuple[StudyData, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.holds is None:
+            object.__setattr__(self, "holds", all_hold(self.comparisons))
 
 
 @dataclass(frozen=True)

@@ -241,11 +241,10 @@ def findings(outcome: Outcome) -> tuple[Finding, ...]:
     )
 
 
-def verdict(outcome: Outcome) -> tuple[bool, str]:
-    """Return whether the target is met, and the answer in one sentence."""
-    holds = all_hold(comparisons(outcome))
-    word = "cuts" if holds else "does not cut"
-    return holds, (
+def verdict(outcome: Outcome) -> str:
+    """Return the answer in one sentence."""
+    word = "cuts" if all_hold(comparisons(outcome)) else "does not cut"
+    return (
         f"Reference spreading {word} the median peak of the feedback torque after the impact by at least "
         f"{LEAST_CUT:g} % against plain tracking, inside all limits: {outcome.cut():.0f} %."
     )
