@@ -7,7 +7,7 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
 from impact_control.util.errors import InvalidInputError
-from impact_control_ros.bridge.lifecycle import names_in
+from impact_control_ros.bridge.lifecycle import arms_in, names_in
 from impact_control_ros.nodes.loop import LoopNode
 from impact_control_ros.nodes.recorder import RecorderNode
 from impact_control_ros.nodes.supervisor import SupervisorNode
@@ -17,7 +17,8 @@ ODD = ("a b", "~", "/", ",", "a,", "a,a", "1a", "a/b", "ä")
 
 def test_names_are_listed_with_commas():
     assert names_in("arms", "") == []
-    assert names_in("arms", "left,right_2") == ["left", "right_2"]
+    assert names_in("arms", "left,right_2") == ["left", "right_2"] == arms_in("left,right_2")
+    assert arms_in("") == [""]
 
 
 @pytest.mark.parametrize("text", ODD)

@@ -35,12 +35,12 @@ def scene_from_document(document: Node) -> Scene:
 
 
 class Parts(TypedDict):
-    """Names of what is really there of a scene."""
+    """Names of what is really there of a scene; of arms at least one, "" where an arm is alone."""
 
     arms: tuple[str, ...]
     objects: tuple[str, ...]
 
 
 def parts_of(scene: Scene) -> Parts:
-    """Return the names of arms and objects that are really there, for `describe_graph`; none where an arm is alone."""
-    return {"arms": tuple(name for name in scene.arm_names if name), "objects": tuple(scene.actual_objects)}
+    """Return the names of arms and objects that are really there, for `describe_graph`."""
+    return {"arms": scene.arm_names, "objects": tuple(scene.actual_objects)}

@@ -224,3 +224,8 @@ def names_in(parameter: str, text: str) -> list[str]:
         allowed = "different names of letters, digits and underscores, a letter first, with commas between them"
         raise InvalidInputError(parameter, text, allowed)
     return names
+
+
+def arms_in(text: str) -> list[str]:
+    """Return the arms that the parameter `arms` lists, of an empty text the only one, ""; raises as `names_in`."""
+    return names_in("arms", text) or [""]

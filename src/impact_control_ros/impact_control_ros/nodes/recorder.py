@@ -15,7 +15,7 @@ from impact_control.robots.urdf import urdf_text
 from impact_control.scenario import scenario_from_text
 from impact_control.util.errors import ImpactControlError
 from impact_control_ros.bridge import qos, runtime, topics
-from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, declare, names_in
+from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, arms_in, declare, names_in
 from impact_control_ros.bridge.messages import type_name
 from impact_control_ros.bridge.rclpy_internals import Inbox
 from impact_control_ros.session.graph import RECORDED_AT_LEAST
@@ -38,17 +38,17 @@ class Recording(Configuration):
 
     def __init__(self, node: RecorderNode) -> None:
         super().__init__(node)
-        arms, objects = (names_in(parameter, node.value(parameter)) for parameter in ("arms", "objects"))
+        arms, objects = arms_in(node.value("arms")), names_in("objects", node.value("objects"))
         recorded = {
             topic if topic in SHARED else topics.of_arm(arm, topic): offered
-            for arm in arms or [""]
+            for arm in arms
             for topic, offered in qos.OFFERED.items()
         }
         recorded |= {f"{topics.OBJECTS}/{name}": (PoseStamped, qos.STREAM) for name in objects}
         inbox = Inbox(node)
         self.when_closed(inbox.close)
         self._bag: BagWriter | None = None
-        recorded_once = {topics.of_arm(arm, DESCRIPTION): (String, qos.LATCHED) for arm in arms or [""]}
+        recorded_once = {topics.of_arm(arm, DESCRIPTION): (String, qos.LATCHED) for arm in arms}
         self._offered = {
             node.resolve_topic_name(topic): _offered(profile)
             for topic, (_, profile) in {**recorded, **recorded_once}.items()

@@ -17,7 +17,7 @@ from impact_control.util.errors import ImpactControlError, InvalidInputError
 from impact_control_ros.bridge import qos, runtime, topics
 from impact_control_ros.bridge.diagnostics import Diagnostics
 from impact_control_ros.bridge.joint_states import impossible_torque, is_copy
-from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, declare, names_in
+from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, arms_in, declare
 from impact_control_ros.bridge.messages import answered, serialised_stamp
 from impact_control_ros.bridge.rclpy_internals import Inbox, Slot
 from impact_control_ros.bridge.supervision import (
@@ -116,7 +116,7 @@ class Watching(Configuration):
     def __init__(self, node: SupervisorNode) -> None:
         super().__init__(node)
         self.when_closed(node.carry_over)
-        names = names_in("arms", node.value("arms")) or [""]
+        names = arms_in(node.value("arms"))
         limits = SupervisionLimits(**{name: node.value(name) for name in LIMITS})
         kind = _kind(node.value("robot_side"))
         self.switches: list[RobotSwitch] = robot_switches(self, kind, names)

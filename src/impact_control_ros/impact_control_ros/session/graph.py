@@ -12,6 +12,7 @@ from impact_control.util.errors import InvalidInputError
 from impact_control.view import HOST
 from impact_control_ros.bridge.shape import Shape
 from impact_control_ros.bridge.supervision import LONGEST_LIMIT, SupervisionLimits
+from impact_control_ros.bridge.topics import of_arm
 
 
 class Duty(Enum):
@@ -90,11 +91,14 @@ NODE_ENVIRONMENT = {
 RECORDED_AT_LEAST = ("joint_states", "effort_controller/commands", "impact/external_torque", "controller/reference")
 """Topics without whose publishers a recording of the graph does not begin."""
 
+ALONE = ("",)
+"""Arms of a graph with one, which has no name and no namespace of its own."""
+
 
 def describe_graph(
     scenario: str,
     *,
-    arms: Sequence[str] = (),
+    arms: Sequence[str] = ALONE,
     objects: Sequence[str] = (),
     shape: Shape = Shape.COMPOSED,
     simulate: bool = True,
@@ -107,8 +111,8 @@ def describe_graph(
 ) -> tuple[NodeSpec, ...]:
     """Return the nodes for a scenario, in the order in which they are to be started.
 
-    scenario: name or path. arms: of a scene, by name: each gets a namespace and a loop of its own, which listens to the
-    others; the references of a scene come with their impact, so no predictor is needed. objects: of a scene, to
+    scenario: name or path. arms: by name: each gets a namespace and a loop of its own, which listens to the others.
+    The references of arms with names come with their impact, so no predictor is needed. objects: of a scene, to
     record. simulate: with the embedded simulator as the robot side. lockstep: the simulator waits for the command of
     each sample; it then starts paused. real_time_factor: simulated seconds to a second of the wall clock; None: what
     the cores here carry. seed: of the sensor noise; None: the scenario's. record: with a recorder, which needs its
@@ -118,7 +122,7 @@ def describe_graph(
     if lockstep and not simulate:
         raise InvalidInputError("lockstep", lockstep, "False without the simulator: a robot does not wait")
     common = {"scenario": scenario}
-    factor = real_time_factor or sustainable_real_time_factor(max(1, len(arms)))
+    factor = real_time_factor or sustainable_real_time_factor(len(arms))
     patience = {"state_patience": 0.0} if lockstep else {}
     supervisors: list[NodeSpec] = []
     if supervise and not lockstep:
@@ -129,7 +133,7 @@ def describe_graph(
     nodes: list[NodeSpec] = [] if view is None else [viewer(scenario, view, simulated=simulate)]
     if record:
         topics = [*RECORDED_AT_LEAST, *(["simulation/truth"] if simulate else [])]
-        required = [f"{arm}/{topic}" for arm in arms for topic in topics] or topics
+        required = [of_arm(arm, topic) for arm in arms for topic in topics]
         recorded = {"required": required, "arms": ",".join(arms), "objects": ",".join(objects)}
         nodes.append(NodeSpec("recorder", "recorder", Duty.RECORDER, recorded))
     if simulate:
@@ -141,12 +145,12 @@ def describe_graph(
             "real_time_factor": factor,
         }
         nodes.append(NodeSpec("simulator", "simulator", Duty.ROBOT, parameters))
-    if not arms:
+    if tuple(arms) == ALONE:
         nodes.append(NodeSpec("predictor", "predictor", Duty.SERVICE, common))
-    for arm in arms or ("",):
+    for arm in arms:
         partners = ",".join(other for other in arms if other != arm)
-        own = {**common, "arm": arm} if arm else common
-        controls = {**own, **patience, "partners": partners} if arm else {**own, **patience}
+        own = {**common, "arm": arm}
+        controls = {**own, **patience, "partners": partners}
         nodes += _loops(shape, own, controls, arm)
     return (*nodes, *supervisors)
 

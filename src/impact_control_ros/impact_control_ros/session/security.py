@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from impact_control.util.errors import InvalidInputError, MissingDependencyError
 from impact_control.view import PORT
 from impact_control_ros.bridge.shape import Shape
-from impact_control_ros.session.graph import View, describe_graph, require_namespace
+from impact_control_ros.session.graph import ALONE, View, describe_graph, require_namespace
 from impact_control_ros.session.interfaces import Interfaces, Profile, enclaves
 
 VERSION = "0.2.0"
@@ -28,7 +28,7 @@ RULES = (
 
 
 def graph_policy(
-    scenario: str = "tabletop", *, namespace: str = "", arms: Sequence[str] = (), objects: Sequence[str] = ()
+    scenario: str = "tabletop", *, namespace: str = "", arms: Sequence[str] = ALONE, objects: Sequence[str] = ()
 ) -> str:
     """Return the policy of a scenario's graph with simulator and recorder, of all its shapes, as XML.
 

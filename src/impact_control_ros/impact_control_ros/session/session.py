@@ -37,7 +37,7 @@ from impact_control_ros.bridge.task_messages import (
     task_result,
 )
 from impact_control_ros.session import fork_server
-from impact_control_ros.session.graph import LARGEST_FACTOR, OPERATOR, Duty, NodeSpec, full_name
+from impact_control_ros.session.graph import ALONE, LARGEST_FACTOR, OPERATOR, Duty, NodeSpec, full_name
 from impact_control_ros.session.occupants import Visitor
 from impact_control_ros.session.processes import (
     Death,
@@ -86,10 +86,10 @@ class Session(Visitor):
         log_directory: Path,
         *,
         namespace: str = "",
-        arms: Sequence[str] = (),
+        arms: Sequence[str] = ALONE,
         stop_requested: Callable[[], bool] = lambda: False,
     ) -> None:
-        """arms: of the scene that a graph of others runs, whose loops are not among the specs."""
+        """arms: those that a graph of others runs, whose loops are not among the specs."""
         enclave = full_name(namespace, OPERATOR)
         super().__init__(f"session_{os.getpid()}", namespace, EventsExecutor, ["--ros-args", "--enclave", enclave])
         self._specs = {spec.path: spec for spec in specs}
@@ -104,14 +104,13 @@ class Session(Visitor):
             for name in self._names(Duty.ROBOT)
             if self._lockstep or self._specs[name].parameters.get("real_time_factor") != 1.0
         }
-        # Of the arms of a scene by name; "": the arm of a scenario.
         loops = [self._specs[name].namespace for name in self._names(Duty.LOOP)]
+        self._arms = list(dict.fromkeys(loops or arms))
         self._supervision = SupervisorStatus()
         self._stopped_since = math.inf
         if self._names(Duty.SUPERVISOR):
-            topic = topics.of_arm(loops[0] if loops else "", topics.SUPERVISOR)
+            topic = topics.of_arm(self._arms[0], topics.SUPERVISOR)
             self._node.create_subscription(SupervisorStatus, topic, self._on_supervision, qos.LATCHED)
-        self._arms = list(dict.fromkeys(loops or arms or [""]))
 
     # ------------------------------------------------------------------ life
 
