@@ -111,7 +111,7 @@ def _open_mcap(path: Path) -> RecordedFile:
 def _open_bag(path: Path, form: str, recording: Recording, notes: list[str]) -> RecordedFile:
     def arm(name: str) -> RecordedRun:
         try:
-            return _run_of_bag(recording.of_arm(name) if name else recording)
+            return _run_of_bag(recording.of_arm(name))
         except InvalidInputError as error:
             allowed = "a bag with the joint states of the arm, all of them"
             raise RecordingError(str(path), str(error), allowed) from error

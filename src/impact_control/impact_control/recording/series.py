@@ -113,10 +113,12 @@ class Recording:
         self._series: dict[str, Series] = {}
 
     def of_arm(self, arm: str) -> Recording:
-        """Return the recording of one arm of a scene, without its name in the topics, as if it were the only one.
+        """Return the recording of one arm, without its name in the topics, as if it were the only one; "" has none.
 
         Times stay those of the whole recording. Raises InvalidInputError when nothing was recorded of it.
         """
+        if not arm:
+            return self
         own = {name.replace(f"/{arm}/", "/", 1): entry for name, entry in self._topics.items() if f"/{arm}/" in name}
         if not own:
             raise InvalidInputError("arm", arm, f"a namespace of {', '.join(self._topics) or 'an empty recording'}")

@@ -41,8 +41,9 @@ def record_of_bag(bag: Path) -> tuple[Stage, Record]:
     recording = read_bag(bag)
     scenario = scenario_of_bag(recording)
     stage = stage_of(scenario)
-    arms = {name: recording.of_arm(name) if name else recording for name in stage.arms}
-    signals = {name: signals_of_recording(own, stage.arms[name].robot.joint_names) for name, own in arms.items()}
+    signals = {
+        name: signals_of_recording(recording.of_arm(name), arm.robot.joint_names) for name, arm in stage.arms.items()
+    }
     return stage, _record(signals, _objects(recording))
 
 
@@ -57,9 +58,10 @@ def record_of_replay(runs: Mapping[str, ReplayedRun]) -> tuple[Stage, Record]:
     stage = stage_of(scenario, simulated=recording is not None)
     signals = {}
     for name, run in runs.items():
-        own = None if recording is None else recording.of_arm(name) if name else recording
-        recorded = RecordedSignals() if own is None else signals_of_recording(own, stage.arms[name].robot.joint_names)
-        signals[name] = RecordedSignals({**recorded, **signals_of_replay(run)})
+        signals[name] = signals_of_replay(run)
+        if recording is not None:
+            recorded = signals_of_recording(recording.of_arm(name), stage.arms[name].robot.joint_names)
+            signals[name] = RecordedSignals({**recorded, **signals[name]})
     return stage, _record(signals, {} if recording is None else _objects(recording))
 
 
