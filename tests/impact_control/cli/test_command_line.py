@@ -61,7 +61,7 @@ def test_commands_scenarios_and_studies_are_completed():
     assert complete("pl") == ["plan"]
     names = [name for name in (*available_scenarios(), *available_scenes()) if name.startswith("push_j")]
     assert complete("plan", "push_j") == complete("demo", "--scenario", "push_j") == names
-    assert complete("scenes", "push_j") == complete("replay", "x.mcap", "-s", "push_j") == names
+    assert complete("scenarios", "push_j") == complete("replay", "x.mcap", "-s", "push_j") == names
     assert complete("study", "a") == ["all", *(name for name in available_studies() if name.startswith("a"))]
 
 

@@ -12,8 +12,8 @@ from impact_control.control import Fault, Mode
 from impact_control.pipeline import Outcome
 from impact_control.planning import plan_scenario
 from impact_control.scenario import load_scenario
+from impact_control.simulation.run_figures import run_figures
 from impact_control.simulation.scenario_run import run_scenario
-from impact_control.simulation.scene_figures import scene_figures
 
 ENDS = {
     "push_missing": (Outcome.NO_IMPACT, Mode.STOPPED),
@@ -42,7 +42,7 @@ def run(name):
 def assert_safe(plan, course):
     """At rest in the end, and inside the limits of position, speed, torque and torque rate all the time."""
     assert course.finished
-    figures = scene_figures(plan, course)
+    figures = run_figures(plan, course)
     assert max(figures.peak_torque, figures.peak_speed, figures.peak_position) < 1.0
     assert figures.peak_torque_rate <= 1.0 + 1e-9
     for arm in course.arms.values():
@@ -162,7 +162,7 @@ def test_a_grab_with_one_hand_first_is_brought_to_its_end_by_both():
 
 
 def test_figures_of_a_run_without_an_impact_say_so():
-    figures = scene_figures(*run("push_missing"))
+    figures = run_figures(*run("push_missing"))
     assert np.isnan(figures.found_speed)
     assert figures.predicted_speed == pytest.approx(0.398, abs=0.002)
     assert figures.ways == {}

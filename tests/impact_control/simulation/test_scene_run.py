@@ -13,8 +13,8 @@ from impact_control.pipeline import Outcome
 from impact_control.planning import plan_scenario
 from impact_control.scenario import load_scenario
 from impact_control.simulation import build_world
+from impact_control.simulation.run_figures import run_figures
 from impact_control.simulation.scenario_run import run_scenario
-from impact_control.simulation.scene_figures import scene_figures
 from impact_control.util.errors import InvalidInputError
 
 
@@ -80,7 +80,7 @@ def test_a_grab_ends_with_the_object_held_by_the_force_that_is_asked_for():
 @pytest.mark.parametrize("name", ["push_parcel_1", "grab_parcel_1"])
 def test_the_plant_needs_little_feedback_to_follow_the_predicted_velocity(name):
     """Plant A does what the map says within 6 %; the largest error in the tables of van Steen 2024 is 11 %."""
-    figures = scene_figures(*run(name))
+    figures = run_figures(*run(name))
     assert figures.found_speed == pytest.approx(figures.predicted_speed, rel=0.06)
 
 

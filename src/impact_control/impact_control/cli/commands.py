@@ -25,12 +25,6 @@ def scenario_names(incomplete: str) -> list[str]:
     return [name for name in (*available_scenarios(), *available_scenes()) if name.startswith(incomplete)]
 
 
-def _scene_names(incomplete: str) -> list[str]:
-    from impact_control.scenario import available_scenes
-
-    return [name for name in available_scenes() if name.startswith(incomplete)]
-
-
 ScenarioArgument = Annotated[
     str,
     typer.Option("--scenario", "-s", help="Name of a scenario, or path of a file.", autocompletion=scenario_names),
@@ -74,7 +68,6 @@ def add(app: typer.Typer) -> None:
     app.command()(new)
     app.command()(plan)
     app.command()(scenarios)
-    app.command()(scenes)
     calibrate = typer.Typer(help="Calibrate a scenario from recordings.", no_args_is_help=True)
     calibrate.command("thresholds")(calibrate_thresholds)
     calibrate.command("detector")(calibrate_whitened_detector)
@@ -278,34 +271,26 @@ def plan(
 
 
 def scenarios(
+    names: Annotated[
+        Optional[list[str]],
+        typer.Argument(help="Those to run in lockstep; without, all are listed.", autocompletion=scenario_names),
+    ] = None,
+    check: Annotated[bool, typer.Option(help="Only check feasibility; nothing moves.")] = False,
     schema: Annotated[bool, typer.Option(help="Describe every entry of a scenario file instead.")] = False,
 ) -> None:
-    """List the scenarios that come with the package."""
+    """List the scenarios that come with the package, or run some: predicted and found velocity, peaks, outcome."""
+    from impact_control.planning import plan_scenario
+    from impact_control.planning.feasibility import check_scene
     from impact_control.scenario import available_scenarios, available_scenes, describe_schema, load_scenario
+    from impact_control.simulation.run_figures import HEADER, run_figures
+    from impact_control.simulation.scenario_run import run_scenario
 
     if schema:
         typer.echo(describe_schema())
         return
-    names = (*available_scenarios(), *available_scenes())
-    typer.echo(listing((name, load_scenario(name).description) for name in names))
-
-
-def scenes(
-    names: Annotated[
-        Optional[list[str]],
-        typer.Argument(help="Scenes to run in lockstep; without, they are listed.", autocompletion=_scene_names),
-    ] = None,
-    check: Annotated[bool, typer.Option(help="Only check feasibility; nothing moves.")] = False,
-) -> None:
-    """Run scenes with several arms and objects: predicted and found velocity, way of the object, peaks, outcome."""
-    from impact_control.planning import plan_scenario
-    from impact_control.planning.feasibility import check_scene
-    from impact_control.scenario import available_scenes, load_scenario
-    from impact_control.simulation.scenario_run import run_scenario
-    from impact_control.simulation.scene_figures import HEADER, scene_figures
-
     if not names:
-        typer.echo(listing((name, load_scenario(name).description) for name in available_scenes()))
+        names = [*available_scenarios(), *available_scenes()]
+        typer.echo(listing((name, load_scenario(name).description) for name in names))
         return
     chosen = [load_scenario(name) for name in names]
     if not check:
@@ -315,12 +300,12 @@ def scenes(
         findings = check_scene(scene)
         obstacles += len(findings)
         for finding in findings:
-            typer.echo(f"{scene.name:16s} {finding}")
+            typer.echo(f"{scene.name:20s} {finding}")
         if check and not findings:
-            typer.echo(f"{scene.name:16s} feasible")
+            typer.echo(f"{scene.name:20s} feasible")
         if not check and not findings:
             plan = plan_scenario(scene)
-            typer.echo(scene_figures(plan, run_scenario(scene, plan=plan)).line)
+            typer.echo(run_figures(plan, run_scenario(scene, plan=plan)).line)
     if obstacles:
         raise typer.Exit(1)
 

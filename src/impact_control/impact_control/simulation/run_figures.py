@@ -1,4 +1,4 @@
-"""Figures of a run with objects: predicted and found velocity, displacement of the objects, use of the limits."""
+"""Figures of a run: predicted and found velocity, displacement of the objects, use of the limits."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from impact_control.pipeline import Outcome
 from impact_control.planning import Plan
 from impact_control.recording import net_feedback
 from impact_control.simulation.scenario_run import ArmCourse, Course
-from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Vector
 
 HEADER = (
-    f"{'scene':16s} {'predicted':>10s} {'found':>10s} {'off by':>7s} {'way':>18s} {'torque':>7s} {'speed':>6s}  outcome"
+    f"{'scenario':20s} {'predicted':>10s} {'found':>10s} {'off by':>7s} {'way':>18s} {'torque':>7s} {'speed':>6s}"
+    "  outcome"
 )
-"""Over `SceneFigures.line`."""
+"""Over `RunFigures.line`."""
 
 
 @dataclass(frozen=True)
-class SceneFigures:
+class RunFigures:
     """A run in numbers.
 
     Attributes:
-        name, outcome: of the scene, of its task.
+        name, outcome: of the scenario, of its task.
         predicted_speed: [m/s] of the end-effectors just after the impact, the mean over the arms, along the velocity
-            that the object is predicted to take.
+            that the object is predicted to take, without objects the arm.
         found_speed: [m/s] the same, less the net feedback from 0.1 s before to 0.6 s after the nominal impact: what one
             run says of an object as expected, van Steen 2024 (28), (29); NaN when not all arms felt an impact and
             followed their references until then.
@@ -54,20 +54,20 @@ class SceneFigures:
         off = self.predicted_speed / self.found_speed - 1.0
         ways = "; ".join(", ".join(f"{value:.3f}" for value in way) for way in self.ways.values()) or "none"
         return (
-            f"{self.name:16s} {self.predicted_speed:6.3f} m/s {self.found_speed:6.3f} m/s {off:7.1%} {ways:>18s} "
+            f"{self.name:20s} {self.predicted_speed:6.3f} m/s {self.found_speed:6.3f} m/s {off:7.1%} {ways:>18s} "
             f"{self.peak_torque:7.0%} {self.peak_speed:6.0%}  {self.outcome.name}"
         )
 
 
-def scene_figures(plan: Plan, course: Course) -> SceneFigures:
-    """Return the figures of a run of a plan. Raises InvalidInputError when they do not belong together."""
-    impact, scene = plan.impact, plan.scene.with_objects
-    if scene is None:
-        raise InvalidInputError("scenario", plan.scene.name, "one whose arms hit objects")
-    taken = next(iter(impact.objects.values()))[:3]
+def run_figures(plan: Plan, course: Course) -> RunFigures:
+    """Return the figures of a run of a plan."""
+    scene, period = plan.scene, plan.scene.control.period
+    row = round(scene.impact_time / period)
+    begun = {name: arm.reference.post.columns.velocity[row] for name, arm in plan.arms.items()}
+    after = {name: arm.velocity for name, arm in plan.impact.arms.items()} or begun
+    taken = next(iter((plan.impact.objects or after).values()))[:3]
     direction = taken / np.linalg.norm(taken)
-    predicted = float(np.mean([direction @ arm.velocity for arm in impact.arms.values()]))
-    scale, period = scene.task.post.velocity_scale, scene.control.period
+    predicted, start = (float(np.mean([direction @ one for one in all_.values()])) for all_ in (after, begun))
     net = np.array([direction @ _net(plan, course, arm) for arm in course.arms.values()])
     peaks = np.zeros(4)
     for name, arm in course.arms.items():
@@ -83,8 +83,8 @@ def scene_figures(plan: Plan, course: Course) -> SceneFigures:
         peaks = np.maximum(peaks, [float(np.max(np.abs(values) / limit)) for values, limit in found])
     torque, speed, position, rate = peaks.tolist()
     ways = {name: tuple((o.position[-1] - o.position[0]).tolist()) for name, o in course.objects.items()}
-    found_speed = scale * predicted - float(net.mean())
-    return SceneFigures(scene.name, course.outcome, predicted, found_speed, ways, torque, speed, position, rate)
+    found_speed = start - float(net.mean())
+    return RunFigures(scene.name, course.outcome, predicted, found_speed, ways, torque, speed, position, rate)
 
 
 def _net(plan: Plan, course: Course, arm: ArmCourse) -> Vector:
