@@ -262,7 +262,7 @@ def plate_of(robot, position):
 def test_the_grab_that_is_shown_closes_and_lifts():
     arrays = run_poses(GRABBED)
     scene = load_scenario(GRABBED.name)
-    np.testing.assert_allclose(arrays["time"], [-scene.task.impact_time, *SINCE], atol=1e-9)
+    np.testing.assert_allclose(arrays["time"], [-scene.impact_time, *SINCE], atol=1e-9)
     width = scene.expected_environment.objects["box"].size[1]
     robots = scene.robots().values()
     gaps, lifts = [], arrays["object_position"][:, 2] - arrays["object_position"][0, 2]

@@ -24,7 +24,7 @@ def test_scenes_of_the_package_can_be_started(name):
     ("name", "overrides", "obstacle"),
     [
         ("push_parcel_1", {"task__ante__distance": "0.9 m"}, Obstacle.UNREACHABLE),
-        ("push_parcel_1", {"task__impact_time": "0.2 s"}, Obstacle.UNREACHABLE),
+        ("push_parcel_1", {"task__impact__time": "0.2 s"}, Obstacle.UNREACHABLE),
         ("push_parcel_1", {"arms__left__impact__offset": "0, -8 cm"}, Obstacle.TABLE),
         (
             "push_parcel_1",

@@ -195,7 +195,7 @@ def test_an_arm_of_a_scene_is_named_with_its_own_entries():
     assert caught.value.violations[0].key == "task.post.force"
     assert str(caught.value).startswith("arm left: ")
     with pytest.raises(InfeasibleTaskError) as caught:
-        plan_scenario(load_scenario("push_parcel_1").with_overrides({"task.impact_time": "0.2 s"}))
+        plan_scenario(load_scenario("push_parcel_1").with_overrides({"task.impact.time": "0.2 s"}))
     assert caught.value.violations[0].key == "arms.left.impact.velocity"
 
 

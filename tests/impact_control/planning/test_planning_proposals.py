@@ -143,7 +143,7 @@ def test_for_what_cannot_be_done_at_all_nothing_is_proposed_after_no_more_than_a
 @pytest.mark.parametrize(
     ("name", "overrides", "key"),
     [
-        ("push_parcel_1", {"task.impact_time": "0.2 s"}, "task.impact_time"),
+        ("push_parcel_1", {"task.impact.time": "0.2 s"}, "task.impact.time"),
         ("push_parcel_1", {"arms.left.impact.velocity": "0, -1.2, 0 m/s"}, "arms.left.impact.velocity"),
         ("grab_parcel_1", {"task.post.force": "900 N"}, "task.post.force"),
     ],

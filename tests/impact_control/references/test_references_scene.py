@@ -116,7 +116,11 @@ def test_after_the_impact_the_plates_lie_on_the_object(name):
 )
 def test_any_object_keeps_momentum_loses_energy_and_stays_over_the_table(mass, friction, table, name):
     box = "expected_environment.objects.box"
-    overrides = {f"{box}.mass": f"{mass} kg", f"{box}.friction": friction, "expected_environment.table.friction": table}
+    overrides = {
+        f"{box}.mass": f"{mass} kg",
+        f"{box}.friction": friction,
+        "expected_environment.surface.friction": table,
+    }
     impact = predict(name, overrides.items())
     given_away = -sum(arm.impulse for arm in impact.arms.values())
     after = impact.objects["box"]
@@ -156,7 +160,7 @@ def test_references_jump_as_the_map_says(name, scale):
     scene, robots, _ = approached(name)
     scene = scene.with_overrides({"task.post.velocity_scale": scale})
     planned = build_references(scene, robots)
-    sample = round(scene.task.impact_time / scene.control.period)
+    sample = round(scene.impact_time / scene.control.period)
     for arm, reference in planned.arms.items():
         predicted = planned.impact.arms[arm]
         before, after = reference.ante.columns, reference.post.columns

@@ -34,7 +34,7 @@ def test_scenes_of_the_package_load_and_keep_what_they_say(name):
     again = scene.with_overrides({})
     assert again.to_yaml() == scene.to_yaml()
     for arm in scene.arms:
-        assert scene.arm(arm).task.impact.time == scene.task.impact_time
+        assert scene.arm(arm).task.impact.time == scene.impact_time
 
 
 def test_what_is_left_out_of_an_actual_object_is_as_expected():
@@ -61,7 +61,7 @@ def test_what_is_left_out_of_an_actual_object_is_as_expected():
         ({"task.post.lead": "1 s"}, "task.post.lead"),
         ({"task.duration": "1 s"}, "task.duration"),
         ({"task.duration": "101 s"}, "task.duration"),
-        ({"task.impact_inertia": "none"}, "task.impact_inertia"),
+        ({"task.impact.inertia": "none"}, "task.impact.inertia"),
         ({"actual_environment.objects.bottle": {"mass": "1 kg"}}, "actual_environment.objects.bottle.size"),
         ({"expected_environment.objects.box.mass": "0 kg"}, "expected_environment.objects.box.mass"),
         ({"expected_environment.objects.box.colour": "red"}, "expected_environment.objects.box.colour"),

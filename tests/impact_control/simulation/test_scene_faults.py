@@ -83,7 +83,7 @@ def test_a_grabbed_box_of_twice_the_mass_is_told_by_its_weight_and_held():
 def test_the_impact_comes_when_the_file_says(name, early):
     plan, course = run(name)
     for arm in course.arms.values():
-        assert arm.first_contact_time - plan.scene.task.impact_time == pytest.approx(early, abs=4e-3)
+        assert arm.first_contact_time - plan.scene.impact_time == pytest.approx(early, abs=4e-3)
 
 
 @pytest.mark.parametrize("name", ["push_aside", "grab_aside"])
@@ -91,7 +91,7 @@ def test_an_object_that_stands_aside_is_hit_in_time_and_told_by_what_follows(nam
     """Time and configuration are those of the plan; the place on the object, and so the motion after it, is not."""
     plan, course = run(name)
     for arm in course.arms.values():
-        assert arm.first_contact_time == pytest.approx(plan.scene.task.impact_time, abs=2e-3)
+        assert arm.first_contact_time == pytest.approx(plan.scene.impact_time, abs=2e-3)
         assert arm.impact is Verdict.EXPECTED
     told = [arm for arm in course.arms.values() if arm.post_impact is Verdict.UNEXPECTED]
     assert told and all("envelope" in arm.reason for arm in told)
@@ -107,7 +107,7 @@ def test_a_bump_of_the_elbow_stops_the_approach_before_anything_else_is_touched(
         assert arm.outcome is (Outcome.IMPACT_UNEXPECTED if arm_name == bumped else Outcome.NO_IMPACT)
         stopped = course.time[np.argmax(arm.signals.mode == Mode.STOPPED)]
         # The clock of a touch begins when the arm has left where it stood.
-        assert touch.start < stopped < plan.scene.task.impact_time - 0.1
+        assert touch.start < stopped < plan.scene.impact_time - 0.1
     np.testing.assert_allclose(course.objects["box"].position[-1], course.objects["box"].position[0], atol=1e-5)
 
 
@@ -152,7 +152,7 @@ def test_a_grab_with_one_hand_first_is_brought_to_its_end_by_both():
     left, right = course.arms["left"], course.arms["right"]
     assert course.outcome is Outcome.SUCCEEDED, (left.reason, right.reason)
     assert_safe(plan, course)
-    assert left.first_contact_time - plan.scene.task.impact_time == pytest.approx(-0.025, abs=2e-3)
+    assert left.first_contact_time - plan.scene.impact_time == pytest.approx(-0.025, abs=2e-3)
     assert right.first_contact_time - left.first_contact_time == pytest.approx(0.02, abs=2e-3)
     switched = [np.argmax(arm.signals.mode == Mode.INTERIM) for arm in (left, right)]
     assert abs(switched[0] - switched[1]) <= 1

@@ -48,7 +48,7 @@ stands still: it may be by 0.28 s. The joints move by up to 0.55 rad/s then.
 def test_killing_a_node_stops_everything_safely(name, victim, phase, tmp_path):
     scene = load_scenario(name)
     specs = describe_graph(name, **parts_of(scene), lockstep=True)
-    due = scene.task.impact_time + AT[phase]
+    due = scene.impact_time + AT[phase]
     killed_at = []
 
     def kill(progress):

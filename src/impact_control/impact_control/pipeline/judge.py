@@ -82,7 +82,7 @@ def _contact_path(scenario: Scenario) -> ContactPath:
     """Return what judges the way of the contact on the expected surface, if the scenario asks for it."""
     c = scenario.classification
     settings = c.contact_path or _NO_CONTACT_PATH
-    return ContactPath(settings, c.uncertainty, scenario.expected_surface.normal, scenario.control.period)
+    return ContactPath(settings, c.uncertainty, scenario.expected_environment.surface.normal, scenario.control.period)
 
 
 class TaskJudge(Protocol):

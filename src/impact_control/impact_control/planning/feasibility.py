@@ -160,7 +160,7 @@ def _grip(name: str, arm: ArmPlan) -> list[Finding]:
     scenario, reference = arm.scenario, arm.reference
     period, columns, normal = scenario.control.period, reference.post.columns, reference.geometry.normal
     desired, wrench, torque = ReferenceColumns.one_sample(columns.joints), np.zeros(6), np.zeros(columns.joints)
-    jacobian, friction = np.zeros((6, columns.joints)), scenario.expected_surface.friction
+    jacobian, friction = np.zeros((6, columns.joints)), scenario.expected_environment.surface.friction
     clamped = scenario.task.post.force > 0.0
     loosest, steepest = (np.inf, 0.0), (0.0, 0.0)
     for k in _times(scenario, columns):

@@ -71,7 +71,7 @@ def object_force(scene: ObjectScene, arm: str, gravity: Vector, offset: Vector) 
     friction that the table resists with. gravity (3,) [m/s^2]; offset (3,) [m]: from the origin of E to the middle of
     the contact points, axes of A.
     """
-    target, table, post = scene.target(arm), scene.expected_environment.table, scene.task.post
+    target, table, post = scene.target(arm), scene.expected_environment.surface, scene.task.post
     part = target.mass / len(scene.arms_at(scene.arms[arm].impact.object))
     lifted = table is None or float(post.displacement @ table.normal) > 0.0
     pressed = 0.0 if lifted or table is None else max(0.0, -float(gravity @ table.normal))

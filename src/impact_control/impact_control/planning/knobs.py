@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 from impact_control.robots import Dynamics, RobotDescription, rotation_from_roll_pitch_yaw
-from impact_control.scenario import Ante, ObjectScene, Post, Scenario, Scene, ScenePost, robot_of
+from impact_control.scenario import Motions, ObjectScene, Scenario, Scene, robot_of
 from impact_control.util.types import Vector
 
 Changes = dict[str, str]
@@ -58,7 +58,7 @@ def _of_scenario(scenario: Scenario) -> Iterator[Knob]:
     task, impact, robot = scenario.task, scenario.task.impact, robot_of(scenario.robot)
     yield _scaled("speed", "task.impact.speed", [impact.speed], "m/s", _LESS, steady=True)
     yield _scaled("slide", "task.post.slide", [task.post.slide], "m", _LESS, steady=True)
-    yield from _shared(task.duration, task.ante, task.post, "task.impact.time", impact.time)
+    yield from _shared(task)
     yield _angle(np.rad2deg(impact.approach_angle))
     yield _joint_1("task", task.posture, robot)
     if len(robot.end_effector.contact_points) == 1:
@@ -75,16 +75,15 @@ def _of_objects(scene: ObjectScene) -> Iterator[Knob]:
 
     yield Knob("speed", _LESS, slower, steady=True)
     yield _scaled("slide", "task.post.displacement", task.post.displacement, "m", _LESS, steady=True)
-    yield from _shared(task.duration, task.ante, task.post, "task.impact_time", task.impact_time)
+    yield from _shared(task)
     for name, arm in scene.arms.items():
         yield _joint_1(f"arms.{name}", arm.posture, robot)
         yield _elbow(f"arms.{name}", arm.home_configuration, arm.posture)
 
 
-def _shared(
-    task_duration: float, ante: Ante, post: Post | ScenePost, time_key: str, impact_time: float
-) -> Iterator[Knob]:
+def _shared(task: Motions) -> Iterator[Knob]:
     """Yield the entries that stand under the same keys with a surface and with objects."""
+    ante, post, impact_time, task_duration = task.ante, task.post, task.impact.time, task.duration
     yield _scaled("force", "task.post.force", [post.force], "N", (*_LESS, -1.0), steady=True)
     yield _scaled("distance", "task.ante.distance", [ante.distance], "m", _EITHER)
     yield _scaled("extension_depth", "task.ante.extension_depth", [ante.extension_depth], "m", _LESS)
@@ -95,7 +94,7 @@ def _shared(
     )
     for name, key, value in timed:
         yield _longer(name, key, value, lambda after: max(task_duration, impact_time + after), task_duration)
-    yield _longer("time", time_key, impact_time, lambda at: task_duration + at - impact_time, task_duration)
+    yield _longer("time", "task.impact.time", impact_time, lambda at: task_duration + at - impact_time, task_duration)
     room = tuple(step for step in _MORE if (1.0 + step) * post.lead <= impact_time)
     yield _scaled("lead", "task.post.lead", [post.lead], "s", room)
 

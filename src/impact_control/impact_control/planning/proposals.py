@@ -40,7 +40,7 @@ _PLANS_WITH_PROPOSAL = 20
 _POSTURE = {"joint_1", "approach_angle", "orientation", "home_configuration", "distance", "extension_depth", "slide"}
 """Knobs that move the configurations of the arm."""
 
-_SCENE_NAMES = {"velocity": "speed", "displacement": "slide", "impact_time": "time"}
+_SCENE_NAMES = {"velocity": "speed", "displacement": "slide"}
 """Last parts of keys in scenes, and the knobs they belong to."""
 
 

@@ -217,7 +217,7 @@ def _contacts_of_arm(scene: ObjectScene, name: str, approach: Approach, jacobian
 
 def _contacts_with_table(scene: ObjectScene) -> list[Contact]:
     """Return the contacts between the corners of the undersides of the objects and the table."""
-    table = scene.expected_environment.table
+    table = scene.expected_environment.surface
     if table is None:
         return []
     return [

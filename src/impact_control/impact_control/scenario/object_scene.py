@@ -15,7 +15,7 @@ import pinocchio as pin
 
 from impact_control.robots import InertiaModel, RobotDescription, mounted_at, rotation_from_roll_pitch_yaw
 from impact_control.scenario.document import Node, overlay, override_tree
-from impact_control.scenario.environment import CompliantSurface, Surface, Touch
+from impact_control.scenario.environment import Touch
 from impact_control.scenario.fields import NamedSections, Refusal, Section
 from impact_control.scenario.objects import (
     INERTIA_MODELS,
@@ -79,26 +79,6 @@ class ObjectScene(Scene):
         }
 
     @property
-    def impact_time(self) -> float:
-        """Nominal impact time T_nom [s] of all arms after the start of the task."""
-        return self.task.impact_time
-
-    @property
-    def duration(self) -> float:
-        """Time [s] at which the task ends."""
-        return self.task.duration
-
-    @property
-    def expected_surface(self) -> Surface | None:
-        """Table, as expected."""
-        return self.expected_environment.table
-
-    @property
-    def actual_surface(self) -> CompliantSurface | None:
-        """Table that is really there."""
-        return self.actual_environment.table
-
-    @property
     def expected_objects(self) -> Mapping[str, ExpectedObject]:
         """Objects by name, as expected."""
         return self.expected_environment.objects
@@ -124,7 +104,7 @@ class ObjectScene(Scene):
         self.require_sampling()
         robot, objects = robot_of(self.robot), self.expected_environment.objects
         for name, arm in self.arms.items():
-            require_inside_limits(f"arms.{name}", arm.home_configuration, arm.posture, robot)
+            require_inside_limits(f"arms.{name}", arm, robot)
             if arm.impact.object not in objects:
                 key = f"arms.{name}.impact.object"
                 raise Refusal(key, arm.impact.object, f"one of expected_environment.objects: {', '.join(objects)}")
@@ -168,7 +148,7 @@ class ObjectScene(Scene):
     @property
     def inertia_model(self) -> InertiaModel:
         """Return the inertia of the arms in the impact map."""
-        return INERTIA_MODELS[self.task.impact_inertia]
+        return INERTIA_MODELS[self.task.impact.inertia]
 
     def impact_point(self, arm: str) -> Vector:
         """Return the point (3,) [m] of the expected object that the middle of an arm's contact points hits, frame A."""
@@ -198,7 +178,7 @@ class ObjectScene(Scene):
                 "home_configuration": _text(section.home_configuration, "rad"),
                 "joint_1": _text([section.posture], "rad"),
                 "impact": {
-                    "time": _text([task.impact_time], "s"),
+                    "time": _text([task.impact.time], "s"),
                     "position": _text(point, "m"),
                     "speed": _text([speed], "m/s"),
                     "approach_angle": _text([np.arcsin(min(1.0, -float(velocity @ normal) / speed))], "rad"),

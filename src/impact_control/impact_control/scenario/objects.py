@@ -10,9 +10,8 @@ from typing import Annotated
 import numpy as np
 
 from impact_control.robots import InertiaModel
-from impact_control.scenario.environment import CompliantSurface, Contact, Surface, Touch
+from impact_control.scenario.environment import ActualEnvironment, Contact, Surface, Touch
 from impact_control.scenario.fields import (
-    JOINTS,
     NOT_NEGATIVE,
     POSITIVE,
     Choice,
@@ -21,12 +20,11 @@ from impact_control.scenario.fields import (
     Number,
     Numbers,
     Range,
-    Refusal,
     Section,
     Sections,
     Text,
 )
-from impact_control.scenario.task import Ante
+from impact_control.scenario.task import AfterImpact, Motions, NominalImpact, Posture
 from impact_control.util.types import Matrix, Vector
 
 INERTIA_MODELS = {
@@ -105,17 +103,16 @@ class SceneTouch(Touch):
 class SceneExpectedEnvironment:
     """Environment as the robots expect it."""
 
-    table: Annotated[
+    surface: Annotated[
         Surface | None, Section(Surface, none_allowed=True), "what the objects stand on; its friction is theirs"
     ]
     objects: Annotated[Mapping[str, ExpectedObject], NamedSections(ExpectedObject), "the objects, by name"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SceneActualEnvironment:
+class SceneActualEnvironment(ActualEnvironment):
     """Actual environment; only a simulator reads it."""
 
-    table: Annotated[CompliantSurface | None, Section(CompliantSurface, none_allowed=True), "the table"]
     objects: Annotated[
         Mapping[str, ActualObject | None], NamedSections(ActualObject, none_allowed=True), "the objects, by name"
     ]
@@ -152,26 +149,15 @@ class ArmImpact:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SceneArm:
+class SceneArm(Posture):
     """One arm of a scene."""
 
     base: Annotated[Base, Section(Base), "where it stands"]
-    home_configuration: Annotated[
-        Vector, Numbers(JOINTS, "rad"), "configuration near which the inverse kinematics searches: it selects the elbow"
-    ]
-    joint_1: Annotated[
-        float | None, Number("rad"), "value of joint 1 that resolves the redundancy; default: joint 1 at home", None
-    ]
     impact: Annotated[ArmImpact, Section(ArmImpact), "the impact as planned"]
-
-    @property
-    def posture(self) -> float:
-        """Return the value of joint 1 [rad] that is kept before the impact."""
-        return float(self.home_configuration[0]) if self.joint_1 is None else self.joint_1
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ScenePost:
+class ScenePost(AfterImpact):
     """The motion after the impact, van Steen 2024 (13), (14), (26): every arm moves as the object is to move."""
 
     displacement: Annotated[Vector, Numbers(3, "m"), "way of the end-effectors from the impact to rest, frame A"]
@@ -185,32 +171,23 @@ class ScenePost:
         1.0,
     ]
     hold: Annotated[bool, Flag(), "whether the arms keep pressing at the end of the task, or stop", False]
-    duration: Annotated[float, Number("s", POSITIVE), "time after T_nom in which the motion comes to rest"]
-    settle_duration: Annotated[float, Number("s", POSITIVE), "time after T_nom in which joint 1 returns to its value"]
-    lead: Annotated[float, Number("s", POSITIVE), "time before T_nom at which the extended reference starts to move"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SceneTask:
-    """Joint task of the arms."""
+class SceneImpact(NominalImpact):
+    """The impact of all arms."""
 
-    duration: Annotated[float, Number("s", POSITIVE), "end of the task, at most 100 000 times `control.period`"]
-    impact_time: Annotated[
-        float, Number("s", POSITIVE), "nominal impact time T_nom of all arms after the start of the task"
-    ]
-    impact_inertia: Annotated[
+    inertia: Annotated[
         str,
         Choice(tuple(INERTIA_MODELS)),
         "inertia of the arms in the impact map: M, M + B_theta or M + B_rho, van Steen 2024 section VI",
         "reduced_motors",
     ]
-    ante: Annotated[Ante, Section(Ante), "the motion of each arm before the impact, extended past it"]
-    post: Annotated[ScenePost, Section(ScenePost), "the motion after the impact, extended before it"]
 
-    def check(self) -> None:
-        """Require that all motions start and end inside the task."""
-        if self.post.lead > self.impact_time:
-            raise Refusal("post.lead", self.post.lead, f"at most impact_time = {self.impact_time:g} s")
-        last = max(self.ante.extension_duration, self.post.duration, self.post.settle_duration)
-        if self.impact_time + last > self.duration * (1.0 + 1e-12):
-            raise Refusal("duration", self.duration, f"at least {self.impact_time + last:g} s, the end of the motions")
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SceneTask(Motions):
+    """Joint task of the arms."""
+
+    impact: Annotated[SceneImpact, Section(SceneImpact), "the impact of all arms"]
+    post: Annotated[ScenePost, Section(ScenePost), "the motion after the impact, extended before it"]

@@ -17,15 +17,15 @@ from impact_control.scenario.classification import Classification
 from impact_control.scenario.control import Control, InterimEnd
 from impact_control.scenario.detection import Detection
 from impact_control.scenario.document import Node, document_text, overlay, override_tree
-from impact_control.scenario.environment import CompliantSurface, Surface, Touch
+from impact_control.scenario.environment import ActualEnvironment, CompliantSurface, ExpectedEnvironment, Surface, Touch
 from impact_control.scenario.fields import Choice, Refusal, Section, Text
-from impact_control.scenario.objects import ActualObject, ExpectedObject
+from impact_control.scenario.objects import ActualObject, ExpectedObject, SceneExpectedEnvironment
 from impact_control.scenario.reaction import ReactionSettings
 from impact_control.scenario.robot import Robot, joint_sizes
 from impact_control.scenario.robot_side import Simulation
+from impact_control.scenario.task import Motions, Posture
 from impact_control.scenario.validation import build
 from impact_control.util.errors import ScenarioError
-from impact_control.util.types import Vector
 
 if TYPE_CHECKING:
     from impact_control.scenario.object_scene import ObjectScene
@@ -54,6 +54,9 @@ class Scene(ABC):
         str, Choice(OUTCOMES), "outcome that a run is meant to end with; a report compares", OUTCOMES[0]
     ]
     robot: Annotated[Robot, Section(Robot), "robot model of every arm"]
+    task: Motions
+    expected_environment: ExpectedEnvironment | SceneExpectedEnvironment
+    actual_environment: ActualEnvironment
     control: Annotated[Control, Section(Control), "controller of each arm"]
     detection: Annotated[Detection, Section(Detection), "observer and detectors of each arm"]
     classification: Annotated[Classification, Section(Classification), "classifier of each arm"]
@@ -80,24 +83,24 @@ class Scene(ABC):
         """Return the robot of each arm at its place in frame A. Raises ScenarioError."""
 
     @property
-    @abstractmethod
     def impact_time(self) -> float:
         """Nominal impact time T_nom [s] of all arms after the start of the task."""
+        return self.task.impact.time
 
     @property
-    @abstractmethod
     def duration(self) -> float:
         """Time [s] at which the task ends."""
+        return self.task.duration
 
     @property
-    @abstractmethod
     def expected_surface(self) -> Surface | None:
         """Surface that an arm hits or that the objects stand on, as expected."""
+        return self.expected_environment.surface
 
     @property
-    @abstractmethod
     def actual_surface(self) -> CompliantSurface | None:
         """Surface that is really there."""
+        return self.actual_environment.surface
 
     @property
     def expected_objects(self) -> Mapping[str, ExpectedObject]:
@@ -167,10 +170,10 @@ def require_known_links(touches: Sequence[Touch], robot: RobotDescription) -> No
             raise Refusal(f"actual_environment.touches[{k}].link", touch.link, allowed)
 
 
-def require_inside_limits(section: str, home: Vector, posture: float, robot: RobotDescription) -> None:
-    """Refuse a home configuration (n,) or a value of joint 1 [rad] beyond the limits of the joints."""
+def require_inside_limits(section: str, arm: Posture, robot: RobotDescription) -> None:
+    """Refuse a home configuration, or a value of joint 1, beyond the limits of the joints."""
     lower, upper = robot.limits.position_lower, robot.limits.position_upper
-    for key, values in (("home_configuration", home), ("joint_1", np.array([posture]))):
+    for key, values in (("home_configuration", arm.home_configuration), ("joint_1", np.array([arm.posture]))):
         outside = (values < lower[: values.size]) | (values > upper[: values.size])
         if np.any(outside):
             joint = int(np.argmax(outside))

@@ -12,7 +12,7 @@ from typing import Annotated
 import numpy as np
 
 from impact_control.robots import RobotDescription
-from impact_control.scenario.environment import ActualEnvironment, CompliantSurface, ExpectedEnvironment, Surface, Touch
+from impact_control.scenario.environment import ActualEnvironment, ExpectedEnvironment, Touch
 from impact_control.scenario.fields import Refusal, Section
 from impact_control.scenario.prediction import Prediction
 from impact_control.scenario.robot import robot_of
@@ -48,26 +48,6 @@ class Scenario(Scene):
         """Return the robot, with its base at the origin of A. Raises ScenarioError."""
         return {"": robot_of(self.robot)}
 
-    @property
-    def impact_time(self) -> float:
-        """Nominal impact time T_nom [s] after the start of the task."""
-        return self.task.impact.time
-
-    @property
-    def duration(self) -> float:
-        """Time [s] at which the task ends."""
-        return self.task.duration
-
-    @property
-    def expected_surface(self) -> Surface:
-        """Surface that the arm is expected to hit."""
-        return self.expected_environment.surface
-
-    @property
-    def actual_surface(self) -> CompliantSurface | None:
-        """Surface that is really there."""
-        return self.actual_environment.surface
-
     def touches_of(self, arm: str) -> Sequence[Touch]:
         """Return the touches of the arm, beside the impact."""
         return self.actual_environment.touches
@@ -81,7 +61,7 @@ class Scenario(Scene):
         """Require that robot, task, surface and sampling fit together."""
         robot = robot_of(self.robot)
         self.require_sampling()
-        require_inside_limits("task", self.task.home_configuration, self.task.posture, robot)
+        require_inside_limits("task", self.task, robot)
         impact, surface = self.task.impact, self.expected_environment.surface
         distance = float(surface.normal @ (impact.position - surface.point))
         if abs(distance) > PLANE_TOLERANCE:

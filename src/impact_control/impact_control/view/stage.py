@@ -87,7 +87,7 @@ def stage_of(scene: Scene, *, simulated: bool = True) -> Stage:
     return Stage(
         title=scene.name,
         arms={
-            name: ShownArm(robots[name], arm.task.home_configuration, arm.expected_surface.normal)
+            name: ShownArm(robots[name], arm.task.home_configuration, arm.expected_environment.surface.normal)
             for name, arm in arms.items()
         },
         surfaces=() if surface is None else _surfaces(surface, actual, place),

@@ -221,7 +221,7 @@ def draw_configurations(cases: Sequence[SceneCase]) -> Figure:
 def _draw_scene(axes: Axes, sight: Sight, scene: ObjectScene, position: Vector, rotation: Matrix) -> None:
     """Draw table and object, its centre (3,) [m] and axes as columns (3, 3)."""
     (box,) = scene.expected_environment.objects.values()
-    table = scene.expected_environment.table
+    table = scene.expected_environment.surface
     if table is not None:
         draw_box(axes, sight, _TABLE, table.point - [0.0, 0.0, 0.5 * _TABLE[2]], np.eye(3), NEUTRAL)
     draw_box(axes, sight, box.size, position, rotation, INTERIM)

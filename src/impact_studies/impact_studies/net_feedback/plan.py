@@ -123,8 +123,8 @@ def met_scene(scene: ObjectScene, trial: TrialCase) -> ObjectScene:
         return scene.with_overrides({"simulation.noise": 0.0})
     own, here = _of_case(trial, 0), _of_trial(trial)
     changes: dict[str, str | float] = {"simulation.seed": int(here.integers(2**31))}
-    if scene.actual_environment.table is not None:
-        changes["actual_environment.table.friction"] = scene.actual_environment.table.friction * _about(
+    if scene.actual_environment.surface is not None:
+        changes["actual_environment.surface.friction"] = scene.actual_environment.surface.friction * _about(
             own, COULOMB_ERROR
         )
     for name, box in scene.expected_environment.objects.items():
@@ -197,7 +197,7 @@ def run_poses(case: SceneCase) -> Mapping[str, NDArray[Any]]:
     """Simulate a grab without noise in which all is as expected; the arrays are the attributes of `Poses`."""
     trial = TrialCase(case, 1.0, 0, None)
     planned = planned_scene(scene_of(case), trial)
-    nominal = planned.task.impact_time
+    nominal = planned.impact_time
     course = run_scenario(met_scene(planned, trial), until=nominal + AFTER + 2.0 * planned.control.period)
     samples = [0, *(course.at(nominal + since) for since in SINCE)]
     (box,) = course.objects.values()

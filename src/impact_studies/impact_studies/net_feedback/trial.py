@@ -119,14 +119,14 @@ def run_trial(trial: TrialCase) -> Mapping[str, NDArray[Any]]:
     plan = _plan(trial.case, planned)
     scene = met_scene(planned_scene(scene_of(trial.case), planned), trial)
     robots = real_robots({name: arm.robot for name, arm in plan.arms.items()}, trial)
-    end = scene.task.impact_time + AFTER + (_MARGIN + 1) * scene.control.period
+    end = scene.impact_time + AFTER + (_MARGIN + 1) * scene.control.period
     course = run_scenario(scene, end, plan, robots)
     rates = np.array([robot.limits.torque_rate for robot in robots.values()])
     return {name: np.asarray(value) for name, value in vars(_signals(scene, course, rates)).items()}
 
 
 def _signals(scene: ObjectScene, course: Course, torque_rates: Matrix) -> TrialSignals:
-    nominal, period = scene.task.impact_time, scene.control.period
+    nominal, period = scene.impact_time, scene.control.period
     kept = slice(course.at(nominal - BEFORE) - _MARGIN, None)
     arms = list(course.arms.values())
     switches = np.array([_switch_time(arm, course.time) for arm in arms])
