@@ -39,7 +39,7 @@ def generate_launch_description() -> LaunchDescription:
 
 def start(side: RobotSide) -> list:
     """Return Gazebo with the arm in it, and what comes after it."""
-    world = gazebo_world(side.scene.single)
+    world = gazebo_world(side.scene.arm())
     (arm,) = side.arms
     arguments = ["-topic", "robot_description", "-name", arm.task.robot.name]
     create = process("ros_gz_sim", "create", namespace=arm.namespace, arguments=arguments)

@@ -35,7 +35,7 @@ class Course:
 
 def record_course() -> Course:
     """Return the course of one simulated run of the tabletop task. Everything in the loop is compiled after it."""
-    scenario = load_scenario("tabletop").single
+    scenario = load_scenario("tabletop").arm()
     robot = robot_of(scenario.robot)
     reference = build_reference(scenario, robot)
     warm_up(scenario, robot)

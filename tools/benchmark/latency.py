@@ -243,7 +243,7 @@ def _start(spec: NodeSpec, node: Node, inbox: Inbox, processes: list[Processes],
 
 def ask_in_turn(peers: list[Answerer], seconds: float, watch: StandstillWatch) -> list[Latency]:
     """Return the answers of the peers, `seconds` for each; they take turns."""
-    scenario = load_scenario(SCENARIO).single
+    scenario = load_scenario(SCENARIO).arm()
     q = initial_configuration(scenario, load_robot()).tolist()
     still = [0.0] * len(q)
     message = JointState(name=list(load_robot().joint_names), position=q, velocity=still, effort=still)

@@ -124,7 +124,7 @@ class Endurance:
         stop_requested: Callable[[], bool],
     ) -> None:
         self._workload = workload
-        self._plans = {name: load_scenario(name).single for name in workload.scenarios}
+        self._plans = {name: load_scenario(name).arm() for name in workload.scenarios}
         self._random = np.random.default_rng(workload.seed)
         self._directory = directory
         self._motion = motion

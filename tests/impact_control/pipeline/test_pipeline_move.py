@@ -15,7 +15,7 @@ from impact_control.simulation import build_world
 
 PERIOD = 1e-3
 SCENE = load_scenario("tabletop_raised")  # the surface is higher than expected
-SCENARIO, ROBOT = SCENE.single, load_robot()
+SCENARIO, ROBOT = SCENE.arm(), load_robot()
 REFERENCE = build_reference(SCENARIO, ROBOT)
 START, AT_SURFACE = REFERENCE.initial_configuration, REFERENCE.impact_configuration
 

@@ -28,7 +28,7 @@ HARD = {
 
 def largest_rate(plan: Plan) -> float:
     """Return the largest rate of the residual in the 2.5 ms after the first contact, as a part of its bound."""
-    scenario, arm = plan.scene.single, plan.arms[""]
+    scenario, arm = plan.scene.arm(), plan.arms[""]
     world = build_world(scenario, {"": arm.robot}, {"": arm.reference.initial_configuration})
     team, sensor, body, gate = Team(plan), world.sensors[""], world.arms[""], world.gates[""]
     team.reset()

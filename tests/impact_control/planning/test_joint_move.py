@@ -12,7 +12,7 @@ from impact_control.robots import Dynamics, load_robot
 from impact_control.scenario import load_scenario
 from impact_control.util.errors import InvalidInputError
 
-SCENARIO = load_scenario("tabletop").single
+SCENARIO = load_scenario("tabletop").arm()
 ROBOT = load_robot()
 REFERENCE = build_reference(SCENARIO, ROBOT)
 START, ON_SURFACE = REFERENCE.initial_configuration, REFERENCE.post.columns.joint_position[-1]
@@ -21,7 +21,7 @@ HIGHER = (
     .with_overrides(
         {"expected_environment.surface.point": "0.4, 0.0, 0.3 m", "task.impact.position": "0.5, 0.0, 0.3 m"}
     )
-    .single
+    .arm()
 )
 """With a surface above the end of the task before."""
 

@@ -91,8 +91,8 @@ def test_the_entry_that_drives_the_violation_is_tried_first_and_no_long_search_f
     monkeypatch.setattr(proposals, "draft_plan", counted)
     tardy = TABLETOP.with_overrides({"task.post.lead": "10 ms"})
     outlook_of(tardy)
-    leads = [scene.single.task.post.lead for scene in planned[:2]]
-    assert leads[0] == tardy.single.task.post.lead < leads[1]
+    leads = [scene.arm().task.post.lead for scene in planned[:2]]
+    assert leads[0] == tardy.arm().task.post.lead < leads[1]
     planned.clear()
     assert outlook_of(draw(4000, "panda", fastest=1.0).with_overrides({"task.impact.speed": "0.9 m/s"})).proposals
     assert len(planned) <= 30

@@ -167,7 +167,7 @@ def exerted(scene, arm, velocity, acceleration):
     wanted.velocity[:], wanted.acceleration[:] = velocity, acceleration
     wrench, torque = np.zeros(6), np.zeros(7)
     jacobian = np.random.default_rng(1).normal(size=(6, 7))
-    force = object_force(scene, arm, GRAVITY, np.zeros(3))
+    force = object_force(scene.arm(arm).target, GRAVITY, np.zeros(3))
     force.exert(1.0, wanted, jacobian, wrench, torque)
     np.testing.assert_allclose(torque, jacobian.T @ wrench, atol=1e-12)
     np.testing.assert_array_equal(wrench[3:], 0.0)

@@ -134,7 +134,7 @@ def test_any_object_keeps_momentum_loses_energy_and_stays_over_the_table(mass, f
     for arm, predicted in impact.arms.items():
         normal = approached(name)[2][arm].geometry.normal
         if {*predicted.modes} != {ContactMode.SEPARATES}:
-            lever = approached(name)[2][arm].geometry.impact_position - approached(name)[0].target(arm).centre
+            lever = approached(name)[2][arm].geometry.impact_position - approached(name)[0].arm(arm).target.box.centre
             met = after[:3] + np.cross(after[3:], lever)
             assert normal @ predicted.velocity == pytest.approx(normal @ met, abs=1e-6)
 

@@ -172,7 +172,7 @@ def test_random_plates_that_rock_into_full_contact_are_expected_and_tilts_are_fo
     """The way and the speed of what still rocks when the contact is complete are no verdict on the surface."""
     plate, ends, tilts = load_scenario("tabletop_plate"), [], []
     for seed in seeds:
-        task = random_task(seed, ("panda", "fr3")[seed % 2], plate.single, friction=0.3)
+        task = random_task(seed, ("panda", "fr3")[seed % 2], plate.arm(), friction=0.3)
         task = task.with_overrides({"task.post.force": f"{10 + 2.5 * (seed - 40)} N", "task.post.slide": "5 cm"})
         try:
             plan = plan_scenario(task)

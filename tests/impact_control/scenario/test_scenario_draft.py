@@ -41,7 +41,7 @@ def test_the_file_says_what_was_answered(tmp_path_factory: pytest.TempPathFactor
     place = tmp_path_factory.mktemp("draft") / "mine.yaml"
     draft = draft_from({name: str(value) for name, value in answers.items()})
     place.write_text(draft_text(draft.entries(), place))
-    scenario = load_scenario(place).single
+    scenario = load_scenario(place).arm()
     assert scenario.name == "mine"
     impact, expected, actual = scenario.task.impact, scenario.expected_environment.surface, scenario.actual_surface
     assert actual is not None
@@ -54,7 +54,7 @@ def test_the_file_says_what_was_answered(tmp_path_factory: pytest.TempPathFactor
         fall = np.array([math.cos(math.radians(draft.towards)), math.sin(math.radians(draft.towards))])
         assert surface.normal[:2] @ fall == pytest.approx(math.sin(math.radians(draft.tilt)), abs=1e-5)
         assert surface.friction == pytest.approx(draft.friction, rel=1e-3, abs=1e-9)
-    base = load_scenario("tabletop").single
+    base = load_scenario("tabletop").arm()
     assert scenario.classification.time_error == base.classification.time_error
     np.testing.assert_array_equal(scenario.task.home_configuration, base.task.home_configuration)
 
@@ -85,7 +85,7 @@ def test_without_values_it_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     typed = "".join(f"{answers.get(name, '')}\n" for name in QUESTIONS)
     result = CliRunner().invoke(app, ["new", str(tmp_path / "asked.yaml")], input=typed)
     assert result.exit_code == 0, result.output
-    assert load_scenario(tmp_path / "asked.yaml").single.task.impact.speed == 0.25
+    assert load_scenario(tmp_path / "asked.yaml").arm().task.impact.speed == 0.25
 
 
 class _Terminal:

@@ -118,8 +118,21 @@ def test_a_mistake_in_a_file_has_its_line(tmp_path):
     assert caught.value.file == f"{path}:5"
     with pytest.raises(ScenarioError, match="nearest: push_juice_1"):
         load_scenario("push_juice1")
-    with pytest.raises(ScenarioError, match="arms"):
-        _ = load_scenario(base).single
+    with pytest.raises(ScenarioError, match="without the section `arms`"):
+        load_scenario(base).arm()
+    with pytest.raises(ScenarioError, match="allowed: one of the name right"):
+        load_scenario(base).arm("right")
+
+
+def test_an_arm_says_what_it_hits():
+    assert load_scenario("tabletop").arm().target is None
+    for name, sign in (("left", 1.0), ("right", -1.0)):
+        target = GRAB.arm(name).target
+        assert (target.name, target.arms, target.motion) == ("box", 2, GRAB.task.post)
+        assert target.box is GRAB.expected_objects["box"]
+        np.testing.assert_allclose(target.normal, [0.0, sign, 0.0], atol=1e-12)
+        np.testing.assert_array_equal(target.velocity, GRAB.arms[name].impact.velocity)
+    assert PUSH.arm("left").target.arms == 1
 
 
 @pytest.mark.parametrize("yaw", [0.0, 0.4])

@@ -19,8 +19,8 @@ def file(tmp_path):
 def test_each_trial_takes_the_next_value_of_each_list(file):
     file.write_text("task.impact.speed: [0.1 m/s, 0.2 m/s, 0.15 m/s]\ntask:\n  post:\n    force: [20 N, 30 N]\n")
     found = variations(SCENE, file, 5)
-    assert [one.scene.single.task.impact.speed for one in found] == [0.1, 0.2, 0.15, 0.1, 0.2]
-    assert [one.scene.single.task.post.force for one in found] == [20.0, 30.0, 20.0, 30.0, 20.0]
+    assert [one.scene.arm().task.impact.speed for one in found] == [0.1, 0.2, 0.15, 0.1, 0.2]
+    assert [one.scene.arm().task.post.force for one in found] == [20.0, 30.0, 20.0, 30.0, 20.0]
     assert found[1].changes == {"task.impact.speed": "0.2 m/s", "task.post.force": "30 N"}
     assert {one.scene.name for one in found} == {"tabletop"}
 

@@ -53,7 +53,7 @@ def test_each_answer_is_one_period_and_the_arm_measures_its_weight(peer):
     numbers, samples, truths = zip(*courses, strict=True)
     assert list(np.diff(numbers)) == [1] * 29 and list(np.diff([truth.cycles for truth in truths])) == [1] * 29
     np.testing.assert_allclose(np.diff([truth.time for truth in truths]), 1e-3, rtol=0.0, atol=1e-9)
-    robot = robot_of(load_scenario("tabletop").single.robot)
+    robot = robot_of(load_scenario("tabletop").arm().robot)
     model = robot.pinocchio_model
     weight = pin.computeGeneralizedGravity(model, model.createData(), np.array(truths[-1].joint_position))[1]
     assert abs(weight) > 10.0

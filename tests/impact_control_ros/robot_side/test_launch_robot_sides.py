@@ -497,7 +497,7 @@ def test_a_scenario_that_requires_the_guard_is_not_launched_without_it(monkeypat
 
 @pytest.mark.parametrize("robot", ["panda", "fr3"])
 def test_the_guard_damps_twice_as_strongly_as_a_fault_of_the_loop(robot):
-    scenario = scenario_of("tabletop", robot).single
+    scenario = scenario_of("tabletop", robot).arm()
     arm = robot_of(scenario.robot)
     damping = 2.0 * fault_damping(scenario.control, arm, scenario.task.home_configuration)
     file = yaml(controllers_file(scenario, arm))["/**/effort_controller"]["ros__parameters"]

@@ -243,8 +243,8 @@ def _as_expected(opened: Opened, labels: Mapping[str, Sequence[bool]]) -> bool:
         return opened.run.as_expected
     if opened.file.scenario and opened.run.contact_time is not None:  # it was simulated
         scene = scenario_from_text(opened.file.scenario, str(path))
-        if not scene.with_objects:
-            return _is_as_expected(scene.single)
+        if not scene.expected_objects:
+            return _is_as_expected(scene.arm())
     allowed = "--labels with a file, the fact as_expected of a trial, or the bag of a simulated run with contact"
     raise RecordingError(opened.name, "no label: expected or unexpected", allowed)
 

@@ -137,14 +137,14 @@ def open_files(
             if scenario is None and said not in robots:
                 recorded = recorded_scenario(file)
                 chosen, robots[said] = chosen or recorded, recorded.robot.model
-            if chosen is None or chosen.with_objects:
+            if chosen is None or any(chosen.arm_names):
                 raise RecordingError(str(path), "a scene, with several arms", "the scenario of a single arm")
             if scenario is None and robots[said] != chosen.robot.model:
                 found_robot = f"a recording of robot {robots[said]}, after one of {chosen.robot.model}"
                 raise RecordingError(str(path), found_robot, "recordings of the same robot")
             found.append(Opened(path, number if len(opened) > 1 else None, file, file.arm("")))
     assert chosen is not None
-    return chosen.single, found
+    return chosen.arm(), found
 
 
 def _motion(scenario: Scenario, opened: Opened) -> FreeMotion:

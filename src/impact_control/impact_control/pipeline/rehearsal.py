@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from impact_control.control import DesiredForce, Event, Fault, ObjectForce
@@ -10,7 +12,7 @@ from impact_control.pipeline.pipeline import Pipeline
 from impact_control.pipeline.start_pose import StartPose
 from impact_control.references import ImpactReference, build_reference
 from impact_control.robots import RobotDescription
-from impact_control.scenario import Scenario
+from impact_control.scenario import Reaction, Scenario
 
 _OBJECT_FORCE = ObjectForce(clamping=np.zeros(3), mass=0.0, support=np.zeros(3), drag=0.0, offset=np.zeros(3))
 """Object force of an arm in a scene: arbitrary numbers that run the same code."""
@@ -18,9 +20,9 @@ _OBJECT_FORCE = ObjectForce(clamping=np.zeros(3), mass=0.0, support=np.zeros(3),
 
 def warm_up(scenario: Scenario, robot: RobotDescription) -> None:
     """Walk once through every path of the loop, so that nothing is compiled or loaded in its first samples."""
-    patient = scenario.with_overrides(
-        {"reaction.on_unexpected_impact": "continue", "reaction.on_unexpected_post_impact": "continue"}
-    )
+    go_on = Reaction.CONTINUE
+    reaction = replace(scenario.reaction, on_unexpected_impact=go_on, on_unexpected_post_impact=go_on)
+    patient = replace(scenario, reaction=reaction)
     reference = build_reference(patient, robot)
     judge = Judge(patient, robot)
     pipeline = Pipeline(patient, robot, judge=judge)

@@ -25,7 +25,7 @@ from impact_control.planning import (
     nearest_singularity,
 )
 from impact_control.references import ReferenceColumns, UnreachableReferenceError
-from impact_control.scenario import ObjectScene, Scene
+from impact_control.scenario import Scene
 from impact_control.util.types import Matrix, Vector
 
 _SPACING = 0.01
@@ -88,17 +88,17 @@ def check_scene(scene: Scene) -> tuple[Finding, ...]:
 def check_plan(plan: Plan) -> tuple[Finding, ...]:
     """Return the obstacles of a plan, none when it can be started; contacts are judged where the arms hit objects."""
     found: list[Finding] = []
-    together = plan.scene.with_objects
     for name, arm in plan.arms.items():
-        if together is not None:
+        at_object = arm.scenario.target is not None
+        if at_object:
             found += _impact(plan, name)
             for columns in (arm.reference.ante.columns, arm.reference.post.columns):
                 found += _clearance(plan.scene, name, arm, columns, _times(plan.scene, columns))
         found += _singularity(name, arm)
         found += _limits(name, arm)
-        if together is not None:
+        if at_object:
             found += _grip(name, arm)
-    return (*found, *(_meetings(plan, together) if together is not None else ()))
+    return (*found, *_meetings(plan))
 
 
 def _times(scene: Scene, columns: ReferenceColumns) -> list[int]:
@@ -187,16 +187,17 @@ def _split(force: Vector, normal: Vector) -> tuple[float, float]:
     return pressed, float(np.linalg.norm(force + pressed * normal))
 
 
-def _meetings(plan: Plan, scene: ObjectScene) -> list[Finding]:
+def _meetings(plan: Plan) -> list[Finding]:
     """Judge whether two end-effectors at one object would meet if it were not there."""
     found = []
-    for first, second in combinations(plan.arms, 2):
-        one, other = plan.arms[first].reference, plan.arms[second].reference
-        if scene.arms[first].impact.object != scene.arms[second].impact.object:
+    for one, other in combinations(plan.arms.values(), 2):
+        targets = (one.scenario.target, other.scenario.target)
+        if None in targets or len({target.name for target in targets if target}) > 1:
             continue
-        gaps = (one.ante.columns.position - other.ante.columns.position) @ one.geometry.normal
+        normal, ante = one.reference.geometry.normal, one.reference.ante.columns.position
+        gaps = (ante - other.reference.ante.columns.position) @ normal
         least = int(np.argmin(gaps))
-        if one.geometry.normal @ other.geometry.normal < 0.0 and gaps[least] <= 0.0:
-            time = least * scene.control.period
-            found.append(Finding(Obstacle.MEETING, f"{first}, {second}", time, float(gaps[least]), "a gap above 0 m"))
+        if normal @ other.reference.geometry.normal < 0.0 and gaps[least] <= 0.0:
+            time, names = least * plan.scene.control.period, f"{one.name}, {other.name}"
+            found.append(Finding(Obstacle.MEETING, names, time, float(gaps[least]), "a gap above 0 m"))
     return found

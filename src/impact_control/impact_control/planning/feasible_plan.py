@@ -9,7 +9,7 @@ from impact_control.planning.arm_plan import ArmPlan, Plan
 from impact_control.planning.budget import budget_of
 from impact_control.planning.limit_use import Use
 from impact_control.references import FINE, ImpactMap, Sampling, UnreachableReferenceError, build_references
-from impact_control.scenario import ObjectScene, Scene
+from impact_control.scenario import Scene, Target
 from impact_control.util.types import Vector
 
 
@@ -55,28 +55,28 @@ def draft_plan(scene: Scene, predict: ImpactMap | None = None, sampling: Samplin
     references = build_references(scene, robots, predict, sampling)
     arms = {}
     for name, reference in references.arms.items():
-        scenario, robot, together = scene.arm(name), robots[name], scene.with_objects
-        if together is None:
-            arms[name] = ArmPlan(robot, scenario, reference, ContactForce.of(scenario, reference))
+        scenario, robot = scene.arm(name), robots[name]
+        target, offset = scenario.target, reference.geometry.contact_offset
+        if target is None:
+            arms[name] = ArmPlan(robot, scenario, reference, ContactForce.of(scenario, reference), name=name)
         else:
-            force = object_force(together, name, robot.gravity, reference.geometry.contact_offset)
-            arms[name] = ArmPlan(robot, scenario, reference, force, together.task.post.hold, name)
+            force = object_force(target, robot.gravity, offset)
+            arms[name] = ArmPlan(robot, scenario, reference, force, target.motion.hold, name)
     return Plan(scene, arms, references.impact)
 
 
-def object_force(scene: ObjectScene, arm: str, gravity: Vector, offset: Vector) -> ObjectForce:
+def object_force(target: Target, gravity: Vector, offset: Vector) -> ObjectForce:
     """Return the force that one arm exerts on its object: van Steen 2024 (26), gravity and friction of the object.
 
     The arms at an object share its inertia, and its weight if it is lifted off the table or has none, or else the
     friction that the table resists with. gravity (3,) [m/s^2]; offset (3,) [m]: from the origin of E to the middle of
     the contact points, axes of A.
     """
-    target, table, post = scene.target(arm), scene.expected_environment.surface, scene.task.post
-    part = target.mass / len(scene.arms_at(scene.arms[arm].impact.object))
-    lifted = table is None or float(post.displacement @ table.normal) > 0.0
+    table, motion, part = target.table, target.motion, target.box.mass / target.arms
+    lifted = table is None or float(motion.displacement @ table.normal) > 0.0
     pressed = 0.0 if lifted or table is None else max(0.0, -float(gravity @ table.normal))
     return ObjectForce(
-        clamping=-post.force * scene.normal(arm),
+        clamping=-motion.force * target.normal,
         mass=part,
         support=-part * gravity if lifted else np.zeros(3),
         drag=0.0 if table is None else table.friction * part * pressed,

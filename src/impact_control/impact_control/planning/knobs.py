@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 from impact_control.robots import Dynamics, RobotDescription, rotation_from_roll_pitch_yaw
-from impact_control.scenario import Motions, ObjectScene, Scenario, Scene, robot_of
+from impact_control.scenario import Motions, Scenario, Scene, robot_of
 from impact_control.util.types import Vector
 
 Changes = dict[str, str]
@@ -50,35 +50,42 @@ class Knob:
 
 def knobs_of(scene: Scene) -> list[Knob]:
     """Return the entries that may be changed."""
-    together = scene.with_objects
-    return list(_of_scenario(scene.single) if together is None else _of_objects(together))
+    return list(_knobs(scene))
 
 
-def _of_scenario(scenario: Scenario) -> Iterator[Knob]:
-    task, impact, robot = scenario.task, scenario.task.impact, robot_of(scenario.robot)
-    yield _scaled("speed", "task.impact.speed", [impact.speed], "m/s", _LESS, steady=True)
-    yield _scaled("slide", "task.post.slide", [task.post.slide], "m", _LESS, steady=True)
-    yield from _shared(task)
-    yield _angle(np.rad2deg(impact.approach_angle))
-    yield _joint_1("task", task.posture, robot)
-    if len(robot.end_effector.contact_points) == 1:
-        yield _orientation(impact.orientation, task.home_configuration, robot)
-    yield _elbow("task", task.home_configuration, task.posture)
-
-
-def _of_objects(scene: ObjectScene) -> Iterator[Knob]:
-    robot, task = robot_of(scene.robot), scene.task
+def _knobs(scene: Scene) -> Iterator[Knob]:
+    arms, robot = {name: scene.arm(name) for name in scene.arm_names}, robot_of(scene.robot)
+    speeds = dict(_speed(name, arm) for name, arm in arms.items())
 
     def slower(step: float) -> Changes:
-        velocities = {name: (1.0 + step) * arm.impact.velocity for name, arm in scene.arms.items()}
-        return {f"arms.{name}.impact.velocity": _text(value, "m/s") for name, value in velocities.items()}
+        return {key: _text((1.0 + step) * value, "m/s") for key, value in speeds.items()}
 
     yield Knob("speed", _LESS, slower, steady=True)
-    yield _scaled("slide", "task.post.displacement", task.post.displacement, "m", _LESS, steady=True)
-    yield from _shared(task)
-    for name, arm in scene.arms.items():
-        yield _joint_1(f"arms.{name}", arm.posture, robot)
-        yield _elbow(f"arms.{name}", arm.home_configuration, arm.posture)
+    yield _scaled("slide", *_slide(next(iter(arms.values()))), "m", _LESS, steady=True)
+    yield from _shared(scene.task)
+    for name, arm in arms.items():
+        section, task = f"arms.{name}" if name else "task", arm.task
+        on_surface = arm.target is None
+        if on_surface:
+            yield _angle(np.rad2deg(task.impact.approach_angle))
+        yield _joint_1(section, task.posture, robot)
+        if on_surface and len(robot.end_effector.contact_points) == 1:
+            yield _orientation(task.impact.orientation, task.home_configuration, robot)
+        yield _elbow(section, task.home_configuration, task.posture)
+
+
+def _speed(name: str, arm: Scenario) -> tuple[str, Vector]:
+    """Return the key and the value of the velocity before the impact."""
+    if arm.target is None:
+        return "task.impact.speed", np.array([arm.task.impact.speed])
+    return f"arms.{name}.impact.velocity", arm.target.velocity
+
+
+def _slide(arm: Scenario) -> tuple[str, Vector]:
+    """Return the key and the value of the way after the impact."""
+    if arm.target is None:
+        return "task.post.slide", np.array([arm.task.post.slide])
+    return "task.post.displacement", arm.target.motion.displacement
 
 
 def _shared(task: Motions) -> Iterator[Knob]:

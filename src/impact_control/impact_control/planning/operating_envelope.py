@@ -190,7 +190,8 @@ def departures(scene: Scene, envelope: OperatingEnvelope | None = None) -> tuple
     Of control, detection and classification those that are not the ones of the envelope's scenario. None for arms that
     hit objects: no envelope of such tasks has been verified.
     """
-    return () if scene.with_objects else tuple(_departures(scene.single, envelope or verified_envelope()))
+    on_surfaces = [arm for arm in map(scene.arm, scene.arm_names) if arm.target is None]
+    return tuple(one for arm in on_surfaces for one in _departures(arm, envelope or verified_envelope()))
 
 
 def _departures(scenario: Scenario, envelope: OperatingEnvelope) -> Iterator[Departure]:
@@ -215,7 +216,7 @@ def _departures(scenario: Scenario, envelope: OperatingEnvelope) -> Iterator[Dep
 @lru_cache(maxsize=4)
 def _scenario_of(name: str) -> Scenario:
     """Return a scenario that is read once: every goal is compared with it."""
-    return load_scenario(name).single
+    return load_scenario(name).arm()
 
 
 def _other_settings(key: str, given: object, verified: object) -> Iterator[Departure]:

@@ -22,8 +22,9 @@ class Team:
 
     def __init__(self, plan: Plan) -> None:
         """Make a pipeline for each arm. Raises InvalidInputError for reactions that are not possible at objects."""
+        at_objects = any(arm.scenario.target is not None for arm in plan.arms.values())
         for key in ("on_unexpected_impact", "on_unexpected_post_impact"):
-            if plan.scene.with_objects and getattr(plan.scene.reaction, key) == "admittance":
+            if at_objects and getattr(plan.scene.reaction, key) == "admittance":
                 raise InvalidInputError(
                     f"reaction.{key}", "admittance", "stop, continue or pull_back, with several arms"
                 )

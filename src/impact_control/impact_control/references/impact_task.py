@@ -21,10 +21,10 @@ from impact_control.references.impact_geometry import ImpactGeometry
 from impact_control.references.impact_map import ImpactMap, rigid_impact_map
 from impact_control.references.impact_reference import ImpactReference, PredictedJump, reference_through_impact
 from impact_control.references.joint_space import UnreachableReferenceError, task_jacobian
-from impact_control.references.object_impact import NO_OBJECTS, ArmImpactPrediction, ObjectImpact, predict_object_impact
+from impact_control.references.object_impact import ArmImpactPrediction, ObjectImpact, predict_object_impact
 from impact_control.references.planning import FINE, Sampling
 from impact_control.robots import Dynamics, RobotDescription, contact_jacobians
-from impact_control.scenario import ObjectScene, Scenario, Scene
+from impact_control.scenario import Scenario, Scene, Target
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Vector
 
@@ -48,24 +48,32 @@ def build_references(
 ) -> References:
     """Plan the references of all arms of a scene.
 
-    robots: see `Scene.robots`. predict: see `build_reference`; impacts on objects are predicted by
+    robots: see `Scene.robots`. predict: the impact map of one contact with a surface, by default that of
+    `rigid_impact_map`, which always predicts impacts at several; impacts on objects are predicted by
     `predict_object_impact`. Raises UnreachableReferenceError naming joint and time; InvalidInputError,
-    ContactSolverError when the impact cannot be predicted.
+    ContactSolverError when the impact cannot be predicted, or the prediction does not keep the contacts.
     """
-    together = scene.with_objects
-    if together is None:
-        arms = {name: build_reference(scene.arm(name), robots[name], predict, sampling) for name in scene.arm_names}
-        return References(arms, NO_OBJECTS)
     scenarios = {name: scene.arm(name) for name in scene.arm_names}
     approaches, arms = {}, {}
     for name, scenario in scenarios.items():
         with _naming(name):
             approaches[name] = plan_approach(scenario, robots[name], sampling)
-    impact = predict_object_impact(together, robots, approaches)
+    impact = predict_object_impact(scene, robots, approaches)
     for name, approach in approaches.items():
         with _naming(name):
-            arms[name] = _with_object(together, scenarios[name], robots[name], approach, impact.arms[name])
+            scenario, robot = scenarios[name], robots[name]
+            if scenario.target is None:
+                arms[name] = _with_surface(scenario, robot, approach, predict)
+            else:
+                arms[name] = _with_object(scenario, scenario.target, robot, approach, impact.arms[name])
     return References(arms, impact)
+
+
+def build_reference(
+    scenario: Scenario, robot: RobotDescription, predict: ImpactMap | None = None, sampling: Sampling = FINE
+) -> ImpactReference:
+    """Plan both references of an arm that hits a surface; arguments and errors as of `build_references`."""
+    return _with_surface(scenario, robot, plan_approach(scenario, robot, sampling), predict)
 
 
 @contextmanager
@@ -74,36 +82,31 @@ def _naming(arm: str) -> Iterator[None]:
     try:
         yield
     except UnreachableReferenceError as error:
-        error.add_note(f"arm {arm}")
+        if arm:
+            error.add_note(f"arm {arm}")
         raise
 
 
 def _with_object(
-    scene: ObjectScene,
     scenario: Scenario,
+    target: Target,
     robot: RobotDescription,
     approach: Approach,
     predicted: ArmImpactPrediction,
 ) -> ImpactReference:
     """Plan both references of an arm that hits an object; after the impact it begins with the scaled prediction."""
-    post, before, after = scene.task.post, approach.ante_impact_velocity, predicted.joint_velocity
-    motion_after = post.velocity_scale * np.concatenate([predicted.velocity, np.zeros(3), after[:1]])
-    deviation = scene.classification.uncertainty.model * np.abs(after - before)
+    motion, before, after = target.motion, approach.ante_impact_velocity, predicted.joint_velocity
+    motion_after = motion.velocity_scale * np.concatenate([predicted.velocity, np.zeros(3), after[:1]])
+    deviation = scenario.classification.uncertainty.model * np.abs(after - before)
     jump = PredictedJump(after, deviation, float(approach.geometry.normal @ predicted.impulse), predicted.slip)
-    end = approach.geometry.impact_position + post.displacement
+    end = approach.geometry.impact_position + motion.displacement
     return reference_through_impact(robot, approach, scenario, motion_after, end, jump)
 
 
-def build_reference(
-    scenario: Scenario, robot: RobotDescription, predict: ImpactMap | None = None, sampling: Sampling = FINE
+def _with_surface(
+    scenario: Scenario, robot: RobotDescription, approach: Approach, predict: ImpactMap | None
 ) -> ImpactReference:
-    """Plan both references of an arm that hits a surface.
-
-    predict: the impact map of one contact, by default `rigid_impact_map(robot)`, which always predicts impacts at
-    several. Raises UnreachableReferenceError naming joint and time; InvalidInputError when the impact map refuses
-    the impact or does not keep the contacts.
-    """
-    approach = plan_approach(scenario, robot, sampling)
+    """Plan both references of an arm that hits a surface."""
     geometry, dynamics = approach.geometry, Dynamics(robot)
     impact_configuration, before = approach.impact_configuration, approach.ante_impact_velocity
     friction = scenario.expected_environment.surface.friction

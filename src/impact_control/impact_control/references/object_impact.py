@@ -31,7 +31,7 @@ from impact_control.impacts import (
 )
 from impact_control.references.approach import Approach
 from impact_control.robots import Dynamics, InertiaModel, RobotDescription, contact_jacobians, contact_point_jacobian
-from impact_control.scenario import ExpectedObject, ObjectScene
+from impact_control.scenario import ExpectedObject, Scene, Surface, Target
 from impact_control.util.types import Matrix, Vector
 
 _DEPENDENT = 1e-9
@@ -85,30 +85,34 @@ NO_OBJECTS = ObjectImpact({}, {}, np.zeros(3), 0.0)
 
 
 def predict_object_impact(
-    scene: ObjectScene,
+    scene: Scene,
     robots: Mapping[str, RobotDescription],
     approaches: Mapping[str, Approach],
     model: InertiaModel | None = None,
 ) -> ObjectImpact:
-    """Return what the planned impact of a scene does.
+    """Return what the planned impact of a scene does, nothing where no arm hits an object.
 
     robots: of the arms, by name, at their places. approaches: how the arms meet the impact. model: inertia of the
     arms, by default that of the scene. Raises InvalidInputError, ContactSolverError.
     """
+    targets = {name: target for name in approaches if (target := scene.arm(name).target) is not None}
+    if not targets:
+        return NO_OBJECTS
+    approaches = {name: approaches[name] for name in targets}
     chosen = scene.inertia_model if model is None else model
     bodies: dict[str, Body] = {}
     contacts: list[Contact] = []
     jacobians: dict[str, Matrix] = {}
-    for name, target in scene.expected_environment.objects.items():
-        bodies[_object(name)] = free_object(target.mass, rotational_inertia(target), np.zeros(6))
+    for name, box in scene.expected_objects.items():
+        bodies[_object(name)] = free_object(box.mass, rotational_inertia(box), np.zeros(6))
     for name, approach in approaches.items():
         dynamics = Dynamics(robots[name])
         dynamics.compute(approach.impact_configuration, approach.ante_impact_velocity)
         bodies[_arm(name)] = Body(dynamics.inertia(chosen), approach.ante_impact_velocity)
         jacobians[name] = dynamics.jacobian.copy()
-        contacts += _contacts_of_arm(scene, name, approach, jacobians[name])
+        contacts += _contacts_of_arm(name, targets[name], approach, jacobians[name])
     on_arms = len(contacts)
-    contacts += _contacts_with_table(scene)
+    contacts += _contacts_with_table(scene.expected_surface, scene.expected_objects)
     first = predict_multi_contact_impact(bodies, contacts)
     system = assemble(bodies, contacts)
     velocity, closing = _settle(system, first.velocities, _held(approaches, first.modes), on_arms)
@@ -133,7 +137,7 @@ def predict_object_impact(
         row = rows.stop
     return ObjectImpact(
         arms=arms,
-        objects={name: velocity[system.degrees[_object(name)]] for name in scene.expected_environment.objects},
+        objects={name: velocity[system.degrees[_object(name)]] for name in scene.expected_objects},
         table_impulse=impulses[on_arms:].sum(axis=0),
         kinetic_energy_change=_energy(system, velocity) - _energy(system, system.velocity),
     )
@@ -198,26 +202,25 @@ def _object(name: str) -> str:
     return f"object {name}"
 
 
-def _contacts_of_arm(scene: ObjectScene, name: str, approach: Approach, jacobian: Matrix) -> list[Contact]:
+def _contacts_of_arm(name: str, target: Target, approach: Approach, jacobian: Matrix) -> list[Contact]:
     """Return the contacts between the end-effector of an arm and the object it hits."""
-    target, geometry = scene.target(name), approach.geometry
+    geometry = approach.geometry
     own_jacobians = contact_jacobians(jacobian, geometry.contact_offsets)
     return [
         Contact(
             body=_arm(name),
             jacobian=own,
             normal=geometry.normal,
-            friction=target.friction,
-            other=_object(scene.arms[name].impact.object),
-            other_jacobian=contact_point_jacobian(np.eye(6), geometry.impact_position + offset - target.centre),
+            friction=target.box.friction,
+            other=_object(target.name),
+            other_jacobian=contact_point_jacobian(np.eye(6), geometry.impact_position + offset - target.box.centre),
         )
         for own, offset in zip(own_jacobians, geometry.contact_offsets, strict=True)
     ]
 
 
-def _contacts_with_table(scene: ObjectScene) -> list[Contact]:
+def _contacts_with_table(table: Surface | None, objects: Mapping[str, ExpectedObject]) -> list[Contact]:
     """Return the contacts between the corners of the undersides of the objects and the table."""
-    table = scene.expected_environment.surface
     if table is None:
         return []
     return [
@@ -227,6 +230,6 @@ def _contacts_with_table(scene: ObjectScene) -> list[Contact]:
             normal=table.normal,
             friction=table.friction,
         )
-        for name, target in scene.expected_environment.objects.items()
+        for name, target in objects.items()
         for x, y in product((-1.0, 1.0), repeat=2)
     ]

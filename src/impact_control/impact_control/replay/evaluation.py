@@ -58,30 +58,31 @@ def evaluate(bag: Path) -> Evaluation:
 def evaluate_arms(bag: Path) -> dict[str, Evaluation]:
     """Analyse a bag of this stack's recorder: every arm of a scene by its name, the arm of a scenario as "".
 
-    The impact of an arm of a scene is not compared with predictions: it depends on the other arms.
+    The impact on an object is not compared with predictions: it depends on the other arms.
     """
     recording = read_bag(bag)
     scene = scenario_of_bag(recording)
     meant = scene.expected_outcome.replace("_", " ")
-    if scene.with_objects:
-        arms = {arm: _evaluate_arm(recording.of_arm(arm), scene.arm(arm), meant) for arm in scene.arm_names}
-        words = {in_words(outcome): outcome for outcome in Outcome}
-        of_all = in_words(worst_of([words[arm.analysis.outcome] for arm in arms.values()]))
-        return {name: replace(arm, analysis=replace(arm.analysis, outcome_of_all=of_all)) for name, arm in arms.items()}
-    alone, scenario = _evaluate_arm(recording, scene.single, meant), scene.single
-    robot = robot_of(scenario.robot)
-    impulse = short_impulse(recording, alone.analysis, scenario, robot)
-    run = replace(alone, analysis=replace(alone.analysis, impact_impulse=impulse))
-    try:
-        return {"": replace(run, comparison=compare_predictions(recording, alone.analysis, scenario, robot))}
-    except InvalidInputError:
-        return {"": replace(run, not_compared=_NO_APPROACH)}
+    arms = {arm: _evaluate_arm(recording.of_arm(arm), scene.arm(arm), meant) for arm in scene.arm_names}
+    if len(arms) == 1:
+        return arms
+    words = {in_words(outcome): outcome for outcome in Outcome}
+    of_all = in_words(worst_of([words[arm.analysis.outcome] for arm in arms.values()]))
+    return {name: replace(arm, analysis=replace(arm.analysis, outcome_of_all=of_all)) for name, arm in arms.items()}
 
 
 def _evaluate_arm(recording: Recording, scenario: Scenario, meant: str) -> Evaluation:
-    limits = robot_of(scenario.robot).limits
-    analysis = analyse(recording, limits=CommandLimits(limits.torque, limits.torque_rate))
-    return Evaluation(recording, replace(analysis, expected_outcome=meant), scenario=scenario)
+    robot = robot_of(scenario.robot)
+    analysis = analyse(recording, limits=CommandLimits(robot.limits.torque, robot.limits.torque_rate))
+    analysis = replace(analysis, expected_outcome=meant)
+    if scenario.target is not None:
+        return Evaluation(recording, analysis, scenario=scenario)
+    run = replace(analysis, impact_impulse=short_impulse(recording, analysis, scenario, robot))
+    try:
+        compared = compare_predictions(recording, analysis, scenario, robot)
+    except InvalidInputError:
+        return Evaluation(recording, run, not_compared=_NO_APPROACH, scenario=scenario)
+    return Evaluation(recording, run, compared, scenario=scenario)
 
 
 def object_moves(bag: Path) -> dict[str, tuple[Vector, float]]:

@@ -92,8 +92,7 @@ def replay_file(
     file = open_recording(path, columns=columns, trial=trial, joints=joints)
     chosen = chosen or recorded_scenario(file)
     try:
-        start = None if chosen.with_objects else task_start
-        return {arm: _replay(file, arm, chosen.arm(arm), robot, start) for arm, robot in chosen.robots().items()}
+        return {arm: _replay(file, arm, chosen.arm(arm), robot, task_start) for arm, robot in chosen.robots().items()}
     except InvalidInputError as error:
         raise RecordingError(str(path), str(error), f"a recording of scenario {chosen.name}") from error
 
@@ -137,7 +136,7 @@ def _replay(
         reason="" if follower is None else follower.judge.reason,
         threshold=scenario.detection.rate_threshold,
         seconds=seconds,
-        comparison=None if arm else _comparison(run, samples, replay, scenario, robot),
+        comparison=None if scenario.target else _comparison(run, samples, replay, scenario, robot),
         notes=tuple(notes),
     )
 
@@ -169,7 +168,7 @@ def followed_reference(
             notes.append("the reference of the controller is of other joints and is left out")
         else:
             return ordered
-    if task_start is None:
+    if task_start is None or scenario.target is not None:
         notes.append("no verdicts: the reference of the controller is not in it, nor was the start of the task given")
         return None
     return planned_reference(build_reference(scenario, robot), task_start, samples.time[samples.usable])

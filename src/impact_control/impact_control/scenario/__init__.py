@@ -43,6 +43,7 @@ from impact_control.scenario.objects import (
     SceneExpectedEnvironment,
     ScenePost,
     SceneTask,
+    Target,
     rotation_about_z,
 )
 from impact_control.scenario.reaction import Admittance, PullBack, Reaction, ReactionSettings, RetreatDirection
@@ -105,6 +106,7 @@ __all__ = [
     "SceneTask",
     "Simulation",
     "Surface",
+    "Target",
     "Task",
     "TaskGains",
     "TaskWeights",

@@ -71,7 +71,7 @@ class ScenarioDraft:
     def scenario(self, changes: Mapping[str, str]) -> Scenario:
         """Return the scenario, with these entries changed. Raises ScenarioError for values that are not allowed."""
         lines = (f"{key}: {value}" for key, value in (self.entries() | dict(changes)).items())
-        return load_scenario(BASE).with_overrides(parse_overrides(lines)).single
+        return load_scenario(BASE).with_overrides(parse_overrides(lines)).arm()
 
 
 QUESTIONS = {one.name: str(one.metadata["question"]) for one in fields(ScenarioDraft)}

@@ -6,16 +6,16 @@ an arm: each arm has a base of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 import numpy as np
 import pinocchio as pin
 
 from impact_control.robots import InertiaModel, RobotDescription, mounted_at, rotation_from_roll_pitch_yaw
-from impact_control.scenario.document import Node, overlay, override_tree
-from impact_control.scenario.environment import Touch
+from impact_control.scenario.document import Node, overlay
+from impact_control.scenario.environment import ActualEnvironment, ExpectedEnvironment, Surface, Touch
 from impact_control.scenario.fields import NamedSections, Refusal, Section
 from impact_control.scenario.objects import (
     INERTIA_MODELS,
@@ -25,12 +25,16 @@ from impact_control.scenario.objects import (
     SceneArm,
     SceneExpectedEnvironment,
     SceneTask,
+    Target,
     face_normal,
 )
+from impact_control.scenario.prediction import Prediction
 from impact_control.scenario.robot import joint_sizes, robot_of
 from impact_control.scenario.scene import Scene, require_inside_limits, require_known_links
 from impact_control.scenario.schema import Scenario
+from impact_control.scenario.task import Impact, Post, Task
 from impact_control.scenario.validation import build
+from impact_control.util.errors import ScenarioError
 from impact_control.util.types import Matrix, Vector
 
 _BALANCED = 1e-6
@@ -92,11 +96,6 @@ class ObjectScene(Scene):
         """Return the touches of one arm, beside the impact."""
         return tuple(touch for touch in self.actual_environment.touches if touch.arm == arm)
 
-    @property
-    def with_objects(self) -> ObjectScene:
-        """This scene."""
-        return self
-
     def check(self) -> None:
         """Require that arms, objects and task fit together."""
         if not self.arms:
@@ -137,78 +136,86 @@ class ObjectScene(Scene):
         """Return the names of the arms that hit an object."""
         return tuple(arm for arm, section in self.arms.items() if section.impact.object == name)
 
-    def target(self, arm: str) -> ExpectedObject:
+    def _object_at(self, arm: str) -> ExpectedObject:
         """Return what an arm hits, as expected."""
         return self.expected_environment.objects[self.arms[arm].impact.object]
 
     def normal(self, arm: str) -> Vector:
         """Return the unit normal (3,) of the face that an arm hits, out of the object, frame A."""
-        return face_normal(self.arms[arm].impact.face, self.target(arm).yaw)
+        return face_normal(self.arms[arm].impact.face, self._object_at(arm).yaw)
 
     @property
     def inertia_model(self) -> InertiaModel:
-        """Return the inertia of the arms in the impact map."""
+        """Inertia of the arms in the impact map."""
         return INERTIA_MODELS[self.task.impact.inertia]
 
     def impact_point(self, arm: str) -> Vector:
         """Return the point (3,) [m] of the expected object that the middle of an arm's contact points hits, frame A."""
         impact, normal = self.arms[arm].impact, self.normal(arm)
-        face = self.target(arm).middle_of_face(impact.face)
+        face = self._object_at(arm).middle_of_face(impact.face)
         point: Vector = face + impact.offset[0] * np.cross(_UP, normal) + impact.offset[1] * _UP
         return point
 
-    def arm(self, name: str) -> Scenario:
+    def arm(self, name: str = "") -> Scenario:
         """Return the task and the settings of one arm as a scenario, in the world frame A of the scene.
 
         The face that is hit is its expected surface; there is no actual one, because the scene has the objects. The
-        base of the arm is not part of it: its robot is `mounted_at` its place. Raises ScenarioError.
+        base of the arm is not part of it: its robot is `mounted_at` its place. The document stays that of the scene.
+        Raises ScenarioError for an arm that is not there.
         """
-        section, normal = self.arms[name], self.normal(name)
-        velocity, task = section.impact.velocity, self.task
+        if name not in self.arms:
+            alone = "a scenario with one arm that hits a surface, without the section `arms`"
+            allowed = f"one of the name {name}" if name else alone
+            raise ScenarioError(self.document.origin, "arms", list(self.arms), allowed)
+        section, task, normal, point = self.arms[name], self.task, self.normal(name), self.impact_point(name)
+        velocity, post, box = section.impact.velocity, task.post, self._object_at(name)
         speed = float(np.linalg.norm(velocity))
         slip = velocity - (velocity @ normal) * normal
         heading = slip / np.linalg.norm(slip) if np.linalg.norm(slip) > _NO_DIRECTION else _UP
-        orientation = pin.rpy.matrixToRpy(flat_orientation(normal, section.impact.turn))
-        point = self.impact_point(name)
-        own: dict[str, Any] = {
-            "name": f"{self.name}_{name}",
-            "description": self.description,
-            "task": {
-                "duration": _text([task.duration], "s"),
-                "home_configuration": _text(section.home_configuration, "rad"),
-                "joint_1": _text([section.posture], "rad"),
-                "impact": {
-                    "time": _text([task.impact.time], "s"),
-                    "position": _text(point, "m"),
-                    "speed": _text([speed], "m/s"),
-                    "approach_angle": _text([np.arcsin(min(1.0, -float(velocity @ normal) / speed))], "rad"),
-                    "heading": heading.tolist(),
-                    "orientation": _text(orientation, "rad"),
-                },
-                "ante": {
-                    "distance": _text([task.ante.distance], "m"),
-                    "extension_duration": _text([task.ante.extension_duration], "s"),
-                    "extension_depth": _text([task.ante.extension_depth], "m"),
-                },
-                "post": {
-                    "force": _text([task.post.force], "N"),
-                    "slide": "0 m",
-                    "duration": _text([task.post.duration], "s"),
-                    "settle_duration": _text([task.post.settle_duration], "s"),
-                    "lead": _text([task.post.lead], "s"),
-                },
-            },
-            "expected_environment": {
-                "surface": {
-                    "point": _text(point, "m"),
-                    "normal": normal.tolist(),
-                    "friction": self.target(name).friction,
-                }
-            },
-            "actual_environment": {"surface": "none"},
-        }
-        shared = Node({key: self.document.value[key] for key in _SHARED}, self.document.origin)
-        return Scenario.read(overlay(shared, override_tree(own)))
+        impact = Impact(
+            time=task.impact.time,
+            position=point,
+            speed=speed,
+            approach_angle=float(np.arcsin(min(1.0, -float(velocity @ normal) / speed))),
+            heading=heading,
+            orientation=pin.rpy.matrixToRpy(flat_orientation(normal, section.impact.turn)),
+        )
+        motion = Post(
+            force=post.force,
+            slide=0.0,
+            duration=post.duration,
+            settle_duration=post.settle_duration,
+            lead=post.lead,
+        )
+        return Scenario(
+            name=f"{self.name}_{name}",
+            description=self.description,
+            expected_outcome=self.expected_outcome,
+            task=Task(
+                duration=task.duration,
+                home_configuration=section.home_configuration,
+                joint_1=section.posture,
+                impact=impact,
+                ante=task.ante,
+                post=motion,
+            ),
+            expected_environment=ExpectedEnvironment(
+                surface=Surface(point=point, normal=normal, friction=box.friction)
+            ),
+            actual_environment=ActualEnvironment(surface=None, touches=()),
+            prediction=Prediction.of(),
+            target=Target(
+                name=section.impact.object,
+                box=box,
+                normal=normal,
+                velocity=velocity,
+                arms=len(self.arms_at(section.impact.object)),
+                table=self.expected_surface,
+                motion=post,
+            ),
+            document=self.document,
+            **{key: getattr(self, key) for key in _SHARED},
+        )
 
 
 def flat_orientation(normal: Vector, turn: float) -> Matrix:
@@ -217,11 +224,6 @@ def flat_orientation(normal: Vector, turn: float) -> Matrix:
     upright = np.column_stack([np.cross(_UP, into), _UP, into])
     rotation: Matrix = upright @ pin.exp3(np.array([0.0, 0.0, turn]))
     return rotation
-
-
-def _text(values: Iterable[float], unit: str) -> str:
-    """Write a quantity so that it is read as the same numbers."""
-    return f"{', '.join(repr(float(value)) for value in values)} {unit}"
 
 
 def _with_expected_objects(document: Node) -> Node:

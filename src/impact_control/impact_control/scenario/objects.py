@@ -191,3 +191,21 @@ class SceneTask(Motions):
 
     impact: Annotated[SceneImpact, Section(SceneImpact), "the impact of all arms"]
     post: Annotated[ScenePost, Section(ScenePost), "the motion after the impact, extended before it"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Target:
+    """Object that an arm hits, as expected.
+
+    name, box: of the object; normal (3,): of the face that is hit, out of it, frame A; velocity (3,) [m/s]: of the
+    end-effector before the impact, frame A; arms: how many hit the object; table: what it stands on; motion: of the
+    arms after the impact.
+    """
+
+    name: str
+    box: ExpectedObject
+    normal: Vector
+    velocity: Vector
+    arms: int
+    table: Surface | None
+    motion: ScenePost

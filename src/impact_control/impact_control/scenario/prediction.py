@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from impact_control.scenario.fields import POSITIVE, Count, Flag, Number, Range
+from impact_control.scenario.settings import Settings
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Prediction:
+class Prediction(Settings):
     """Prior belief about friction, restitution and motor inertia, see `impacts.ImpactBelief`."""
 
     adapt: Annotated[

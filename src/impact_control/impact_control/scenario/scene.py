@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
 
-from impact_control.robots import RobotDescription
+from impact_control.robots import InertiaModel, RobotDescription
 from impact_control.scenario.classification import Classification
 from impact_control.scenario.control import Control, InterimEnd
 from impact_control.scenario.detection import Detection
@@ -25,10 +25,8 @@ from impact_control.scenario.robot import Robot, joint_sizes
 from impact_control.scenario.robot_side import Simulation
 from impact_control.scenario.task import Motions, Posture
 from impact_control.scenario.validation import build
-from impact_control.util.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from impact_control.scenario.object_scene import ObjectScene
     from impact_control.scenario.schema import Scenario
 
 OUTCOMES = ("succeeded", "impact_unexpected", "post_impact_unexpected", "no_impact", "undecided")
@@ -75,8 +73,8 @@ class Scene(ABC):
         """Names of the arms; the arm of a `Scenario` has the name ""."""
 
     @abstractmethod
-    def arm(self, name: str) -> Scenario:
-        """Return the task and the settings of one arm, in the world frame A. Raises ScenarioError."""
+    def arm(self, name: str = "") -> Scenario:
+        """Return the task and the settings of one arm, "": of the only one, in frame A. Raises ScenarioError."""
 
     @abstractmethod
     def robots(self) -> dict[str, RobotDescription]:
@@ -117,15 +115,9 @@ class Scene(ABC):
         """Return the touches of one arm, beside the impact."""
 
     @property
-    def with_objects(self) -> ObjectScene | None:
-        """This scene if its arms hit objects together, None where an arm hits a surface."""
-        return None
-
-    @property
-    def single(self) -> Scenario:
-        """This scene if one arm hits a surface. Raises ScenarioError for arms that hit objects."""
-        allowed = "a scenario with one arm that hits a surface, without the section `arms`"
-        raise ScenarioError(self.document.origin, "arms", list(self.arm_names), allowed)
+    def inertia_model(self) -> InertiaModel:
+        """Inertia of the arms in the impact map."""
+        return InertiaModel.REDUCED_MOTORS
 
     def with_overrides(self, overrides: Mapping[str, Any]) -> Self:
         """Return a changed scene, checked like a file.

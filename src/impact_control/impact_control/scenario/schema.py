@@ -14,6 +14,7 @@ import numpy as np
 from impact_control.robots import RobotDescription
 from impact_control.scenario.environment import ActualEnvironment, ExpectedEnvironment, Touch
 from impact_control.scenario.fields import Refusal, Section
+from impact_control.scenario.objects import Target
 from impact_control.scenario.prediction import Prediction
 from impact_control.scenario.robot import robot_of
 from impact_control.scenario.scene import Scene, require_inside_limits, require_known_links
@@ -28,12 +29,13 @@ HEADING_TOLERANCE = 1e-3
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scenario(Scene):
-    """A scene with one arm, which hits a surface."""
+    """A scene with one arm, which hits a surface; or one arm of a scene, and what it hits is a face of its `target`."""
 
     task: Annotated[Task, Section(Task), "motion and impact of the arm"]
     expected_environment: Annotated[ExpectedEnvironment, Section(ExpectedEnvironment), "what the robot believes"]
     actual_environment: Annotated[ActualEnvironment, Section(ActualEnvironment), "what is really there"]
     prediction: Annotated[Prediction, Section(Prediction), "what may be learned from impacts", {}]
+    target: Target | None = None
 
     @property
     def arm_names(self) -> tuple[str, ...]:
@@ -51,11 +53,6 @@ class Scenario(Scene):
     def touches_of(self, arm: str) -> Sequence[Touch]:
         """Return the touches of the arm, beside the impact."""
         return self.actual_environment.touches
-
-    @property
-    def single(self) -> Scenario:
-        """This scenario."""
-        return self
 
     def check(self) -> None:
         """Require that robot, task, surface and sampling fit together."""

@@ -30,7 +30,7 @@ class Prediction(Configuration):
     def __init__(self, node: PredictorNode) -> None:
         """Load the robot."""
         super().__init__(node)
-        self._scenario = load_scenario(node.value("scenario")).single
+        self._scenario = load_scenario(node.value("scenario")).arm()
         self._robot = robot_of(self._scenario.robot)
         self._dynamics = Dynamics(self._robot)
         self._learner = ImpactLearner(self._scenario, self._robot) if self._scenario.prediction.adapt else None

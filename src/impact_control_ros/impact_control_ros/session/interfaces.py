@@ -182,7 +182,7 @@ def _profile(spec: NodeSpec, namespace: str, arms: Sequence[str], objects: Seque
             requests=switches_of(kind, arms),
         )
     elif spec.executable == "predictor":
-        learns = load_scenario(str(spec.parameters["scenario"])).single.prediction.adapt
+        learns = load_scenario(str(spec.parameters["scenario"])).arm().prediction.adapt
         more = Interfaces(subscribes=LEARNED_FROM if learns else ())
     elif spec.executable == "detector":
         detection = load_scenario(str(spec.parameters["scenario"])).detection

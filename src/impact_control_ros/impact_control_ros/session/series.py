@@ -48,7 +48,7 @@ def planned_series(source: str, times: int, vary: Path | None = None) -> Planned
     with objects, ScenarioError, and ImpactControlError for a trial that cannot be followed.
     """
     scene = load_scenario(source)
-    if scene.with_objects and times > 1:
+    if scene.expected_objects and times > 1:
         raise InvalidInputError("times", times, f"1 for {scene.name}: its objects do not come back by themselves")
     trials = variations(scene, vary, times, BUILT_IN)
     seen: list[dict[str, Any]] = []

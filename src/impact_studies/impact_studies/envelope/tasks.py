@@ -157,7 +157,7 @@ def geometry(task: RandomTask) -> Geometry:
 
 def planned(case: Case) -> Scenario:
     """Return the scenario of a case with everything as expected. Raises ScenarioError."""
-    task, axes, base = case.task, geometry(case.task), load_scenario(case.scenario).single
+    task, axes, base = case.task, geometry(case.task), load_scenario(case.scenario).arm()
     point = np.array([task.x, task.y, task.z])
     surface = {"point": _text(point, "m"), "normal": axes.normal.tolist(), "friction": task.friction}
     return base.with_overrides(

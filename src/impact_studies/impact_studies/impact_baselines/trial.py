@@ -85,7 +85,7 @@ def cases(count: int, seed: int) -> list[Case]:
 def planned(method: str) -> Scenario:
     """Return the scenario with the method of METHODS, which goes on whatever the classifier says."""
     changes = {"reaction.on_unexpected_impact": "continue", "reaction.on_unexpected_post_impact": "continue"}
-    return load_scenario(SCENARIO).single.with_overrides({**changes, **METHODS[method]})
+    return load_scenario(SCENARIO).arm().with_overrides({**changes, **METHODS[method]})
 
 
 def met(scenario: Scenario, case: Case) -> Scenario:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from impact_control.recording.style import ANTE, INK, INTERIM, LIMIT, NEUTRAL, POST, ROW, SERIES, WIDTH, line
 from impact_control.robots import RobotDescription
 from impact_control.robots.link_shapes import LinkFrames, load_link_shapes
-from impact_control.scenario import ObjectScene
+from impact_control.scenario import Scene
 from impact_control.util.types import Matrix, Vector
 from impact_studies.frame.legend import legend_above
 from impact_studies.frame.trials import from_arrays
@@ -201,7 +201,7 @@ def draw_motion(case: SceneCase, found: Mapping[str, NDArray[Any]]) -> Figure:
 def draw_configurations(cases: Sequence[SceneCase]) -> Figure:
     """Fig. 5: the arm at the impact in the cases 1 and 2, in case 3, and both seen from above."""
     scene = scene_of(cases[0])
-    (box,) = scene.expected_environment.objects.values()
+    (box,) = scene.expected_objects.values()
     arms = [impact_configuration(case) for case in (cases[0], cases[-1])]
     figure = Figure(figsize=(WIDTH, 2.7 * ROW + _TOP))
     panels = figure.subplots(1, 3)
@@ -218,10 +218,10 @@ def draw_configurations(cases: Sequence[SceneCase]) -> Figure:
     return figure
 
 
-def _draw_scene(axes: Axes, sight: Sight, scene: ObjectScene, position: Vector, rotation: Matrix) -> None:
+def _draw_scene(axes: Axes, sight: Sight, scene: Scene, position: Vector, rotation: Matrix) -> None:
     """Draw table and object, its centre (3,) [m] and axes as columns (3, 3)."""
-    (box,) = scene.expected_environment.objects.values()
-    table = scene.expected_environment.surface
+    (box,) = scene.expected_objects.values()
+    table = scene.expected_surface
     if table is not None:
         draw_box(axes, sight, _TABLE, table.point - [0.0, 0.0, 0.5 * _TABLE[2]], np.eye(3), NEUTRAL)
     draw_box(axes, sight, box.size, position, rotation, INTERIM)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from impact_control.recording.net_feedback import AFTER
 from impact_control.references import plan_approach
 from impact_control.robots import RobotDescription, scaled_robot
-from impact_control.scenario import ObjectScene, load_scenario
+from impact_control.scenario import Scene, load_scenario
 from impact_control.simulation.scenario_run import run_scenario
 from impact_control.util.types import Matrix, Vector
 from impact_studies.net_feedback.velocity_fit import REFERENCE_SCALES
@@ -105,29 +105,25 @@ def trial_cases(
     ]
 
 
-def scene_of(case: SceneCase) -> ObjectScene:
+def scene_of(case: SceneCase) -> Scene:
     """Return the scene of a case. Raises ScenarioError."""
-    scene = load_scenario(case.name).with_objects
-    assert scene is not None
-    return scene
+    return load_scenario(case.name)
 
 
-def planned_scene(scene: ObjectScene, trial: TrialCase) -> ObjectScene:
+def planned_scene(scene: Scene, trial: TrialCase) -> Scene:
     """Return the scene as the controllers know it; the task goes on whatever the classifiers say."""
     return scene.with_overrides({**dict(_GOES_ON), **dict(trial.changes), "task.post.velocity_scale": trial.scale})
 
 
-def met_scene(scene: ObjectScene, trial: TrialCase) -> ObjectScene:
+def met_scene(scene: Scene, trial: TrialCase) -> Scene:
     """Return the scene as it really is in a trial: objects and friction within the errors above, noise of its own."""
     if trial.seed is None:
         return scene.with_overrides({"simulation.noise": 0.0})
     own, here = _of_case(trial, 0), _of_trial(trial)
     changes: dict[str, str | float] = {"simulation.seed": int(here.integers(2**31))}
-    if scene.actual_environment.surface is not None:
-        changes["actual_environment.surface.friction"] = scene.actual_environment.surface.friction * _about(
-            own, COULOMB_ERROR
-        )
-    for name, box in scene.expected_environment.objects.items():
+    if scene.actual_surface is not None:
+        changes["actual_environment.surface.friction"] = scene.actual_surface.friction * _about(own, COULOMB_ERROR)
+    for name, box in scene.expected_objects.items():
         key = f"actual_environment.objects.{name}"
         x, y, z = box.position + np.append(here.uniform(-PLACE_ERROR, PLACE_ERROR, 2), 0.0)
         changes |= {

@@ -15,7 +15,7 @@ from impact_control.planning import Plan, plan_scenario
 from impact_control.recording.net_feedback import AFTER, BEFORE, Track, feedback_signal, net_feedback
 from impact_control.references import plan_approach, predict_object_impact
 from impact_control.robots import InertiaModel
-from impact_control.scenario import ObjectScene
+from impact_control.scenario import Scene
 from impact_control.simulation.scenario_run import ArmCourse, Course, run_scenario
 from impact_control.util.types import Matrix, Vector
 from impact_studies.net_feedback.plan import (
@@ -100,7 +100,7 @@ def run_prediction(prediction: PredictionCase) -> Mapping[str, NDArray[Any]]:
     """Return before () and after (3,) [m/s]: mean velocity of the arms with each of MODELS."""
     scene = scene_of(prediction.case).with_overrides(dict(prediction.changes))
     robots = scene.robots()
-    approaches = {name: plan_approach(scene.arm(name), robots[name]) for name in scene.arms}
+    approaches = {name: plan_approach(scene.arm(name), robots[name]) for name in scene.arm_names}
     along = direction(prediction.case)
     impacts = [predict_object_impact(scene, robots, approaches, model) for model in MODELS]
     after = [np.mean([arm.velocity @ along for arm in impact.arms.values()]) for impact in impacts]
@@ -125,7 +125,7 @@ def run_trial(trial: TrialCase) -> Mapping[str, NDArray[Any]]:
     return {name: np.asarray(value) for name, value in vars(_signals(scene, course, rates)).items()}
 
 
-def _signals(scene: ObjectScene, course: Course, torque_rates: Matrix) -> TrialSignals:
+def _signals(scene: Scene, course: Course, torque_rates: Matrix) -> TrialSignals:
     nominal, period = scene.impact_time, scene.control.period
     kept = slice(course.at(nominal - BEFORE) - _MARGIN, None)
     arms = list(course.arms.values())
@@ -159,7 +159,7 @@ def _switch_time(arm: ArmCourse, time: Vector) -> float:
     return float(time[after[0]]) if after.size else np.nan
 
 
-def _feedback(scene: ObjectScene, course: Course, arm: ArmCourse, switch: float) -> Matrix:
+def _feedback(scene: Scene, course: Course, arm: ArmCourse, switch: float) -> Matrix:
     """Return (28) over the whole run (N, 3) [m/s^2]."""
     signals = arm.signals
     return feedback_signal(

@@ -59,7 +59,7 @@ def load_sources(path: Path) -> list[Source]:
 def _source(path: Path, entry: Any, allowed: str) -> Source:
     if not isinstance(entry, dict) or sorted(entry) != sorted(_KEYS) or not all(map(_is_text, entry.values())):
         raise InvalidInputError(f"{path}: recordings", entry, allowed)
-    scenario = load_scenario("tabletop").with_overrides({"robot.model": entry["robot"]}).single
+    scenario = load_scenario("tabletop").with_overrides({"robot.model": entry["robot"]}).arm()
     columns = load_log_columns(path.parent / entry["columns"])
     file = open_recording(path.parent / entry["file"], columns=columns)
     samples = usable_samples(file, file.arm(""), robot_of(scenario.robot), scenario.control.period)
