@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from impact_control.scenario import ObjectScene, describe_schema
+from impact_control.scenario import ObjectScene, Scenario, describe_schema
 
 PAGE = "reference/scenario_keys.md"
 HEAD = "| key | allowed | default | meaning |\n|---|---|---|---|\n"
@@ -13,7 +13,7 @@ HEAD = "| key | allowed | default | meaning |\n|---|---|---|---|\n"
 def page() -> str:
     """Return the page in Markdown."""
     single = _rows(describe_schema())
-    scene = [row for row in _rows(describe_schema(ObjectScene)) if row not in single]
+    scene = _rows(describe_schema(ObjectScene, beside=Scenario))
     text = "# Scenario keys\n\nGenerated from the schema; `impact-control scenarios --schema` prints the same.\n"
     return text + _tables("One arm", single) + _tables("Several arms and objects", scene)
 

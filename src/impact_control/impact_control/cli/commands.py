@@ -281,12 +281,20 @@ def scenarios(
     """List the scenarios that come with the package, or run some: predicted and found velocity, peaks, outcome."""
     from impact_control.planning import plan_scenario
     from impact_control.planning.feasibility import check_scene
-    from impact_control.scenario import available_scenarios, available_scenes, describe_schema, load_scenario
+    from impact_control.scenario import (
+        ObjectScene,
+        Scenario,
+        available_scenarios,
+        available_scenes,
+        describe_schema,
+        load_scenario,
+    )
     from impact_control.simulation.run_figures import HEADER, run_figures
     from impact_control.simulation.scenario_run import run_scenario
 
     if schema:
-        typer.echo(describe_schema())
+        others = describe_schema(ObjectScene, beside=Scenario)
+        typer.echo(f"One arm:\n\n{describe_schema()}\nSeveral arms and objects, beside those:\n\n{others}")
         return
     if not names:
         names = [*available_scenarios(), *available_scenes()]

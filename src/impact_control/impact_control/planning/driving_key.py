@@ -5,16 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from impact_control.planning.arm_plan import ArmPlan
+from impact_control.planning.knobs import key_of
 from impact_control.planning.limit_use import ANTE, Quantity
 from impact_control.references import ReferenceColumns, task_jacobian
 from impact_control.robots import Dynamics
-
-_IN_SCENES = {
-    "task.impact.speed": "arms.{}.impact.velocity",
-    "task.joint_1": "arms.{}.joint_1",
-    "task.post.slide": "task.post.displacement",
-}
-"""Entries that scenes have under another name."""
 
 
 def driving_key(plan: ArmPlan, quantity: Quantity, reference: str, row: int, joint: int) -> str:
@@ -29,16 +23,16 @@ def driving_key(plan: ArmPlan, quantity: Quantity, reference: str, row: int, joi
     if reference == ANTE and quantity is Quantity.POSITION:
         key = "task.ante.distance" if early else "task.ante.extension_depth"
     elif reference == ANTE:
-        key = "task.impact.speed" if early else "task.ante.extension_duration"
+        key = key_of("speed", plan.name) if early else "task.ante.extension_duration"
     elif quantity is Quantity.POSITION:
-        key = "task.joint_1" if early else "task.post.slide"
+        key = key_of("joint_1" if early else "slide", plan.name)
     elif quantity is Quantity.TORQUE and _force_prevails(plan, desired, joint):
         key = "task.post.force"
     elif early:
         key = "task.post.lead"
     else:
         key = "task.post.settle_duration" if _turning_prevails(plan, desired, joint) else "task.post.duration"
-    return _IN_SCENES.get(key, key).format(plan.name) if plan.name else key
+    return key
 
 
 def _force_prevails(plan: ArmPlan, desired: ReferenceColumns, joint: int) -> bool:

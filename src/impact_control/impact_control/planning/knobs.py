@@ -28,13 +28,34 @@ _LOWEST_ANGLE = 10.0
 _ELBOWS = ((2, 0.8), (2, -0.8), (4, 1.5), (4, -1.5), (6, 1.5), (6, -1.5), (3, -0.6), (1, 0.6))
 """Joints (from 0) of the home configuration and turns [rad] of them, behind which other solutions may lie."""
 
+_KEYS = {
+    "speed": ("task.impact.speed", "arms.{}.impact.velocity"),
+    "slide": ("task.post.slide", "task.post.displacement"),
+    "joint_1": ("task.joint_1", "arms.{}.joint_1"),
+    "home_configuration": ("task.home_configuration", "arms.{}.home_configuration"),
+}
+"""Keys of entries that differ: of the only arm, and of an arm with a name."""
+
+_NAMES = {key.rpartition(".")[2]: name for name, keys in _KEYS.items() for key in keys}
+
+
+def key_of(name: str, arm: str) -> str:
+    """Return the dotted key of an entry that the table has, for an arm, "": the only one."""
+    return _KEYS[name][bool(arm)].format(arm)
+
+
+def name_of(key: str) -> str:
+    """Return the name of the knob that changes an entry."""
+    last = key.rpartition(".")[2]
+    return _NAMES.get(last, last)
+
 
 @dataclass(frozen=True, eq=False)
 class Knob:
     """One entry that may be changed.
 
     Attributes:
-        name: of what is changed, the last part of its key in a scenario.
+        name: of what is changed, the last part of its key in a scenario with one arm.
         steps: to try, the smallest first: parts of the value or of the way to another one, or rad.
         changes: the value at a step, with those that have to follow it; nothing where there is none.
         steady: whether a task is the easier the larger the step.
@@ -55,37 +76,33 @@ def knobs_of(scene: Scene) -> list[Knob]:
 
 def _knobs(scene: Scene) -> Iterator[Knob]:
     arms, robot = {name: scene.arm(name) for name in scene.arm_names}, robot_of(scene.robot)
-    speeds = dict(_speed(name, arm) for name, arm in arms.items())
+    speeds = {key_of("speed", name): _speed(arm) for name, arm in arms.items()}
+    name, first = next(iter(arms.items()))
 
     def slower(step: float) -> Changes:
         return {key: _text((1.0 + step) * value, "m/s") for key, value in speeds.items()}
 
     yield Knob("speed", _LESS, slower, steady=True)
-    yield _scaled("slide", *_slide(next(iter(arms.values()))), "m", _LESS, steady=True)
+    yield _scaled("slide", key_of("slide", name), _slide(first), "m", _LESS, steady=True)
     yield from _shared(scene.task)
     for name, arm in arms.items():
-        section, task = f"arms.{name}" if name else "task", arm.task
-        on_surface = arm.target is None
+        task, on_surface = arm.task, arm.target is None
         if on_surface:
             yield _angle(np.rad2deg(task.impact.approach_angle))
-        yield _joint_1(section, task.posture, robot)
+        yield _joint_1(name, task.posture, robot)
         if on_surface and len(robot.end_effector.contact_points) == 1:
             yield _orientation(task.impact.orientation, task.home_configuration, robot)
-        yield _elbow(section, task.home_configuration, task.posture)
+        yield _elbow(name, task.home_configuration, task.posture)
 
 
-def _speed(name: str, arm: Scenario) -> tuple[str, Vector]:
-    """Return the key and the value of the velocity before the impact."""
-    if arm.target is None:
-        return "task.impact.speed", np.array([arm.task.impact.speed])
-    return f"arms.{name}.impact.velocity", arm.target.velocity
+def _speed(arm: Scenario) -> Vector:
+    """Return the velocity before the impact, (1,) or (3,) [m/s] as it stands in the file."""
+    return np.array([arm.task.impact.speed]) if arm.target is None else arm.target.velocity
 
 
-def _slide(arm: Scenario) -> tuple[str, Vector]:
-    """Return the key and the value of the way after the impact."""
-    if arm.target is None:
-        return "task.post.slide", np.array([arm.task.post.slide])
-    return "task.post.displacement", arm.target.motion.displacement
+def _slide(arm: Scenario) -> Vector:
+    """Return the way after the impact, (1,) or (3,) [m] as it stands in the file."""
+    return np.array([arm.task.post.slide]) if arm.target is None else arm.target.motion.displacement
 
 
 def _shared(task: Motions) -> Iterator[Knob]:
@@ -138,12 +155,12 @@ def _angle(value: float) -> Knob:
     return Knob("approach_angle", _TURNS, changes)
 
 
-def _joint_1(section: str, value: float, robot: RobotDescription) -> Knob:
+def _joint_1(arm: str, value: float, robot: RobotDescription) -> Knob:
     """Return a knob that turns the elbow about the way from shoulder to hand; value [rad]."""
     lower, upper = robot.limits.position_lower[0], robot.limits.position_upper[0]
 
     def changes(step: float) -> Changes:
-        return {f"{section}.joint_1": f"{value + step:.3g} rad"} if lower < value + step < upper else {}
+        return {key_of("joint_1", arm): f"{value + step:.3g} rad"} if lower < value + step < upper else {}
 
     return Knob("joint_1", _TURNS, changes)
 
@@ -162,13 +179,14 @@ def _orientation(angles: Vector, home: Vector, robot: RobotDescription) -> Knob:
     return Knob("orientation", _PARTS, changes)
 
 
-def _elbow(section: str, home: Vector, posture: float) -> Knob:
+def _elbow(arm: str, home: Vector, posture: float) -> Knob:
     """Return a knob that begins the search for configurations elsewhere."""
 
     def changes(step: float) -> Changes:
         joint, turn = _ELBOWS[int(step) - 1]
         other = home.copy()
         other[joint] += turn
-        return {f"{section}.home_configuration": _text(other, "rad"), f"{section}.joint_1": _text([posture], "rad", 6)}
+        kept = {key_of("joint_1", arm): _text([posture], "rad", 6)}
+        return {key_of("home_configuration", arm): _text(other, "rad")} | kept
 
     return Knob("home_configuration", tuple(range(1, len(_ELBOWS) + 1)), changes, continuous=False)

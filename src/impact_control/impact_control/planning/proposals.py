@@ -10,7 +10,7 @@ import numpy as np
 
 from impact_control.planning.budget import budget_of, largest_share
 from impact_control.planning.feasible_plan import InfeasibleTaskError, draft_plan
-from impact_control.planning.knobs import Changes, Knob, knobs_of
+from impact_control.planning.knobs import Changes, Knob, knobs_of, name_of
 from impact_control.planning.limit_use import ANTE, Quantity
 from impact_control.references import COARSE, FINE, Sampling
 from impact_control.scenario import Scene
@@ -39,9 +39,6 @@ _PLANS_WITH_PROPOSAL = 20
 
 _POSTURE = {"joint_1", "approach_angle", "orientation", "home_configuration", "distance", "extension_depth", "slide"}
 """Knobs that move the configurations of the arm."""
-
-_SCENE_NAMES = {"velocity": "speed", "displacement": "slide"}
-"""Last parts of keys in scenes, and the knobs they belong to."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +78,7 @@ def proposals_text(proposals: Sequence[Proposal]) -> str:
 def _driving(refusals: Iterable[ImpactControlError]) -> set[str]:
     """Return the names of the knobs that drive what is violated."""
     uses = (use for refusal in refusals if isinstance(refusal, InfeasibleTaskError) for use in refusal.violations)
-    names = {use.key.rpartition(".")[2] for use in uses}
-    return {_SCENE_NAMES.get(name, name) for name in names}
+    return {name_of(use.key) for use in uses}
 
 
 def _promising(refusals: Iterable[ImpactControlError]) -> set[str]:

@@ -12,10 +12,14 @@ BAR = "\\|"
 """A vertical bar inside a cell."""
 
 
-def describe_schema(section: type = Scenario) -> str:
-    """Return the schema of a scenario, or of another section, as Markdown: key, what is allowed, default, meaning."""
+def describe_schema(section: type = Scenario, beside: type | None = None) -> str:
+    """Return the schema of a scenario, or of another section, as Markdown: key, what is allowed, default, meaning.
+
+    beside: section whose keys are left out where they are the same.
+    """
+    known = set() if beside is None else set(_rows(beside, ""))
     head = ["| key | allowed | default | meaning |", "|---|---|---|---|"]
-    return "\n".join([*head, *_rows(section, "")]) + "\n"
+    return "\n".join([*head, *(row for row in _rows(section, "") if row not in known)]) + "\n"
 
 
 def _rows(section: type, prefix: str) -> Iterator[str]:
