@@ -81,11 +81,8 @@ def impact_signal(plan: ArmPlan) -> ImpactSignal | None:
     reference, scenario = plan.reference, plan.scenario
     if scenario.detection.residual_rate is None or plan.name:
         return None
-    detection, geometry, friction = (
-        scenario.detection,
-        reference.geometry,
-        scenario.expected_environment.surface.friction,
-    )
+    detection, geometry = scenario.detection, reference.geometry
+    friction = scenario.expected_environment.surface.friction
     q, before = reference.impact_configuration, reference.ante_impact_velocity
     predict = rigid_impact_map(plan.robot, InertiaModel.LINKS)
     dynamics = Dynamics(plan.robot)

@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 from impact_control.robots import Dynamics, RobotDescription, rotation_from_roll_pitch_yaw
-from impact_control.scenario import Motions, Scenario, Scene, robot_of
+from impact_control.scenario import Scenario, Scene, robot_of
 from impact_control.util.types import Vector
 
 Changes = dict[str, str]
@@ -69,12 +69,8 @@ class Knob:
     continuous: bool = True
 
 
-def knobs_of(scene: Scene) -> list[Knob]:
-    """Return the entries that may be changed."""
-    return list(_knobs(scene))
-
-
-def _knobs(scene: Scene) -> Iterator[Knob]:
+def knobs_of(scene: Scene) -> Iterator[Knob]:
+    """Yield the entries that may be changed."""
     arms, robot = {name: scene.arm(name) for name in scene.arm_names}, robot_of(scene.robot)
     speeds = {key_of("speed", name): _speed(arm) for name, arm in arms.items()}
     name, first = next(iter(arms.items()))
@@ -84,7 +80,21 @@ def _knobs(scene: Scene) -> Iterator[Knob]:
 
     yield Knob("speed", _LESS, slower, steady=True)
     yield _scaled("slide", key_of("slide", name), _slide(first), "m", _LESS, steady=True)
-    yield from _shared(scene.task)
+    ante, post = scene.task.ante, scene.task.post
+    yield _scaled("force", "task.post.force", [post.force], "N", (*_LESS, -1.0), steady=True)
+    yield _scaled("distance", "task.ante.distance", [ante.distance], "m", _EITHER)
+    yield _scaled("extension_depth", "task.ante.extension_depth", [ante.extension_depth], "m", _LESS)
+    timed = (
+        ("extension_duration", "task.ante.extension_duration", ante.extension_duration),
+        ("duration", "task.post.duration", post.duration),
+        ("settle_duration", "task.post.settle_duration", post.settle_duration),
+    )
+    at_impact, end = scene.impact_time, scene.duration
+    for name, key, value in timed:
+        yield _longer(name, key, value, lambda after: max(end, at_impact + after), end)
+    yield _longer("time", "task.impact.time", at_impact, lambda at: end + at - at_impact, end)
+    room = tuple(step for step in _MORE if (1.0 + step) * post.lead <= at_impact)
+    yield _scaled("lead", "task.post.lead", [post.lead], "s", room)
     for name, arm in arms.items():
         task, on_surface = arm.task, arm.target is None
         if on_surface:
@@ -103,24 +113,6 @@ def _speed(arm: Scenario) -> Vector:
 def _slide(arm: Scenario) -> Vector:
     """Return the way after the impact, (1,) or (3,) [m] as it stands in the file."""
     return np.array([arm.task.post.slide]) if arm.target is None else arm.target.motion.displacement
-
-
-def _shared(task: Motions) -> Iterator[Knob]:
-    """Yield the entries that stand under the same keys with a surface and with objects."""
-    ante, post, impact_time, task_duration = task.ante, task.post, task.impact.time, task.duration
-    yield _scaled("force", "task.post.force", [post.force], "N", (*_LESS, -1.0), steady=True)
-    yield _scaled("distance", "task.ante.distance", [ante.distance], "m", _EITHER)
-    yield _scaled("extension_depth", "task.ante.extension_depth", [ante.extension_depth], "m", _LESS)
-    timed = (
-        ("extension_duration", "task.ante.extension_duration", ante.extension_duration),
-        ("duration", "task.post.duration", post.duration),
-        ("settle_duration", "task.post.settle_duration", post.settle_duration),
-    )
-    for name, key, value in timed:
-        yield _longer(name, key, value, lambda after: max(task_duration, impact_time + after), task_duration)
-    yield _longer("time", "task.impact.time", impact_time, lambda at: task_duration + at - impact_time, task_duration)
-    room = tuple(step for step in _MORE if (1.0 + step) * post.lead <= impact_time)
-    yield _scaled("lead", "task.post.lead", [post.lead], "s", room)
 
 
 def _text(values: Sequence[float] | Vector, unit: str, digits: int = 3) -> str:

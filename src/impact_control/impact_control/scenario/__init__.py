@@ -57,7 +57,7 @@ from impact_control.scenario.shipped import (
     config_directory,
     scenario_digest,
 )
-from impact_control.scenario.task import Ante, Impact, Motions, Post, Task
+from impact_control.scenario.task import Ante, Impact, Post, Task
 from impact_control.scenario.uncertainty import Uncertainty
 
 __all__ = [
@@ -87,7 +87,6 @@ __all__ = [
     "InterimEnd",
     "InterimReference",
     "JointBacklash",
-    "Motions",
     "ObjectScene",
     "Post",
     "PullBack",

@@ -32,7 +32,8 @@ from impact_control.scenario.prediction import Prediction
 from impact_control.scenario.robot import joint_sizes, robot_of
 from impact_control.scenario.scene import Scene, require_inside_limits, require_known_links
 from impact_control.scenario.schema import Scenario
-from impact_control.scenario.task import Impact, Post, Task
+from impact_control.scenario.settings import entries
+from impact_control.scenario.task import AfterImpact, Impact, Post, Task
 from impact_control.scenario.validation import build
 from impact_control.util.errors import ScenarioError
 from impact_control.util.types import Matrix, Vector
@@ -172,20 +173,17 @@ class ObjectScene(Scene):
         speed = float(np.linalg.norm(velocity))
         slip = velocity - (velocity @ normal) * normal
         heading = slip / np.linalg.norm(slip) if np.linalg.norm(slip) > _NO_DIRECTION else _UP
+        orientation = pin.rpy.matrixToRpy(flat_orientation(normal, section.impact.turn))
+        for values in (point, normal, heading, orientation):
+            values.setflags(write=False)
+        surface = Surface(point=point, normal=normal, friction=box.friction)
         impact = Impact(
             time=task.impact.time,
             position=point,
             speed=speed,
             approach_angle=float(np.arcsin(min(1.0, -float(velocity @ normal) / speed))),
             heading=heading,
-            orientation=pin.rpy.matrixToRpy(flat_orientation(normal, section.impact.turn)),
-        )
-        motion = Post(
-            force=post.force,
-            slide=0.0,
-            duration=post.duration,
-            settle_duration=post.settle_duration,
-            lead=post.lead,
+            orientation=orientation,
         )
         return Scenario(
             name=f"{self.name}_{name}",
@@ -197,11 +195,9 @@ class ObjectScene(Scene):
                 joint_1=section.posture,
                 impact=impact,
                 ante=task.ante,
-                post=motion,
+                post=Post(slide=0.0, **{key: getattr(post, key) for key in entries(AfterImpact)}),
             ),
-            expected_environment=ExpectedEnvironment(
-                surface=Surface(point=point, normal=normal, friction=box.friction)
-            ),
+            expected_environment=ExpectedEnvironment(surface=surface),
             actual_environment=ActualEnvironment(surface=None, touches=()),
             prediction=Prediction.of(),
             target=Target(
