@@ -38,6 +38,7 @@ def test_an_untested_version_of_numba_compiles_without_private_options(monkeypat
     def half(array: Vector) -> Vector:
         return array[:1]
 
+    half.__annotations__.clear()  # of one that works in place a returned array is refused
     np.testing.assert_array_equal(compiled_in_place(half)(np.ones(2)), [1.0])
 
 
@@ -70,6 +71,13 @@ def test_kernels_that_work_in_place_cannot_make_or_return_an_array() -> None:
     def first(array: Vector) -> float:
         return float(array[:1][0])
 
+    def both(array: Vector) -> tuple[Vector, float]:
+        return array, 1.0
+
+    for function in (half, both):
+        with pytest.raises(TypeError, match=r"returns .*; allowed: numbers"):
+            compiled_in_place(function)
+    half.__annotations__.clear()
     for function in (half, ones):
         with pytest.raises(TypingError):
             compiled_in_place(function)(np.zeros(2))

@@ -87,9 +87,13 @@ def compiled(function: _Function) -> _Function:
 def compiled_in_place(function: _Function) -> _Function:
     """Return `function` compiled without counting references to arrays, a good part of the time with tuples of many.
 
-    For kernels that work on arrays their callers hold: numba refuses to compile one that makes or returns an array. An
-    untested version of numba counts: `_nrt` is private.
+    For kernels that work on arrays their callers hold: numba refuses to compile one that makes or returns an array, but
+    not one that returns some in a tuple, after which the heap is corrupted: that is refused here, by the annotation.
+    An untested version of numba counts: `_nrt` is private.
     """
+    returned = str(function.__annotations__.get("return"))
+    if any(kind in returned for kind in ("Vector", "Matrix", "Records", "Memory", "ndarray")):
+        raise TypeError(f"{function.__name__} returns {returned}; allowed: numbers, for a kernel that works in place")
     if not _KNOWN:
         return compiled(function)
     return _compile(function, _nrt=False)
