@@ -9,6 +9,7 @@ from impact_control.util.compiled import HAVE_NUMBA
 
 COMPILED_LATE = """
 import sys
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from impact_control.planning.assignment import assigned
 from impact_control.control import Event, Mode, QPStatus
 from impact_control.pipeline import Pipeline, warm_up
 from impact_control.pipeline.judge import NEVER
+from impact_control.scenario import Reaction
 from impact_control.util.compiled import compiled_signatures
 
 
@@ -38,8 +40,9 @@ def tick(position=start, velocity=still, torque=still):
 
 pipeline.reset()
 tick()
-patient = {"reaction.on_unexpected_impact": "continue", "reaction.on_unexpected_post_impact": "continue"}
-pipeline.start(plan.reference, plan.scenario.with_overrides(patient), plan.force, hold=plan.hold)
+go_on = Reaction.CONTINUE
+patient = replace(plan.scenario.reaction, on_unexpected_impact=go_on, on_unexpected_post_impact=go_on)
+pipeline.start(plan.reference, replace(plan.scenario, reaction=patient), plan.force, hold=plan.hold)
 tick()
 time += 3e-3  # samples that got lost
 tick()

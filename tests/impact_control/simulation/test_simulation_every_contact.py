@@ -63,8 +63,8 @@ def shipped_laws():
     laws["wood"] = ExponentialHuntCrossley(CONTACT_STIFFNESS, CONTACT_DAMPING, CONTACT_EXPONENT)
     contacts = {f"cover of {tool}": load_robot("panda", tool).end_effector.cover for _, tool in SHIPPED}
     for name in (*available_scenarios(), *available_scenes()):
-        actual = load_scenario(name).actual_environment
-        touched = [actual.surface] if hasattr(actual, "surface") else [actual.table, *actual.objects.values()]
+        scene = load_scenario(name)
+        touched = [scene.actual_surface, *scene.actual_objects.values()]
         contacts |= {f"{name} {i}": thing.contact for i, thing in enumerate(touched) if thing is not None}
     for name, contact in contacts.items():
         if contact is not None:
