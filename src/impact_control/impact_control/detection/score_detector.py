@@ -33,17 +33,17 @@ class _LinkByRule:
 
     @property
     def link(self) -> int:
-        """That of the rule where its score shows the link, else NO_LINK."""
+        """Link of the rule where the score shows it, else NO_LINK."""
         return self._rule.isolated_link if self._isolates else NO_LINK
 
     def reset(self) -> None:
-        """Forget nothing: the rule does."""
+        """Do nothing: the detector resets the rule."""
 
     def record(self, residual: Vector, velocity: Vector) -> None:
-        """Take nothing from a sample."""
+        """Do nothing: the rule has seen the sample."""
 
     def impact(self) -> None:
-        """Take nothing from an event."""
+        """Do nothing: the event is that of the rule."""
 
 
 class ScoreDetector:
