@@ -19,6 +19,7 @@ from harness import JOINTS, Peer
 from impact_control.scenario import load_scenario
 from impact_control_ros.bridge import qos
 from impact_control_ros.bridge.messages import nanoseconds
+from impact_control_ros.nodes.simulator import Clock
 from impact_control_ros.session.graph import Duty, NodeSpec
 
 pytestmark = pytest.mark.wall_clock
@@ -68,6 +69,20 @@ def test_samples_are_a_millisecond_apart_and_complete(peer):
     last = peer.states[-1]
     assert list(last.name) == JOINTS
     assert len(last.position) == len(last.velocity) == len(last.effort) == 7
+
+
+@pytest.mark.parametrize("restamped", [False, True])
+def test_stamps_follow_the_wall_clock_where_joint_states_are_stamped_anew(restamped):
+    """Else the first sample has that of the configuration, and time that is lost is not made up for."""
+    clock = Clock(time.time_ns(), 1_000_000, restamped)
+    time.sleep(0.1)
+    clock.restart()
+    for _ in range(20):
+        time.sleep(5e-3)
+        clock.cycles += 1
+        clock.await_next(1.0)
+    behind = 1e-9 * (time.time_ns() - clock.stamp)
+    assert (behind < 0.02) if restamped else (behind > 0.15)
 
 
 def test_time_passes_as_fast_as_its_factor_says(tmp_path):

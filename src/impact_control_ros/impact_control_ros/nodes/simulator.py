@@ -53,13 +53,15 @@ SILENT_WAITS = 50
 class Clock:
     """Simulated time since the last reset, and how it keeps up with the wall clock; all but counts in [ns].
 
-    Attributes: epoch, stamp of the first sample; period; deadline, of the present period, on the steady clock; cycles,
-    periods so far; late, those that started late by their own length; lost, time lost by them, and reported, the part
-    of it that was logged; worst_lag, since the last diagnostics.
+    Attributes: epoch, stamp of the first sample; period; restamped, whether joint states are stamped anew behind the
+    simulator, by the wall clock, which the stamps of the true state then follow; deadline, of the present period, on
+    the steady clock; cycles, periods so far; late, those that started late by their own length; lost, time lost by
+    them, and reported, the part of it that was logged; worst_lag, since the last diagnostics.
     """
 
     epoch: int
     period: int
+    restamped: bool = False
     deadline: int = field(default_factory=time.monotonic_ns)
     cycles: int = 0
     late: int = 0
@@ -74,7 +76,14 @@ class Clock:
 
     def restart(self) -> None:
         """Start the present period now."""
-        self.deadline = time.monotonic_ns()
+        now = time.monotonic_ns()
+        self._lose(now - self.deadline)
+        self.deadline = now
+
+    def _lose(self, passed: int) -> None:
+        """Let so much time pass on the wall clock alone."""
+        if self.restamped:
+            self.epoch += passed
 
     def await_next(self, speed: float) -> None:
         """Sleep until the next period, at this many simulated seconds to a second, and account for lateness.
@@ -93,6 +102,7 @@ class Clock:
             self.late += 1
             self.lost += lag
             self.deadline += lag
+            self._lose(lag)
 
 
 class Simulation(Configuration):
@@ -156,7 +166,7 @@ class Simulation(Configuration):
         if self.node.value("shared_memory") and period != EXCHANGED:
             found = f"control.period of {scenario.name} is {period * 1e-6:g} ms"
             raise ImpactControlError(f"{found}; allowed with shared_memory: {EXCHANGED * 1e-6:g} ms")
-        return Clock(int(self.node.get_clock().now().nanoseconds), period)
+        return Clock(int(self.node.get_clock().now().nanoseconds), period, self.node.value("ros2_control"))
 
     def _exchange_of(self, arm: str, name: str) -> SharedExchange:
         """Open the exchange with the hardware of an arm; name: see `segment_of`."""
