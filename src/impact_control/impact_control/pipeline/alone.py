@@ -43,8 +43,8 @@ class DetectorAlone:
     """Observer and detector of one arm.
 
     After `tick`: `impact_now` (an impact was detected on this sample), and `dynamics`, `observer` and `detector` with
-    their own attributes. `awaits_impact` is set by its owner, in a task before its impact and in a motion: only then are
-    impacts in a gap of the samples looked for, as in `Pipeline`.
+    their own attributes. `awaits_impact` is set by its owner, in a task before its impact and in a motion: only then
+    are impacts in a gap of the samples looked for, as in `Pipeline`.
     """
 
     def __init__(self, scenario: Scenario, robot: RobotDescription) -> None:
