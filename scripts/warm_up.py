@@ -30,7 +30,7 @@ def simulate() -> None:
 
 def control() -> None:
     """Plan a task; observe, detect, classify and control one sample."""
-    scenario = load_scenario("tabletop").single
+    scenario = load_scenario("tabletop").arm()
     plan_scenario(scenario)
     warm_up(scenario, robot_of(scenario.robot))
 
