@@ -24,6 +24,7 @@ from impact_control_ros.bridge.loop_output import ClassificationWriter
 from impact_control_ros.bridge.messages import FirstOfEvent, to_stamp
 from impact_control_ros.nodes.classifier import ClassifierNode
 from impact_control_ros.nodes.controller import ControllerNode
+from impact_control_ros.nodes.detector import DetectorNode
 
 TASK = assigned("tabletop")
 PLAN = TASK.plan()
@@ -228,6 +229,20 @@ def await_publishers(controller, topic, count):
     while controller.built._sole[topic].get_publisher_count() != count:
         time.sleep(0.01)
         assert time.monotonic() < end, f"{topic}: not {count} publishers"
+
+
+def test_a_detector_learns_from_the_status_whether_an_impact_is_awaited(graph):
+    """Over DDS; a mode that is not known awaits none."""
+    detection = graph.add_loop("detector", DetectorNode, served=True).built.detection
+    sender = graph.add(lambda: rclpy.create_node("of_the_status", namespace="/detector"))
+    publisher = sender.create_publisher(ControllerStatus, topics.STATUS, qos.STREAM)
+    for mode, awaited in ((Mode.ANTE, True), (Mode.INTERIM, False), (Mode.MOVE, True), (Mode.POST, False), (10, False)):
+        detection.awaits_impact = not awaited
+        end = time.monotonic() + 20.0
+        while detection.awaits_impact is not awaited:
+            publisher.publish(ControllerStatus(mode=int(mode)))
+            graph.executor.spin_once(timeout_sec=0.01)
+            assert time.monotonic() < end, mode
 
 
 def test_a_partner_in_a_mode_that_is_not_known_may_have_stopped(controller):
