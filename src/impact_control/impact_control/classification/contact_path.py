@@ -67,6 +67,7 @@ class ContactPath:
         self._heights = np.zeros(max(1, round(settings.window / require_positive("period", period))))
         self._path = named_memory(normal=(3,), place=(3,), first=(), mean=())
         self._path["normal"] = unit_vector("normal", normal)
+        self._first, self._mean = self._path["first"], self._path["mean"]
         _follow(np.zeros(3), self._heights, self._path, 0, 1.0, 0.0)  # compiles the kernel here and not in the loop
         self.reset()
 
@@ -89,7 +90,7 @@ class ContactPath:
         # Not a number is unexpected, too.
         if not ratio <= self.deviation:
             self.deviation = ratio if ratio == ratio else math.inf
-            self._worst_time, self._worst_rise = since_contact, float(self._path["mean"] - self._path["first"])
+            self._worst_time, self._worst_rise = since_contact, float(self._mean - self._first)
 
     @property
     def reason(self) -> str:
