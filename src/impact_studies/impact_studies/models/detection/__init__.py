@@ -1,1 +1,1 @@
-"""Where contact is, and records of detections."""
+"""Records of detections."""
