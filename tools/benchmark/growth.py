@@ -27,7 +27,6 @@ from impact_control.robots import Dynamics
 from impact_control.scenario import CompletionSettings
 from impact_studies.frame.computing import computing_at, open_place
 from impact_studies.frame.trials import run_trials
-from impact_studies.models.observation.velocity_filter import JumpAwareVelocityFilter
 
 JOINTS = (3, 5, 7, 9, 11, 14)
 CONTACTS = (1, 2, 4, 8, 16, 32)
@@ -150,12 +149,11 @@ def grow_contacts(contacts: Sequence[int] = CONTACTS) -> Curve:
 
 
 def grow_windows(course: Course, windows: Sequence[int] = WINDOWS) -> Curve:
-    """Classifier, contact completion of a plate and velocity filter, a sample each, windows full."""
+    """Classifier and contact completion of a plate, a sample each, windows full."""
     noise = np.random.default_rng(0).normal(scale=1e-3, size=(1000, 7))
     works = {
         "classifier": [_classifier(course, window, noise) for window in windows],
         "contact completion": [_completion(window) for window in windows],
-        "velocity filter": [_velocity_filter(window, noise) for window in windows],
     }
     return Curve("filters", "samples in the window", "us", tuple(windows), _microseconds(works))
 
@@ -180,17 +178,6 @@ def _completion(window: int) -> Work:
 
     def update() -> None:
         completion.observe(next(samples) * PERIOD, rotation, twist, force)
-
-    return _filled(update, window)
-
-
-def _velocity_filter(window: int, noise: np.ndarray) -> Work:
-    velocity = JumpAwareVelocityFilter(np.full(7, 1e-2), window)
-    samples = iter(range(10**9))
-
-    def update() -> None:
-        sample = next(samples)
-        velocity.observe(noise[sample % len(noise)], sample * PERIOD)
 
     return _filled(update, window)
 
