@@ -41,12 +41,12 @@ def rigid() -> None:
 
     from impact_control.robots import load_robot
     from impact_control.simulation.options import RigidContactOptions
+    from impact_studies.models.rigid_contact.contact import RigidSurface
     from impact_studies.models.rigid_contact.plant import FlexibleJointRigidContactPlant
-    from impact_studies.models.rigid_contact.surface import RigidSurface
 
     robot = load_robot()
     home, up = np.array([0.0, -0.3, 0.0, -2.2, 0.0, 1.9, 0.785]), np.array([0.0, 0.0, 1.0])
-    plant = FlexibleJointRigidContactPlant(robot, home, RigidSurface(-up, up, 0.3), RigidContactOptions())
+    plant = FlexibleJointRigidContactPlant(robot, home, RigidSurface(-up, up), RigidContactOptions())
     plant.step(np.zeros(len(robot.joint_names)))
 
 

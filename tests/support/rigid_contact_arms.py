@@ -12,19 +12,19 @@ from scipy.integrate import solve_ivp
 from impact_control.robots import Dynamics, contact_point_jacobian, lowest_points
 from impact_control.simulation import PlantOptions
 from impact_control.simulation.options import RigidContactOptions
+from impact_studies.models.rigid_contact.contact import RigidSurface
 from impact_studies.models.rigid_contact.plant import FlexibleJointRigidContactPlant as PlantB
 from impact_studies.models.rigid_contact.plant import RigidJointRigidContactPlant as PlantC
-from impact_studies.models.rigid_contact.surface import RigidSurface
 from simulated_arms import HOMES, surface_below, velocity_for
 
 FREE_JOINTS = RigidContactOptions(joints=PlantOptions(joint_friction=False))
 UNDRIVEN = RigidContactOptions(joints=PlantOptions(joint_friction=False, gravity_compensation=False, torque_loop=False))
 
 
-def rigid_surface(robot, distance=5e-4, tilt=0.0, friction=0.0, restitution=0.0):
+def rigid_surface(robot, distance=5e-4, tilt=0.0):
     """Return a rigid surface, rising by tilt [rad] along x, whose smallest gap at home is `distance` [m]."""
     plane = surface_below(robot, distance, tilt)
-    return RigidSurface(plane.point, plane.normal, friction, restitution)
+    return RigidSurface(plane.point, plane.normal)
 
 
 def rigid_plant(kind, robot, surface=None, options=FREE_JOINTS, linear=(0.05, 0.0, -0.17)):
@@ -79,20 +79,19 @@ def energy(plant):
 
 
 class _Contact(NamedTuple):
-    """Of one contact sphere: gap [m]; J_N, J_N - mu s J_T (n,); bias of the normal acceleration [m/s^2]; M^-1."""
+    """Of one contact sphere: gap [m]; J_N (n,); bias of the normal acceleration [m/s^2]; M^-1."""
 
     gap: float
     normal: np.ndarray
-    pushed: np.ndarray
     bias: float
     mobility: np.ndarray
 
 
 class Reference:
-    """A planar arm with one sphere that hits a surface and slips on it one way: Rey Arias (1)-(4) or (8).
+    """A planar arm with one sphere that hits a surface and slides on it: Rey Arias (1)-(4) or (8).
 
     Integrated by SciPy with Pinocchio's terms; impact and contact force in closed form for one point, Rey Arias (16)
-    and Proper (2.59), (2.60) with friction.
+    and Proper (2.59), (2.60).
     """
 
     def __init__(self, robot, surface, flexible, torque):
@@ -105,7 +104,7 @@ class Reference:
         )
         self.data = self.model.createData()
         self.added = np.zeros((3, 3)) if flexible else np.diag(robot.transmission.reduced_motor_inertia)
-        self.closed, self.side = False, 0.0
+        self.closed = False
 
     def _contact(self, q, dq):
         model, data, surface = self.model, self.data, self.surface
@@ -115,16 +114,12 @@ class Reference:
         jacobian = pin.getFrameJacobian(model, data, self.centre, pin.LOCAL_WORLD_ALIGNED)
         way = -self.robot.end_effector.radius * surface.normal
         place = data.oMf[self.centre].translation + way
-        along = np.cross(surface.normal, [0.0, 1.0, 0.0])
         rows = contact_point_jacobian(jacobian, way)
         bias = pin.getFrameClassicalAcceleration(model, data, self.centre, pin.LOCAL_WORLD_ALIGNED).linear
         normal = surface.normal @ rows
-        if self.side == 0.0:
-            self.side = np.sign(along @ rows @ dq)
-        pushed = normal - surface.friction * self.side * (along @ rows)
         mobility = np.linalg.inv(data.M + self.added)
         gap = surface.normal @ (place - surface.point)
-        return _Contact(gap, normal, pushed, surface.normal @ bias, mobility)
+        return _Contact(gap, normal, surface.normal @ bias, mobility)
 
     def _motion(self, x, actuation):
         """Return gap [m], normal force [N] and slope of the state."""
@@ -143,8 +138,8 @@ class Reference:
         ddq = contact.mobility @ (driving - h - friction.torque(dq, np.zeros(3)))
         force = 0.0
         if self.closed:
-            force = -(contact.normal @ ddq + contact.bias) / (contact.normal @ contact.mobility @ contact.pushed)
-            ddq = ddq + contact.mobility @ contact.pushed * force
+            force = -(contact.normal @ ddq + contact.bias) / (contact.normal @ contact.mobility @ contact.normal)
+            ddq = ddq + contact.mobility @ contact.normal * force
         return contact.gap, force, np.concatenate([dq, ddq, *behind])
 
     def _actuation(self, x):
@@ -160,10 +155,9 @@ class Reference:
     def _hit(self, x):
         dq = x[3:6]
         contact = self._contact(x[:3], dq)
-        impulse = -(1.0 + self.surface.restitution) * (contact.normal @ dq)
-        impulse /= contact.normal @ contact.mobility @ contact.pushed
-        x[3:6] = dq + contact.mobility @ contact.pushed * impulse
-        self.closed = self.surface.restitution == 0.0
+        impulse = -(contact.normal @ dq) / (contact.normal @ contact.mobility @ contact.normal)
+        x[3:6] = dq + contact.mobility @ contact.normal * impulse
+        self.closed = True
 
     def advance(self, x, duration):
         """Return the state after `duration` [s]: q, dq, and of flexible joints theta, dtheta, filtered torque."""

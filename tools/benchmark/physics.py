@@ -24,8 +24,8 @@ from impact_control.robots import Dynamics, InertiaModel, RobotDescription, cont
 from impact_control.simulation import FlexibleJointPlant, PlantOptions, Surface
 from impact_control.util.errors import ImpactControlError
 from impact_control.util.types import Matrix, Vector
+from impact_studies.models.rigid_contact.contact import RigidSurface
 from impact_studies.models.rigid_contact.plant import RigidJointRigidContactPlant
-from impact_studies.models.rigid_contact.surface import RigidSurface
 
 SINGLE_MAP_TARGET = 20e-6
 EIGHT_CONTACTS_TARGET = 300e-6

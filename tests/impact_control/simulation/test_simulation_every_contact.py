@@ -29,7 +29,7 @@ from impact_control.simulation import Arm, Box, PlantOptions, ScenePlant, Surfac
 from impact_control.simulation.options import RigidContactOptions
 from impact_control.simulation.world import STEP_SAFETY, STIFF_FRICTION
 from impact_studies.detection.motion import SURFACES
-from impact_studies.models.rigid_contact.surface import RigidSurface
+from impact_studies.models.rigid_contact.contact import RigidSurface
 from impact_studies.three_plants.response import CONTACT_DAMPING, CONTACT_EXPONENT, CONTACT_STIFFNESS
 from rigid_contact_arms import PlantB, PlantC
 from rigid_contact_arms import energy as rigid_energy
@@ -215,9 +215,9 @@ def check_boxes(name, tool, seed):
     assert np.median(off) < 1e-3
 
 
-def rigid_course(kind, task, options, restitution):
+def rigid_course(kind, task, options):
     """Return joint velocities (N, n) [rad/s] and energies (N,) [J] of a task on a rigid plane, and the plant."""
-    plane = RigidSurface(task.surface.point, task.surface.normal, task.surface.friction, restitution)
+    plane = RigidSurface(task.surface.point, task.surface.normal)
     plant = kind(task.robot, task.configuration, None, options)
     plant.reset(task.configuration, plane, task.velocity)
     driven = options.joints.torque_loop
@@ -233,16 +233,15 @@ def check_rigid(kind, name, tool, seed):
     """Let an arm meet a rigid plane; energy only falls, and steps of a microsecond change little."""
     random = np.random.default_rng([seed, zlib.crc32(f"{name} {tool} rigid".encode())])
     task = drawn_task(name, tool, shipped_laws()["wood"], random)
-    restitution = random.uniform(0.0, 0.6)
     options = RigidContactOptions(joints=PLANT)
-    coarse, _, plant = rigid_course(kind, task, options, restitution)
+    coarse, _, plant = rigid_course(kind, task, options)
     finer_step = dataclasses.replace(options, largest_step=1e-6 if kind is PlantB else 1.25e-4)
-    fine, _, _ = rigid_course(kind, task, finer_step, restitution)
+    fine, _, _ = rigid_course(kind, task, finer_step)
     assert np.all(np.isfinite(coarse))
     assert np.abs(coarse - fine).max() < 5e-4 * np.abs(fine - fine[0]).max()
     assert all(impact.energy_change < 1e-12 for impact in plant.impacts)
     passive = RigidContactOptions(joints=dataclasses.replace(PLANT, torque_loop=False, gravity_compensation=False))
-    _, energies, plant = rigid_course(kind, task, passive, restitution)
+    _, energies, plant = rigid_course(kind, task, passive)
     assert np.diff(energies).max() < 1e-5 * energy_of_motion(plant, task)
 
 

@@ -32,12 +32,11 @@ HOME = HOMES["planar_rrr"]
 STILL = np.zeros(3)
 
 COURSES = [
-    ("planar_rrr", "planar_sphere", {"friction": 0.2}),
-    ("planar_rrr", "planar_sphere", {"restitution": 0.5}),
+    ("planar_rrr", "planar_sphere", {}),
     ("planar_rrr", "planar_edge", {"tilt": 0.002}),
-    ("planar_rrr", "planar_edge", {"friction": 0.4}),
-    ("panda", "sphere", {"tilt": 0.1, "friction": 0.3}),
-    ("panda", "plate", {"tilt": 0.002, "friction": 0.1}),
+    ("planar_rrr", "planar_edge", {}),
+    ("panda", "sphere", {"tilt": 0.1}),
+    ("panda", "plate", {"tilt": 0.002}),
 ]
 
 
@@ -46,10 +45,11 @@ def joints(**changes):
     return RigidContactOptions(joints=dataclasses.replace(FREE_JOINTS.joints, **changes))
 
 
-def change_by_halving(kind, name, tool, surface, samples):
-    """Return the largest change of the link velocities when the step is halved, as part of the jump."""
+@pytest.mark.parametrize(("kind", "step", "samples", "bound"), [(PlantC, 1e-3, 30, 1e-6), (PlantB, 50e-6, 10, 1e-4)])
+@pytest.mark.parametrize(("name", "tool", "surface"), COURSES)
+def test_halving_the_step_hardly_changes_the_post_impact_velocity(kind, step, samples, bound, name, tool, surface):
+    """By less than `bound` of the jump."""
     robot = load_robot(name, tool)
-    step = 1e-3 if kind is PlantC else 50e-6
     torque = 2.0 * np.cos(np.arange(len(robot.joint_names)))
 
     def velocities(largest_step):
@@ -62,17 +62,7 @@ def change_by_halving(kind, name, tool, surface, samples):
     coarse, impacts = velocities(step)
     fine, _ = velocities(step / 2)
     jump = max(np.abs(impact.velocity_after - impact.velocity_before).max() for impact in impacts)
-    return np.abs(coarse - fine).max() / jump
-
-
-@pytest.mark.parametrize(("name", "tool", "surface"), COURSES)
-def test_halving_the_step_of_c_changes_the_post_impact_velocity_by_less_than_1e_6(name, tool, surface):
-    assert change_by_halving(PlantC, name, tool, surface, 30) < 1e-6
-
-
-@pytest.mark.parametrize(("name", "tool", "surface"), COURSES)
-def test_halving_the_step_of_b_changes_the_post_impact_velocity_by_less_than_1e_4(name, tool, surface):
-    assert change_by_halving(PlantB, name, tool, surface, 10) < 1e-4
+    assert np.abs(coarse - fine).max() / jump < bound
 
 
 @pytest.mark.parametrize("gravity", [False, True], ids=["weightless", "swinging"])
@@ -93,10 +83,9 @@ def test_conserves_energy_without_dissipation(kind, name, gravity):
 
 
 @pytest.mark.parametrize("kind", [PlantB, PlantC])
-@pytest.mark.parametrize("friction", [0.0, 0.3])
-def test_contact_only_takes_energy_and_without_friction_only_at_impacts(kind, friction):
+def test_contact_takes_energy_at_impacts_only(kind):
     robot = undamped("planar_rrr", gravity=True)
-    plant = rigid_plant(kind, robot, rigid_surface(robot, friction=friction), UNDRIVEN)
+    plant = rigid_plant(kind, robot, rigid_surface(robot), UNDRIVEN)
     start, largest = energy(plant), kinetic_energy(plant)
     energies, lost = [start], [0.0]
     for _ in range(100):
@@ -104,24 +93,12 @@ def test_contact_only_takes_energy_and_without_friction_only_at_impacts(kind, fr
         energies.append(energy(plant))
         lost.append(-sum(impact.energy_change for impact in plant.impacts))
     assert lost[-1] > 0.02 * largest and np.diff(lost).min() >= 0.0
-    other_losses = start - np.array(energies) - lost
-    if friction == 0.0:
-        assert np.abs(other_losses).max() < 1e-5 * largest
-    else:
-        assert other_losses[-1] > 1e-4 * largest
-        assert np.diff(other_losses).min() > -1e-6 * largest
+    assert np.abs(start - np.array(energies) - lost).max() < 1e-5 * largest
 
 
-@pytest.mark.parametrize(
-    ("kind", "surface", "samples"),
-    [
-        (PlantC, {"friction": 0.2, "tilt": 0.1}, 20),
-        (PlantC, {"restitution": 0.6}, 12),
-        (PlantB, {"friction": 0.2, "tilt": -0.1}, 6),
-    ],
-)
-def test_agrees_with_an_independent_integration_through_an_impact(kind, surface, samples):
-    plane = rigid_surface(PLANAR, **surface)
+@pytest.mark.parametrize(("kind", "tilt", "samples"), [(PlantC, 0.1, 20), (PlantC, 0.0, 12), (PlantB, -0.1, 6)])
+def test_agrees_with_an_independent_integration_through_an_impact(kind, tilt, samples):
+    plane = rigid_surface(PLANAR, tilt=tilt)
     plant = rigid_plant(kind, PLANAR, plane, RigidContactOptions(), (-0.3, 0.0, -0.17))
     flexible = kind is PlantB
     rows = [plant.link_position, plant.link_velocity]
@@ -157,7 +134,7 @@ def test_b_tends_to_c_when_the_joints_become_stiff():
         finer = dataclasses.replace(options, largest_step=25e-6 / np.sqrt(factor))
         plant = rigid_plant(PlantB, robot, surface, finer)
         errors.append(np.abs(run(plant, 60, torque)[-1] - goal).max() / jump)
-    assert rigid.contact_modes == ("slip",)
+    assert rigid.closed.all()
     assert errors[1] < 0.5 * errors[0] and errors[2] < 0.5 * errors[1]
     assert errors[2] < 0.01
 

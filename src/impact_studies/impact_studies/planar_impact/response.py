@@ -16,8 +16,8 @@ from impact_control.simulation.options import RigidContactOptions
 from impact_control.util.checks import require_positive
 from impact_control.util.errors import ImpactControlError, InvalidInputError
 from impact_control.util.types import Matrix, Vector
+from impact_studies.models.rigid_contact.contact import RigidSurface
 from impact_studies.models.rigid_contact.plant import RigidJointRigidContactPlant
-from impact_studies.models.rigid_contact.surface import RigidSurface
 
 PLANAR_TASK = (0, 2, 4)
 """Rows of the mixed twist of E that an arm in the plane x-z can choose: along x, along z, turn about y."""

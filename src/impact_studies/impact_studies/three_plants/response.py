@@ -18,12 +18,12 @@ from impact_control.simulation.options import RigidContactOptions
 from impact_control.util.errors import ImpactControlError
 from impact_control.util.types import Matrix, Vector
 from impact_studies.frame.trials import from_arrays
+from impact_studies.models.rigid_contact.contact import RigidSurface
 from impact_studies.models.rigid_contact.plant import (
     FlexibleJointRigidContactPlant,
     Impact,
     RigidJointRigidContactPlant,
 )
-from impact_studies.models.rigid_contact.surface import RigidSurface
 from impact_studies.three_plants.course import STIFFNESS, Course, tilted_surface
 
 BOUNCE_HEIGHT = 1e-6
@@ -237,4 +237,4 @@ def _closed(plant: _Plant) -> NDArray[np.bool_]:
     """Return which points touch the surface (n_c,)."""
     if isinstance(plant, FlexibleJointPlant):
         return np.asarray(plant.gaps <= 0.0)
-    return np.array([mode != "open" for mode in plant.contact_modes])
+    return plant.closed.copy()

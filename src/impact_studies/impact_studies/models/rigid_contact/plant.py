@@ -1,18 +1,15 @@
-"""Plants B and C: an arm that touches a rigid plane, event by event.
+"""Plants B and C: an arm that touches a rigid plane without friction, event by event.
 
 Between events the motion is smooth and integrated with an error of fourth order; an event is located to rounding. A
-contact that leaves opens; an impact obeys the contact law at velocity level. Where a point starts or stops to slip, or
-friction jams it, one short step of a time-stepping scheme (Moreau, Jean) decides for all closed points at once, see
-`rigid_contact_events`. Event-driven, because the velocities after an impact then converge with the step as the smooth
-motion does, while a time-stepping scheme is of first order; and because an impact comes out as one map with a time and
-impulses, to be laid beside the maps of `impacts`. Not throughout, because edges and plates have more points than are
-independent, and their accelerations alone do not say which sticks. Unlike the bilateral constraint of Proper 2021
-(2.59), (2.60), a contact force never pulls, and a point leaves when it would.
+contact that leaves opens; an impact is inelastic, at velocity level. Event-driven, because the velocities after an
+impact then converge with the step as the smooth motion does, while a time-stepping scheme is of first order; and
+because an impact comes out as one map with a time and impulses, to be laid beside the maps of `impacts`. Unlike the
+bilateral constraint of Proper 2021 (2.59), (2.60), a contact force never pulls, and a point leaves when it would.
 
-Restitution would let bounces pile up, infinitely many in finite time, and so would an edge that rocks from one end to
-the other. So a point that leaves the surface slower than `rest_speed` after an impact stays on it: what is left of
-its normal velocity is taken out, which only loses energy. A touch that begins and ends within one step is not seen;
-at an acceleration a its depth is at most a h^2 / 8.
+An edge that rocks from one end to the other would do so infinitely often in finite time. So a point that leaves the
+surface slower than `rest_speed` after an impact stays on it: what is left of its normal velocity is taken out, which
+only loses energy. A touch that begins and ends within one step is not seen; at an acceleration a its depth is at most
+a h^2 / 8.
 """
 
 from __future__ import annotations
@@ -22,8 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from impact_control.impacts.contact_solver import ITERATIONS, ContactSolverError
-from impact_control.impacts.multi_contact import impact_impulses
 from impact_control.robots import RobotDescription
 from impact_control.simulation.chain_dynamics import chain_terms, serial_chain, update_chain
 from impact_control.simulation.joint_kernel import holding_deflection, spring_torque
@@ -34,6 +29,7 @@ from impact_control.util.errors import InvalidInputError, SimulationError
 from impact_control.util.types import Matrix, Vector
 from impact_studies.models.rigid_contact.arm_drive import (
     COMMAND,
+    LINK_STATE,
     MOTOR_POSITION,
     MOTOR_VELOCITY,
     POSITION,
@@ -41,46 +37,24 @@ from impact_studies.models.rigid_contact.arm_drive import (
     VELOCITY,
     Joints,
 )
-from impact_studies.models.rigid_contact.events import close_point, open_point, step_over
-from impact_studies.models.rigid_contact.kernel import advance_smooth
-from impact_studies.models.rigid_contact.surface import (
-    OPEN,
-    SLIP,
-    SMALLEST_SLIP,
-    STICK,
-    Indices,
+from impact_studies.models.rigid_contact.contact import (
+    ContactGeometry,
+    ContactState,
+    Flags,
     RigidSurface,
-    contact_geometry,
-    contact_state,
+    contact_work,
     locate_contacts,
 )
-from impact_studies.models.rigid_contact.system import (
-    LEAVES,
-    NO_EVENT,
-    TOUCHES,
-    TOUCHING,
-    contact_problem,
-    memory_length,
-)
+from impact_studies.models.rigid_contact.motion import JAMS, LEAVES, TOUCHES, TOUCHING, advance_smooth, strike
 
 MOST_EVENTS = 2000
 """Events in one sample after which the simulation gives up."""
-
 
 _LARGEST_STEP_FLEXIBLE = 50e-6
 """Integration step [s], as in plant A: a fifth of the torque loop's period."""
 
 _LARGEST_STEP_RIGID = 1e-3
 """Integration step [s]; halving it changes the velocities after an impact by less than 1e-6 of the jump."""
-
-PATIENCE = 20
-"""Events in one sample after which each is followed by a time step, so that time goes on whatever happens."""
-
-FIRST_LENGTH, DOUBLINGS = 1e-7, 8
-"""A time step at an event is 0.2 us long [s], twice as long for each event of the sample before it, up to 26 us."""
-
-LARGEST_RESIDUAL = 1e-6
-"""Bound on the residual of the contact law in a step, relative to the largest speed; requested is 1e-3 of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,9 +75,9 @@ class Impact:
 class RigidContactPlant:
     """An arm sampled like a Franka that touches a rigid plane; base of the plants B and C.
 
-    State: `link_position`, `link_velocity` (n,) [rad, rad/s]. Ground truth: `contact_force` (3,) [N], on the robot
-    in A, `normal_forces`, `gaps` (n_c,) [N, m], at the end of the period, without the impulses; these are in
-    `impacts`. `first_contact_time` [s] (NaN before it), `time` [s].
+    State: `link_position`, `link_velocity` (n,) [rad, rad/s]. Ground truth: `normal_forces`, `gaps` (n_c,) [N, m], at
+    the end of the period, without the impulses; these are in `impacts`. `first_contact_time` [s] (NaN before it),
+    `time` [s].
     """
 
     def __init__(
@@ -151,16 +125,14 @@ class RigidContactPlant:
         q = finite_array("configuration", configuration, (self._n,))
         dq = np.zeros(self._n) if velocity is None else finite_array("velocity", velocity, (self._n,))
         self.surface = surface
-        self._geometry = contact_geometry(surface, self.robot.end_effector)
-        self._contacts = contact_state(len(self._geometry.points))
-        memory = np.full(memory_length(len(self._geometry.points), self._n), math.nan)
-        self._system = (
-            tuple(self._chain),
-            tuple(self._joints),
-            tuple(self._geometry),
-            tuple(self._contacts),
-            memory,
-        )
+        self._geometry = _geometry(surface, self.robot)
+        count = len(self._geometry.points)
+        flags, events = np.zeros(count, dtype=np.bool_), np.zeros(count, dtype=np.int64)
+        self._contacts = ContactState(flags, events, np.full(count, math.inf), *np.zeros((3, count)))
+        work = contact_work(count, self._n)
+        parts = (self._chain, self._joints, self._geometry, self._contacts, self._terms, work)
+        known, slopes = np.full((LINK_STATE, self._n), math.nan), np.zeros((4 * STATE, self._n))
+        self._system = (*map(tuple, parts), known, slopes)
         self.time = 0.0
         self._clock[:] = 0.0
         self.impacts: list[Impact] = []
@@ -170,8 +142,8 @@ class RigidContactPlant:
         locate_contacts(self._geometry, self._terms, gap, self._contacts.velocity)
         if gap.min(initial=0.0) < -TOUCHING:
             raise InvalidInputError("configuration", q, f"the end-effector {-gap.min():.4g} m inside the surface")
-        near = np.flatnonzero(gap <= TOUCHING)
-        if near.size:
+        near = gap <= TOUCHING
+        if near.any():
             self._touch(near)
 
     def _place(self, q: Vector, dq: Vector) -> None:
@@ -194,28 +166,9 @@ class RigidContactPlant:
         return row
 
     @property
-    def contact_force(self) -> Vector:
-        """Sum of the forces of the surface on the robot (3,) [N], frame A, at the end of the period; a new array."""
-        return np.asarray(self.contact_forces.sum(axis=0))
-
-    @property
-    def contact_forces(self) -> Matrix:
-        """Force of the surface on the robot at each contact point (n_c, 3) [N], frame A, at the end of the period; new.
-
-        Of more points than can be independent one way to share the load.
-        """
-        forces: Matrix = self._contacts.force.reshape(-1, 3) @ self._geometry.axes
-        return forces
-
-    @property
     def normal_forces(self) -> Vector:
         """Normal force at each contact point (n_c,) [N] at the end of the period; with too many points, one choice."""
-        return self._contacts.force[::3]
-
-    @property
-    def normal_force(self) -> float:
-        """Sum of the normal forces [N] at the end of the period."""
-        return float(self.normal_forces.sum())
+        return self._contacts.force
 
     @property
     def gaps(self) -> Vector:
@@ -228,15 +181,14 @@ class RigidContactPlant:
         return float(self._contacts.gap.min(initial=math.inf))
 
     @property
-    def contact_modes(self) -> tuple[str, ...]:
-        """Mode of each contact point: "open", "stick" or "slip"."""
-        names = {OPEN: "open", STICK: "stick", SLIP: "slip"}
-        return tuple(names[int(mode)] for mode in self._contacts.mode)
+    def closed(self) -> Flags:
+        """Which contact points are on the surface (n_c,)."""
+        return self._contacts.closed
 
     def step(self, torque: Vector) -> None:
         """Advance one sample period under the commanded torque (n,) [Nm], without gravity, held constant.
 
-        Raises SimulationError, ContactSolverError.
+        Raises SimulationError.
         """
         self._arm[COMMAND] = torque
         self._clock[:] = 0.0
@@ -245,8 +197,7 @@ class RigidContactPlant:
             events += 1
             if events > MOST_EVENTS:
                 raise self._error("contact", f"{events} events in one sample")
-            if not self._settle() or events > PATIENCE:
-                self._step_over(FIRST_LENGTH * 2.0 ** min(events, DOUBLINGS))
+            self._settle()
         velocity = self._arm[VELOCITY]
         # What is lost anywhere is lost there at the latest in the next sample.
         if not math.isfinite(velocity.dot(velocity)):
@@ -264,54 +215,46 @@ class RigidContactPlant:
     def _error(self, part: str, found: str) -> SimulationError:
         return SimulationError(part, found, self._now(), self._period / self._steps)
 
-    def _settle(self) -> bool:
-        """Deal with points that touch, or else with those that leave; return whether nothing else is due."""
-        event = self._contacts.event
-        if np.any(event == TOUCHES):
-            self._touch(np.flatnonzero((self._contacts.mode != OPEN) | (self._contacts.gap <= TOUCHING)))
-            return True
-        if np.any((event != LEAVES) & (event != NO_EVENT)):
-            return False
-        for i in np.flatnonzero(event == LEAVES).tolist():
-            open_point(self._contacts, i)
-        return True
+    def _settle(self) -> None:
+        """Deal with points that touch, or else with those that leave."""
+        contacts = self._contacts
+        if np.any(contacts.event == JAMS):
+            raise self._jammed()
+        if np.any(contacts.event == TOUCHES):
+            self._touch(contacts.closed | (contacts.gap <= TOUCHING))
+        else:
+            leaving = contacts.event == LEAVES
+            contacts.closed[leaving], contacts.force[leaving] = False, 0.0
 
-    def _step_over(self, length: float) -> None:
-        """Let one time step of at most `length` [s] tell what the closed points do. Raises ContactSolverError."""
-        residual = step_over(self._system, self._period / self._steps, length, self._clock, self._arm)
-        if not residual <= LARGEST_RESIDUAL:
-            raise ContactSolverError(residual, LARGEST_RESIDUAL, ITERATIONS, self._contacts.force)
+    def _jammed(self) -> SimulationError:
+        return self._error("contact", "no forces that hold all its points")
 
     def _now(self) -> float:
         """Return the time of an event within the sample [s]."""
         return self.time + float(self._clock[0]) * self._period / self._steps + float(self._clock[1])
 
-    def _touch(self, near: Indices) -> None:
-        """Let the points `near` (indices) hit the surface; those that do not leave it fast enough stay on it."""
-        surface = self.surface
-        if surface is None:
-            return
+    def _touch(self, near: Flags) -> None:
+        """Let the points `near` (n_c,) hit the surface; those that do not leave it fast enough stay on it."""
+        contacts, velocity = self._contacts, self._arm[VELOCITY]
         if math.isnan(self.first_contact_time):
             self.first_contact_time = self._now()
-        rows = (3 * near[:, None] + np.arange(3)).ravel()
-        response, delassus = contact_problem(self._system, self._arm)
-        delassus = delassus[np.ix_(rows, rows)]
-        velocity = self._contacts.velocity[rows]
-        if np.any(velocity[::3] < 0.0):
-            ones = np.ones(near.size)
-            impulse, _, _ = impact_impulses(delassus, velocity, surface.friction * ones, surface.restitution * ones)
-            before = self._arm[VELOCITY].copy()
-            self._arm[VELOCITY] += impulse @ response[rows]
-            impulses = np.zeros((self._contacts.gap.size, 3))
-            impulses[near] = impulse.reshape(-1, 3) @ self._geometry.axes
-            work = float(impulse @ (velocity + 0.5 * delassus @ impulse))
-            self.impacts.append(Impact(self._now(), impulses, before, self._arm[VELOCITY].copy(), work))
-            velocity += delassus @ impulse
-        for i, (away, first, second) in zip(near.tolist(), velocity.reshape(-1, 3).tolist(), strict=True):
-            if away > self.options.rest_speed:
-                open_point(self._contacts, i)
-            else:
-                close_point(self._contacts, i, first, second, surface.friction, SMALLEST_SLIP)
+        if np.any(contacts.velocity[near] < 0.0):
+            before, impulse = velocity.copy(), np.zeros(near.size)
+            change = strike(self._system, near, self._arm, impulse)
+            if math.isnan(change):
+                raise self._jammed()
+            impulses = np.outer(impulse, self._geometry.normal)
+            self.impacts.append(Impact(self._now(), impulses, before, velocity.copy(), change))
+        contacts.closed[near] = contacts.velocity[near] <= self.options.rest_speed
+        contacts.force[~contacts.closed] = 0.0
+
+
+def _geometry(surface: RigidSurface | None, robot: RobotDescription) -> ContactGeometry:
+    """Return the geometry of an end-effector against a surface; without a surface, there are no points."""
+    if surface is None:
+        return ContactGeometry(np.zeros((0, 3)), np.array([0.0, 0.0, 1.0]), np.zeros(3), 0.0)
+    tool, normal = robot.end_effector, surface.normal / np.linalg.norm(surface.normal)
+    return ContactGeometry(np.array(tool.contact_points), normal, np.array(surface.point), float(tool.radius))
 
 
 class FlexibleJointRigidContactPlant(RigidContactPlant):
