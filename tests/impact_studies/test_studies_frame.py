@@ -18,7 +18,7 @@ from impact_control.cli.main import app, main
 from impact_control.cli.progress_line import time_left
 from impact_control.util.errors import InterruptedByUserError, InvalidInputError
 from impact_studies.frame.computing import InThisProcess
-from impact_studies.frame.every import Failure, NotRun, mark, run_all
+from impact_studies.frame.every import Unfinished, mark, run_all
 from impact_studies.frame.runner import ALL, StudyRun, available_studies, find_studies, find_study, run_study
 from impact_studies.frame.study import (
     Column,
@@ -229,7 +229,7 @@ def test_a_study_that_fails_does_not_lose_the_others(tmp_path):
     studies = [named("first", answer, 3.0), named("second", failing), named("third", answer)]
     ended = all_of(studies, tmp_path, told.append, lambda *step: steps.append(step))
     assert told == ended
-    assert [type(one) for one in ended] == [StudyRun, Failure, StudyRun]
+    assert [type(one) for one in ended] == [StudyRun, Unfinished, StudyRun]
     assert [mark(one) for one in ended] == [Mark.GOOD, Mark.BAD, Mark.GOOD]
     assert steps == [(0.3, "first: half of it"), (0.9, "third: half of it")]
     page = (tmp_path / "all" / "report.html").read_text()
@@ -253,7 +253,7 @@ def without_extras(monkeypatch, tmp_path):
 def test_a_study_without_its_packages_is_not_run_and_not_a_failure(tmp_path):
     engines = find_study("engine_comparison")
     ended = all_of([named("first", answer), engines], tmp_path)
-    assert ended[1] == NotRun(engines, "MuJoCo is not installed: `make extras` installs it")
+    assert ended[1] == Unfinished(engines, "MuJoCo is not installed: `make extras` installs it", failed=False)
     page = (tmp_path / "all" / "report.html").read_text()
     assert '<p class="verdict good">1 of 1 studies hold, 1 not run.</p>' in page
     assert "<td>not run</td>" in page.replace(' class="text"', "") and "`make extras` installs it" in page
@@ -282,7 +282,8 @@ def test_a_study_that_is_asked_for_by_name_without_its_packages_ends_with_an_err
 
 def test_a_package_that_all_of_them_need_is_a_failure(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "h5py", None)
-    assert [type(one) for one in all_of([named("first", answer)], tmp_path)] == [Failure]
+    (ended,) = all_of([named("first", answer)], tmp_path)
+    assert isinstance(ended, Unfinished) and ended.failed
 
 
 def test_the_page_of_all_is_there_when_a_later_study_is_interrupted(tmp_path):

@@ -35,7 +35,7 @@ def checkout(tmp_path, monkeypatch):
 
 
 def test_studies_and_measurements_name_the_commit_alike():
-    assert describe_machine()["commit"] == provenance(0, quick=True).commit
+    assert describe_machine()["commit"] == provenance(0, quick=True)["commit"]
 
 
 @pytest.mark.parametrize("tag", [(), ("tag", "v1.0"), ("tag", "--annotate", "v1.0", "--message", "First")])

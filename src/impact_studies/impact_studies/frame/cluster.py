@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import importlib
 import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from numpy.typing import NDArray
-
 from impact_control.util.errors import ImpactControlError, InvalidInputError, MissingDependencyError
-from impact_studies.frame.computing import Case, Computed, Take, compute_case_alone, interruption_kept_back
+from impact_studies.frame.computing import Case, Computed, Experiment, Take, compute_case_alone, interruption_kept_back
 from impact_studies.frame.provenance import versions
 
 LOCAL = "local:"
@@ -30,9 +28,7 @@ class DaskCluster:
         """client: a `distributed.Client`."""
         self._client = client
 
-    def compute(
-        self, function: Callable[[Case], Mapping[str, NDArray[Any]]], cases: Sequence[Case], take: Take
-    ) -> None:
+    def compute(self, function: Experiment[Case], cases: Sequence[Case], take: Take) -> None:
         """See `Place`; when it is interrupted, what is running on the cluster is given up.
 
         Raises ImpactControlError when a trial has taken several workers down with it or the scheduler is lost, and
@@ -96,9 +92,7 @@ def _require_listener(address: str) -> None:
     socket.create_connection((place.hostname, place.port), PATIENCE).close()
 
 
-def _compute_as_here(
-    function: Callable[[Case], Mapping[str, NDArray[Any]]], asked: Mapping[str, str], case: Case
-) -> Computed:
+def _compute_as_here(function: Experiment[Case], asked: Mapping[str, str], case: Case) -> Computed:
     """Compute a trial on a worker. Raises InvalidInputError where not all is as with the one who asks."""
     other = {name: here for name, here in versions().items() if here != asked.get(name)}
     if other:

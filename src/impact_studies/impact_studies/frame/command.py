@@ -87,7 +87,7 @@ def _one_study(chosen: "list[Study]", output: Path, line: ProgressLine, **option
 
 def _every_study(chosen: "list[Study]", output: Path, line: ProgressLine, **options: Any) -> None:
     """Run all studies and print a line for each."""
-    from impact_studies.frame.every import Ended, Failure, mark, run_all
+    from impact_studies.frame.every import Ended, Unfinished, mark, run_all
     from impact_studies.frame.runner import ALL
     from impact_studies.frame.study import Mark
     from impact_studies.frame.terminal import ended_text
@@ -99,4 +99,4 @@ def _every_study(chosen: "list[Study]", output: Path, line: ProgressLine, **opti
     ended = run_all(chosen, output, progress=line.part, tell=tell, **options)
     typer.echo(f"Report: {output / ALL / 'report.html'}")
     if any(mark(one) is Mark.BAD for one in ended):
-        raise typer.Exit(1 if any(isinstance(one, Failure) for one in ended) else 3)
+        raise typer.Exit(1 if any(isinstance(one, Unfinished) and one.failed for one in ended) else 3)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from multiprocessing import get_context, parent_process, resource_tracker
@@ -26,6 +26,9 @@ Case = TypeVar("Case")
 Trial = dict[str, NDArray[Any]]
 """Result of one trial: arrays of numbers by name."""
 
+Experiment = Callable[[Case], Mapping[str, NDArray[Any]]]
+"""What computes a trial from its case."""
+
 
 @dataclass(frozen=True, eq=False)
 class Computed:
@@ -42,9 +45,7 @@ Take = Callable[[int, Computed], None]
 class Place(Protocol):
     """Computes trials. The results are the same at every place, to the last bit."""
 
-    def compute(
-        self, function: Callable[[Case], Mapping[str, NDArray[Any]]], cases: Sequence[Case], take: Take
-    ) -> None:
+    def compute(self, function: Experiment[Case], cases: Sequence[Case], take: Take) -> None:
         """Hand the result of `function` for each of `cases` to `take`, in any order.
 
         An interruption (Ctrl-C) or an error in a trial ends it after the trials that are running, which are still
@@ -55,9 +56,7 @@ class Place(Protocol):
 class InThisProcess:
     """One trial after another, here."""
 
-    def compute(
-        self, function: Callable[[Case], Mapping[str, NDArray[Any]]], cases: Sequence[Case], take: Take
-    ) -> None:
+    def compute(self, function: Experiment[Case], cases: Sequence[Case], take: Take) -> None:
         """See `Place`."""
         for index, case in enumerate(cases):
             take(index, compute_case(function, case))
@@ -75,9 +74,7 @@ class ProcessPool:
         self._workers = workers
         self._executor: ProcessPoolExecutor | None = None
 
-    def compute(
-        self, function: Callable[[Case], Mapping[str, NDArray[Any]]], cases: Sequence[Case], take: Take
-    ) -> None:
+    def compute(self, function: Experiment[Case], cases: Sequence[Case], take: Take) -> None:
         """See `Place`. Raises ImpactControlError when a process was killed."""
         if self._executor is None:
             # New processes and not copies of this one: its threads (drawing, numeric libraries) would not come along.
@@ -154,11 +151,8 @@ def open_place(workers: int, scheduler: str = "") -> Iterator[Place]:
     elif workers == 1:
         yield InThisProcess()
     else:
-        pool = ProcessPool(workers)
-        try:
+        with closing(ProcessPool(workers)) as pool:
             yield pool
-        finally:
-            pool.close()
 
 
 def current_place() -> Place:
@@ -188,7 +182,7 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def compute_case(function: Callable[[Case], Mapping[str, NDArray[Any]]], case: Case) -> Computed:
+def compute_case(function: Experiment[Case], case: Case) -> Computed:
     """Compute one trial; an error gets its case as a note."""
     started = time.process_time()
     try:
@@ -201,7 +195,7 @@ def compute_case(function: Callable[[Case], Mapping[str, NDArray[Any]]], case: C
     return Computed(result, time.process_time() - started)
 
 
-def compute_case_alone(function: Callable[[Case], Mapping[str, NDArray[Any]]], case: Case) -> Computed:
+def compute_case_alone(function: Experiment[Case], case: Case) -> Computed:
     """As `compute_case`, one trial at a time in a process with several threads: models have work arrays."""
     with _ALONE:
         return compute_case(function, case)

@@ -17,22 +17,15 @@ from impact_studies.frame.study import Cell, Mark, Progress, Study, Table, colum
 
 
 @dataclass(frozen=True)
-class Failure:
-    """A study that ended with an error, and what it was."""
+class Unfinished:
+    """A study that failed, and with which error, or that needs what is not installed, and how to install it."""
 
     study: Study
     reason: str
+    failed: bool
 
 
-@dataclass(frozen=True)
-class NotRun:
-    """A study that needs what is not installed, and how to install it."""
-
-    study: Study
-    reason: str
-
-
-Ended = StudyRun | Failure | NotRun
+Ended = StudyRun | Unfinished
 
 
 def run_all(
@@ -67,16 +60,16 @@ def run_all(
 
 def mark(ended: Ended) -> Mark:
     """Return good where a study ran and the claims of its source hold; plain for one that was not run."""
-    if isinstance(ended, NotRun):
-        return Mark.PLAIN
-    return Mark.of(isinstance(ended, StudyRun) and ended.result.holds)
+    if isinstance(ended, StudyRun):
+        return Mark.of(ended.result.holds)
+    return Mark.BAD if ended.failed else Mark.PLAIN
 
 
 def word(ended: Ended) -> str:
     """Return the outcome of a study in a word."""
     if isinstance(ended, StudyRun):
         return VERDICTS[mark(ended)]
-    return "failed" if isinstance(ended, Failure) else "not run"
+    return "failed" if ended.failed else "not run"
 
 
 def write_overview(directory: Path, ended: Sequence[Ended], *, seed: int, quick: bool, asked: int) -> None:
@@ -86,7 +79,7 @@ def write_overview(directory: Path, ended: Sequence[Ended], *, seed: int, quick:
 
     runs = [one for one in ended if isinstance(one, StudyRun)]
     held = sum(mark(one) is Mark.GOOD for one in ended)
-    skipped = sum(isinstance(one, NotRun) for one in ended)
+    skipped = sum(mark(one) is Mark.PLAIN for one in ended)
     without = f", {skipped} not run" if skipped else ""
     extent = ", quick version" if quick else ""
     left = f" {asked - len(ended)} are still to be run." if len(ended) < asked else ""
@@ -112,9 +105,9 @@ def _run(study: Study, output: Path, seed: int, quick: bool, place: Place, progr
     except InterruptedByUserError:
         raise
     except MissingExtraError as error:
-        return NotRun(study, str(error))
+        return Unfinished(study, str(error), failed=False)
     except Exception as error:
-        return Failure(study, f"{type(error).__name__}: {words_of(error)}")
+        return Unfinished(study, f"{type(error).__name__}: {words_of(error)}", failed=True)
 
 
 def _studies_table(ended: Sequence[Ended]) -> Table:

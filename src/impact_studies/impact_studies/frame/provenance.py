@@ -6,7 +6,6 @@ import hashlib
 import platform
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,7 +19,7 @@ from impact_control.util.errors import InvalidInputError
 PACKAGES = tuple(Path(package.__path__[0]) for package in (impact_control, impact_studies))
 """Directories of what computes a trial."""
 
-_PACKAGES = ("numpy", "scipy", "numba", "qpsolvers", "daqp")
+_DISTRIBUTIONS = ("numpy", "scipy", "numba", "qpsolvers", "daqp")
 """Distributions that trials compute with, beside Pinocchio."""
 
 
@@ -40,7 +39,7 @@ def software() -> Mapping[str, str]:
         "machine": f"{platform.machine()} {platform.system()}",
         # An installation of ROS has it without the description of a distribution.
         "pinocchio": pinocchio.__version__,
-        **{name: installed_version(name) for name in _PACKAGES},
+        **{name: installed_version(name) for name in _DISTRIBUTIONS},
     }
 
 
@@ -76,43 +75,28 @@ def source_digest(packages: tuple[Path, ...] = PACKAGES) -> str:
     return digest.hexdigest()[:16]
 
 
-PACKAGE = Path(__file__).parents[1]
+PACKAGE = PACKAGES[-1]
 """Directory of this package."""
 
 _ENGINES = ("mujoco", "drake")
 """Distributions that one study computes with; its trials name them."""
 
 
-@dataclass(frozen=True)
-class Provenance:
-    """Everything that determines the numbers of a study.
+def provenance(seed: int, quick: bool) -> dict[str, str | int | bool]:
+    """Return everything that determines the numbers of a study that runs here and now, by the names of `/provenance`.
 
-    Attributes:
-        seed, quick: of the study.
-        software_version: of this package.
-        commit: of the checkout the package lies in, see `commit_of`.
-        scenarios: digest of all files in `config/scenarios`.
-        software: what trials are computed with, see `software`, and the versions of the engines.
+    seed, quick: of the study. software_version: of this package. commit: of the checkout it lies in, see `commit_of`.
+    scenarios: digest of all files in `config/scenarios`. `software`, and the versions of the engines.
     """
-
-    seed: int
-    quick: bool
-    software_version: str
-    commit: str
-    scenarios: str
-    software: Mapping[str, str]
-
-
-def provenance(seed: int, quick: bool) -> Provenance:
-    """Return that of a study that runs here and now."""
-    return Provenance(
-        seed=seed,
-        quick=quick,
-        software_version=__version__,
-        commit=commit_of(PACKAGE),
-        scenarios=versions()["scenarios"],
-        software={**software(), **{name: installed_version(name) for name in _ENGINES}},
-    )
+    return {
+        "seed": seed,
+        "quick": quick,
+        "software_version": __version__,
+        "commit": commit_of(PACKAGE),
+        "scenarios": versions()["scenarios"],
+        **software(),
+        **{name: installed_version(name) for name in _ENGINES},
+    }
 
 
 def commit_of(package: Path) -> str:

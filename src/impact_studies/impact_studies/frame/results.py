@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impact_control.recording.trials import hdf5_library, new_hdf5
-from impact_studies.frame.provenance import Provenance
 from impact_studies.frame.study import Cell, Column, Comparison, Mark, Study, StudyResult, columns
 
 RESULTS_FILE = "results.h5"
@@ -34,25 +33,23 @@ def write_results(
     path: Path,
     study: Study,
     result: StudyResult,
-    origin: Provenance,
+    origin: Mapping[str, str | int | bool],
     *,
     seconds: float,
     trial_seconds: float,
     found_seconds: float,
 ) -> None:
-    """Write what came out of a study, with units and provenance; a file of the same name is replaced.
+    """Write what came out of a study, with units and its origin; a file of the same name is replaced.
 
-    seconds: that this run took by the clock. trial_seconds: processor time of all its trials, those that were found
-    from an earlier run included; found_seconds: of those alone. Raises MissingDependencyError without h5py,
-    InvalidInputError for a path that cannot be written.
+    origin: see `provenance`. seconds: that this run took by the clock. trial_seconds: processor time of all its trials,
+    those that were found from an earlier run included; found_seconds: of those alone. Raises MissingDependencyError
+    without h5py, InvalidInputError for a path that cannot be written.
     """
     with new_hdf5(path) as file:
         file.attrs.update(format=FORMAT, format_version=FORMAT_VERSION)
         file.attrs.update(study=study.name, title=study.title, source=study.source, shows=study.shows)
         file.attrs.update(verdict=result.verdict, holds=result.holds)
-        made = file.create_group("provenance")
-        facts = {name: value for name, value in vars(origin).items() if name != "software"}
-        made.attrs.update({**facts, **origin.software})
+        file.create_group("provenance").attrs.update(origin)
         run = file.create_group("run")
         run.attrs["finished"] = datetime.now(UTC).isoformat(timespec="seconds")
         times = {"seconds": seconds, "trial_seconds": trial_seconds, "found_seconds": found_seconds}

@@ -7,7 +7,7 @@ import os
 import pickle
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impact_control.util.errors import ImpactControlError, InvalidInputError
-from impact_studies.frame.computing import Case, Computed, Trial, charge, current_place
+from impact_studies.frame.computing import Case, Computed, Experiment, Trial, charge, current_place
 from impact_studies.frame.provenance import versions, writable_directory
 from impact_studies.frame.study import Progress
 
@@ -42,10 +42,7 @@ def trials_directory(study: str) -> Path:
 
 
 def run_trials(
-    function: Callable[[Case], Mapping[str, NDArray[Any]]],
-    cases: Sequence[Case],
-    directory: Path | None,
-    progress: Progress,
+    function: Experiment[Case], cases: Sequence[Case], directory: Path | None, progress: Progress
 ) -> list[Trial]:
     """Return the result of `function` for each of `cases`, in their order, computed where `computing_at` says.
 
