@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from itertools import pairwise
 
 import numpy as np
 
@@ -92,101 +93,57 @@ class BacklashModel:
 
 
 @compiled
-def free_torque(joints: Transmission, i: int, link_velocity: float, motor_velocity: float) -> float:
-    """Return tau_L - tau_mu [Nm] of joint i in its gap: nothing but the friction of Flacco 2016 (6).
-
-    Velocities [rad/s].
-    """
-    _, coefficients, slip_speed = joints
-    twist_rate = link_velocity - motor_velocity
-    torque: float = -(
-        coefficients[GAP_VISCOUS, i] * twist_rate
-        + coefficients[GAP_DRY, i] * math.tanh(twist_rate / slip_speed)
-        + coefficients[LINK_VISCOUS, i] * link_velocity
-        + coefficients[LINK_DRY, i] * math.tanh(link_velocity / slip_speed)
-    )
-    return torque
-
-
-@compiled
-def held_torque(
-    joints: Transmission, i: int, beyond: float, link_velocity: float, motor_velocity: float, motor_torque: float
-) -> float:
-    """Return tau_L - tau_mu [Nm] of joint i beyond its gap: Flacco 2016 (5) less (6), corrected.
-
-    beyond: deflection beyond the edge, phi -+ alpha [rad]; motor_torque [Nm]; others as in `free_torque`.
-    """
-    _, coefficients, slip_speed = joints
-    torque: float = motor_torque - (
-        coefficients[STIFFNESS, i] * beyond
-        + coefficients[DAMPING, i] * (link_velocity - motor_velocity)
-        + coefficients[MOTOR_VISCOUS, i] * motor_velocity
-        + coefficients[MOTOR_DRY, i] * math.tanh(motor_velocity / slip_speed)
-    )
-    return torque
-
-
-@compiled
-def _joint_torque(
-    joints: Transmission, i: int, phi: float, link_velocity: float, motor_velocity: float, motor_torque: float
-) -> float:
-    """Return tau_L - tau_mu [Nm] of joint i: Flacco 2016 (5) less (6), corrected."""
-    edge = joints[0][i]
-    if abs(phi) < edge:
-        return free_torque(joints, i, link_velocity, motor_velocity)
-    return held_torque(joints, i, phi - math.copysign(edge, phi), link_velocity, motor_velocity, motor_torque)
-
-
-@compiled
 def transmitted_torque(joints: Transmission, state: Matrix, out: Vector) -> None:
     """Write tau_L - tau_mu (n,) [Nm], what the transmission does to the links: Flacco 2016 (5) less (6), corrected.
 
-    state (4, n): rows as above; the motor's torque acts beyond the gap only, (9).
+    state (4, n): rows as above; the motor's torque acts beyond the gap only, (9), where the deflection counts from the
+    edge, phi -+ alpha.
     """
+    gap, coefficients, slip_speed = joints
     for i in range(out.size):
-        out[i] = _joint_torque(
-            joints, i, state[DEFLECTION, i], state[LINK_VELOCITY, i], state[MOTOR_VELOCITY, i], state[MOTOR_TORQUE, i]
+        deflection, link_velocity, motor_velocity = (
+            state[DEFLECTION, i],
+            state[LINK_VELOCITY, i],
+            state[MOTOR_VELOCITY, i],
         )
+        twist_rate = link_velocity - motor_velocity
+        if abs(deflection) < gap[i]:
+            out[i] = -(
+                coefficients[GAP_VISCOUS, i] * twist_rate
+                + coefficients[GAP_DRY, i] * math.tanh(twist_rate / slip_speed)
+                + coefficients[LINK_VISCOUS, i] * link_velocity
+                + coefficients[LINK_DRY, i] * math.tanh(link_velocity / slip_speed)
+            )
+        else:
+            out[i] = state[MOTOR_TORQUE, i] - (
+                coefficients[STIFFNESS, i] * (deflection - math.copysign(gap[i], deflection))
+                + coefficients[DAMPING, i] * twist_rate
+                + coefficients[MOTOR_VISCOUS, i] * motor_velocity
+                + coefficients[MOTOR_DRY, i] * math.tanh(motor_velocity / slip_speed)
+            )
 
 
-@compiled
-def missed_torque(joints: Transmission, before: Matrix, state: Matrix, out: Vector) -> None:
-    """Write the mean of tau_L - tau_mu (n,) [Nm] between two samples less the mean of both: 0 unless an edge is passed.
+def torque_of(joints: Transmission, state: Matrix) -> Vector:
+    """Return what `transmitted_torque` writes."""
+    torque = np.empty(state.shape[1])
+    transmitted_torque(joints, state, torque)
+    return torque
+
+
+def missed_torque(joints: Transmission, before: Matrix, state: Matrix) -> Vector:
+    """Return the mean of tau_L - tau_mu (n,) [Nm] between samples less the mean of both: 0 unless an edge is passed.
 
     In between the states (4, n), as in `transmitted_torque`, change evenly. Where a joint passes an edge of its gap,
     the torque jumps by what the damper does; the parts before and after it count with the torque in their middle.
     """
-    gap = joints[0]
-    for i in range(gap.size):
-        out[i] = 0.0
-        start, end, edge = before[DEFLECTION, i], state[DEFLECTION, i], gap[i]
-        if not ((start < edge) != (end < edge) or (start > -edge) != (end > -edge)):
-            continue
-        first, second = _edge_fractions(start, end, edge)
-        bounds = (0.0, first, second, 1.0)
-        for part in range(3):
-            weight = bounds[part + 1] - bounds[part]
-            middle = 0.5 * (bounds[part] + bounds[part + 1])
-            out[i] += weight * _torque_between(joints, i, before, state, middle)
-        for sample in (0.0, 1.0):
-            out[i] -= 0.5 * _torque_between(joints, i, before, state, sample)
-
-
-@compiled
-def _torque_between(joints: Transmission, i: int, before: Matrix, state: Matrix, part: float) -> float:
-    """Return the torque [Nm] of joint i at a part, 0 to 1, of the way from one state (4, n) to the next."""
-    phi = (1.0 - part) * before[DEFLECTION, i] + part * state[DEFLECTION, i]
-    link_velocity = (1.0 - part) * before[LINK_VELOCITY, i] + part * state[LINK_VELOCITY, i]
-    motor_velocity = (1.0 - part) * before[MOTOR_VELOCITY, i] + part * state[MOTOR_VELOCITY, i]
-    motor_torque = (1.0 - part) * before[MOTOR_TORQUE, i] + part * state[MOTOR_TORQUE, i]
-    torque: float = _joint_torque(joints, i, phi, link_velocity, motor_velocity, motor_torque)
-    return torque
-
-
-@compiled
-def _edge_fractions(start: float, end: float, edge: float) -> tuple[float, float]:
-    """Return at which parts, 0 to 1, of the way from start to end the two edges are, in their order."""
-    span = end - start
-    low, high = (-edge - start) / span, (edge - start) / span
-    first, second = min(low, high), max(low, high)
-    return min(max(first, 0.0), 1.0), min(max(second, 0.0), 1.0)
+    gap, start, end, change = joints[0], before[DEFLECTION], state[DEFLECTION], state - before
+    passed = ((start < gap) != (end < gap)) | ((start > -gap) != (end > -gap))
+    if not passed.any():
+        return np.zeros(gap.size)
+    way = np.where(passed, end - start, 1.0)
+    edges = np.clip(np.sort([(-gap - start) / way, (gap - start) / way], axis=0), 0.0, 1.0)
+    bounds = np.vstack([np.zeros(gap.size), edges, np.ones(gap.size)])
+    mean = np.zeros(gap.size)
+    for first, last in pairwise(bounds):
+        mean += (last - first) * torque_of(joints, before + 0.5 * (first + last) * change)
+    return np.where(passed, mean - 0.5 * (torque_of(joints, before) + torque_of(joints, state)), 0.0)

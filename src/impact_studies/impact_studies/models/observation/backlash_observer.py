@@ -8,20 +8,14 @@ import numpy as np
 
 from impact_control.observation.momentum_observer import MomentumObserver
 from impact_control.util.checks import require_not_negative
-from impact_control.util.compiled import compiled
 from impact_control.util.types import Matrix, Vector
 from impact_studies.models.observation.backlash_model import (
     DEFLECTION,
     EDGE_MARGIN,
-    LINK_VELOCITY,
-    MOTOR_TORQUE,
-    MOTOR_VELOCITY,
     BacklashModel,
     Transmission,
-    free_torque,
-    held_torque,
     missed_torque,
-    transmitted_torque,
+    torque_of,
 )
 
 
@@ -40,8 +34,7 @@ class JointSample(NamedTuple):
     motor_torque: Vector
 
 
-@compiled
-def give_benefit_of_doubt(
+def least_residual(
     joints: Transmission,
     margin: float,
     before: Matrix,
@@ -49,8 +42,8 @@ def give_benefit_of_doubt(
     mean_torque: Vector,
     weight: Vector,
     residual: Vector,
-) -> None:
-    """Move a residual as close to 0 as the torque allows that is not known in the joints that rest at an edge.
+) -> Vector:
+    """Return a residual as close to 0 as the torque allows that is not known in the joints that rest at an edge.
 
     Inside the gap friction may be less than the load, beyond it friction and damper more: then the link rests at the
     edge, where (5) and (6) of Flacco 2016 jump, and the torque is somewhere between their two sides. Which of them a
@@ -63,30 +56,28 @@ def give_benefit_of_doubt(
         before, state: (4, n) of the last sample and this one, as in `transmitted_torque`.
         mean_torque: (n,) [Nm] between the samples that the residual has been given.
         weight: (n,) what 1 Nm more in that mean takes from the residual.
-        residual: (n,) [Nm], changed.
+        residual: (n,) [Nm].
     """
     gap = joints[0]
-    for i in range(gap.size):
-        side = _edge(before[DEFLECTION, i], gap[i], margin)
-        if gap[i] == 0.0 or side == 0.0 or side != _edge(state[DEFLECTION, i], gap[i], margin):
-            continue
-        free, held = 0.0, 0.0
-        for sample in (before, state):
-            free += 0.5 * free_torque(joints, i, sample[LINK_VELOCITY, i], sample[MOTOR_VELOCITY, i])
-            held += 0.5 * held_torque(
-                joints, i, 0.0, sample[LINK_VELOCITY, i], sample[MOTOR_VELOCITY, i], sample[MOTOR_TORQUE, i]
-            )
-        most = residual[i] + weight[i] * (mean_torque[i] - min(free, held))
-        least = residual[i] + weight[i] * (mean_torque[i] - max(free, held))
-        residual[i] = min(max(0.0, least), most)
+    side = _edge(before[DEFLECTION], gap, margin)
+    rests = (gap > 0.0) & (side != 0.0) & (side == _edge(state[DEFLECTION], gap, margin))
+    if not rests.any():
+        return residual
+
+    def mean_at(deflection: Vector) -> Vector:
+        torques = [torque_of(joints, np.vstack([deflection, sample[1:]])) for sample in (before, state)]
+        return 0.5 * (torques[0] + torques[1])
+
+    free, held = mean_at(np.zeros(gap.size)), mean_at(side * gap)
+    most = residual + weight * (mean_torque - np.minimum(free, held))
+    least = residual + weight * (mean_torque - np.maximum(free, held))
+    return np.where(rests, np.clip(0.0, least, most), residual)
 
 
-@compiled
-def _edge(deflection: float, gap: float, margin: float) -> float:
-    """Return 1 or -1 for the edge to which a deflection [rad] is closer than the margin, 0 for none."""
-    if abs(deflection - gap) <= margin:
-        return 1.0
-    return -1.0 if abs(deflection + gap) <= margin else 0.0
+def _edge(deflection: Vector, gap: Vector, margin: float) -> Vector:
+    """Return 1 or -1 (n,) for the edge to which a deflection (n,) [rad] is closer than the margin, 0 for none."""
+    lower = np.where(np.abs(deflection + gap) <= margin, -1.0, 0.0)
+    return np.where(np.abs(deflection - gap) <= margin, 1.0, lower)
 
 
 class BacklashObserver:
@@ -98,11 +89,10 @@ class BacklashObserver:
 
     The torque jumps where an edge of the gap is passed between two samples, and the trapezoid of (13) would miss up to
     half a period of the jump. The moment is interpolated from the deflections instead, see `missed_torque`. While a
-    link rests at an edge, the torque is not determined there, see `give_benefit_of_doubt`.
+    link rests at an edge, the torque is not determined there, see `least_residual`.
 
-    Attributes (arrays that the next call of `observe` overwrites):
-        residual, residual_rate, advanced: as those of `MomentumObserver`.
-        transmitted_torque: tau_L - tau_mu (n,) [Nm] of the last sample.
+    Attributes:
+        residual, residual_rate, advanced: as those of `MomentumObserver`; the next call of `observe` overwrites them.
     """
 
     def __init__(
@@ -120,12 +110,7 @@ class BacklashObserver:
         self._joints = model.transmission
         self.residual: Vector = self._observer.residual
         self.residual_rate: Vector = self._observer.residual_rate
-        self.transmitted_torque: Vector = np.zeros(n)
-        self._state, self._before = np.zeros((2, 4, n))
-        self._missed, self._mean, self._weight, self._shift = np.zeros((4, n))
-        self._transmitted_before = np.zeros(n)
-        self._transmit()
-        self._doubt(0.0)
+        self._before, self._torque_before = np.zeros((4, n)), np.zeros(n)
 
     def reset(self) -> None:
         """Forget everything: residual 0, and the next sample is the first, without a jump."""
@@ -149,46 +134,22 @@ class BacklashObserver:
         mass_matrix: M(q) (n, n) of the links, [kg m^2]. coriolis_transposed_velocity: C^T(q, dq) dq (n,) [Nm].
         gravity: g(q) (n,) [Nm]. time: stamp of the sample [s].
         """
-        np.subtract(joints.position, joints.motor_position, out=self._state[DEFLECTION])
-        self._state[LINK_VELOCITY] = joints.velocity
-        self._state[MOTOR_VELOCITY] = joints.motor_velocity
-        self._state[MOTOR_TORQUE] = joints.motor_torque
-        self._transmit()
+        deflection = joints.position - joints.motor_position
+        state = np.array([deflection, joints.velocity, joints.motor_velocity, joints.motor_torque])
+        torque, missed = torque_of(self._joints, state), missed_torque(self._joints, self._before, state)
         newest = self._observer.time
         self._observer.observe(
-            mass_matrix,
-            joints.velocity,
-            self.transmitted_torque,
-            coriolis_transposed_velocity,
-            gravity,
-            time,
-            self._missed,
+            mass_matrix, joints.velocity, torque, coriolis_transposed_velocity, gravity, time, missed
         )
         if self._observer.time != newest:
             if self._observer.advanced:
-                self._doubt(self._observer.time - newest)
-            self._before[:] = self._state
-            self._transmitted_before[:] = self.transmitted_torque
+                self._doubt(self._observer.time - newest, state, 0.5 * (torque + self._torque_before) + missed)
+            self._before, self._torque_before = state, torque
         return self.residual
 
-    def _transmit(self) -> None:
-        transmitted_torque(self._joints, self._state, self.transmitted_torque)
-        missed_torque(self._joints, self._before, self._state, self._missed)
-
-    def _doubt(self, period: float) -> None:
-        np.add(self.transmitted_torque, self._transmitted_before, out=self._mean)
-        self._mean *= 0.5
-        self._mean += self._missed
+    def _doubt(self, period: float, state: Matrix, mean: Vector) -> None:
         # The step of `MomentumObserver` takes K_O T / (1 + K_O T / 2) of the mean torque.
-        np.multiply(self._gain, 0.5 * period, out=self._weight)
-        np.add(self._weight, 1.0, out=self._shift)
-        self._weight *= 2.0
-        self._weight /= self._shift
-        self._shift[:] = self.residual
-        give_benefit_of_doubt(
-            self._joints, self._margin, self._before, self._state, self._mean, self._weight, self.residual
-        )
-        if period > 0.0:
-            np.subtract(self.residual, self._shift, out=self._shift)
-            self._shift /= period
-            self.residual_rate += self._shift
+        weight = self._gain * period / (1.0 + 0.5 * self._gain * period)
+        found = least_residual(self._joints, self._margin, self._before, state, mean, weight, self.residual)
+        self.residual_rate += (found - self.residual) / period
+        self.residual[:] = found
