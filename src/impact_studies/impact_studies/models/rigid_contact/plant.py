@@ -131,8 +131,8 @@ class RigidContactPlant:
         self._contacts = ContactState(flags, events, np.full(count, math.inf), *np.zeros((3, count)))
         work = contact_work(count, self._n)
         parts = (self._chain, self._joints, self._geometry, self._contacts, self._terms, work)
-        known, slopes = np.full((LINK_STATE, self._n), math.nan), np.zeros((4 * STATE, self._n))
-        self._system = (*map(tuple, parts), known, slopes)
+        self._known, slopes = np.full((LINK_STATE, self._n), math.nan), np.zeros((4 * STATE, self._n))
+        self._system = (*map(tuple, parts), self._known, slopes)
         self.time = 0.0
         self._clock[:] = 0.0
         self.impacts: list[Impact] = []
@@ -225,6 +225,8 @@ class RigidContactPlant:
         else:
             leaving = contacts.event == LEAVES
             contacts.closed[leaving], contacts.force[leaving] = False, 0.0
+            # The rows of the closed contacts are those of the points that were closed.
+            self._known[:] = math.nan
 
     def _jammed(self) -> SimulationError:
         return self._error("contact", "no forces that hold all its points")
