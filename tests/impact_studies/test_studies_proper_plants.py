@@ -32,7 +32,7 @@ from impact_studies.three_plants.course import (
     tilted_surface,
 )
 from impact_studies.three_plants.references import reference
-from impact_studies.three_plants.response import BOUNCE_HEIGHT, SCENARIOS, PlantModel, ReturnWatch, respond
+from impact_studies.three_plants.response import BOUNCE_HEIGHT, SCENARIOS, PlantCase, PlantModel, ReturnWatch, respond
 from impact_studies.three_plants.statements import findings
 from impact_studies.three_plants.tables import (
     contacts_table,
@@ -48,7 +48,7 @@ NEVER = np.inf
 
 @pytest.fixture(scope="module")
 def cases():
-    return {scenario: {model: respond(scenario, model) for model in PlantModel} for scenario in SCENARIOS}
+    return {scenario: {model: respond(PlantCase(scenario, model)) for model in PlantModel} for scenario in SCENARIOS}
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def edge_course():
 def second(cases):
     """Fig. 3.20: the returns of A and of B as another impact."""
     edge = SCENARIOS[2]
-    returned = {model: respond(edge, model, returns=True) for model in (A, B)}
+    returned = {model: respond(PlantCase(edge, model, returns=True)) for model in (A, B)}
     plants = {**cases[edge], A: returned[A]}
     return SecondImpact(plants, cases[edge][A], returned[B], reference("planar_edge", followed=True))
 
@@ -136,7 +136,7 @@ def test_the_distance_from_the_reference_is_that_of_the_velocities(second):
     size = measures.jump_size(second.plants[C])
     wanted = measures.expected_time(second.plants[C])
     on_it = np.column_stack(
-        [np.interp(wanted, second.reference.time, one) for one in second.reference.joint_rates_post.T]
+        [np.interp(wanted, second.reference.time, one) for one in second.reference.post.joints[:, 1].T]
     )
     for off, percent in ((0.0, 0.0), (size, 100.0)):
         moved = replace(second.plants[C], velocity=on_it + off)

@@ -175,16 +175,31 @@ class FlexibleResponse:
 
     @property
     def at_impact(self) -> tuple[Vector, Vector]:
-        """q^- (n,) [rad] and dq^- (n,) [rad/s] at first contact, from the last sample before it."""
-        last = int(np.flatnonzero(self.time < 0.0)[-1])
-        velocity = self.link_velocity[last]
-        return self.link_position[last] - self.time[last] * velocity, velocity
+        """q^- (n,) [rad] and dq^- (n,) [rad/s] at first contact."""
+        return state_at_contact(self.time, self.link_position, self.link_velocity)
 
     @property
     def torque_rate_use(self) -> float:
         """Largest change of the command in a sample, over the robot's limit of the torque rate."""
         change = np.abs(np.diff(self.command, axis=0)) / (_SAMPLE * self.robot.limits.torque_rate)
         return float(change.max())
+
+
+def is_observed(time: float, contact: float, expected: float, duration: float) -> bool:
+    """Return whether `duration` [s] are over since first contact.
+
+    time [s] of a plant; contact [s]: when it touched first, NaN before it. Raises ImpactControlError without contact at
+    twice the time at which it is expected [s].
+    """
+    if math.isnan(contact) and time > 2.0 * expected:
+        raise ImpactControlError(f"no contact until {time:.3f} s, expected at {expected:.3f} s")
+    return time > contact + duration
+
+
+def state_at_contact(time: Vector, position: Matrix, velocity: Matrix) -> tuple[Vector, Vector]:
+    """Return q^- (n,) [rad] and dq^- (n,) [rad/s] at first contact, time 0, from the last sample before it."""
+    last = int(np.flatnonzero(time < 0.0)[-1])
+    return position[last] - time[last] * velocity[last], velocity[last]
 
 
 def flexible_response(
@@ -208,9 +223,7 @@ def flexible_response(
     plant = FlexibleJointPlant(robot, start, surface, options)
     held = np.zeros_like(start)
     rows: list[tuple[Vector, ...]] = []
-    while not plant.time > plant.first_contact_time + duration:
-        if math.isnan(plant.first_contact_time) and plant.time > 2.0 * approach.impact_time:
-            raise ImpactControlError(f"no contact until {plant.time:.3f} s, expected at {approach.impact_time:.3f} s")
+    while not is_observed(plant.time, plant.first_contact_time, approach.impact_time, duration):
         q, dq = plant.link_position.copy(), plant.link_velocity.copy()
         touched = not math.isnan(plant.first_contact_time)
         if not touched or after is not AfterImpact.HOLD:

@@ -95,12 +95,8 @@ def draw_references(shown: Mapping[str, Reference]) -> Figure:
     for column, (name, one) in enumerate(shown.items()):
         grid[0, column].set_title(name)
         grid[-1, column].set_xlabel("time from the expected impact [s]")
-        task = [(one.ante[:, order], one.post[:, order]) for order in range(3)]
-        joints = [
-            (np.degrees(one.joints_ante), np.degrees(one.joints_post)),
-            (np.degrees(one.joint_rates_ante), np.degrees(one.joint_rates_post)),
-            (np.degrees(one.joint_accelerations_ante), np.degrees(one.joint_accelerations_post)),
-        ]
+        task = [tuple(side.task[:, order] for side in (one.ante, one.post)) for order in range(3)]
+        joints = [tuple(np.degrees(side.joints[:, order]) for side in (one.ante, one.post)) for order in range(3)]
         forces = [tuple(np.tile(force, (one.time.size, 1)) for force in one.forces)]
         for axes, label, (ante, post) in zip(grid[:, column], labels, (*task, *forces, *joints), strict=True):
             # All contact points have the same force.

@@ -63,7 +63,7 @@ def reference_comparisons(references: Mapping[str, Reference]) -> tuple[Comparis
 def _paths(single: Reference, simultaneous: Reference) -> tuple[Comparison, ...]:
     pairs = tuple(zip(single.paths, simultaneous.paths, strict=True))
     distance = max(max(apart(one, other), apart(other, one)) for one, other in pairs)
-    rates = np.abs(single.post[:, 1] - simultaneous.post[:, 1]).max(axis=0)
+    rates = np.abs(single.post.task[:, 1] - simultaneous.post.task[:, 1]).max(axis=0)
     faster = float(np.max(rates[:2]))
     return (
         Comparison(
@@ -93,10 +93,10 @@ def _pressing(figure: str, one: Reference) -> Comparison:
 
 
 def _joint_space(figure: str, task: str, one: Reference) -> tuple[Comparison, ...]:
-    elbow = np.degrees(np.concatenate((one.joints_ante, one.joints_post))[:, 1])
+    elbow = np.degrees(np.concatenate((one.ante.joints, one.post.joints))[:, 0, 1])
     error = one.kinematics_error
     jump = float(np.max(np.abs(one.joint_jump)))
-    largest = max(float(np.max(np.abs(part))) for part in (one.joint_accelerations_ante, one.joint_accelerations_post))
+    largest = max(float(np.max(np.abs(side.joints[:, 2]))) for side in (one.ante, one.post))
     return (
         Comparison(
             f"Fig. {figure} (a), (3.29)",

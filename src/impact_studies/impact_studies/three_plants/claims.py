@@ -220,7 +220,7 @@ class SecondImpact:
 def post_velocity(response: Response, reference: Reference) -> Matrix:
     """Return the joint velocities (m, 3) [rad/s] of the post-impact reference at the samples of a response."""
     time = expected_time(response)
-    return np.column_stack([np.interp(time, reference.time, column) for column in reference.joint_rates_post.T])
+    return np.column_stack([np.interp(time, reference.time, column) for column in reference.post.joints[:, 1].T])
 
 
 def task_motion(response: Response) -> tuple[Matrix, Matrix]:

@@ -98,8 +98,9 @@ def draw_second_impact(found: SecondImpact) -> Figure:
             values = _SCALES[k] * columns[k][shown, j]
             axes.plot(time[shown], values, _STYLES[model], color=_COLOURS[model], linewidth=_WIDTHS[model])
     one = found.reference
-    ante = (one.joints_ante, one.joint_rates_ante, one.ante[:, 0], one.ante[:, 1])
-    post = (one.joints_post, one.joint_rates_post, one.post[:, 0], one.post[:, 1])
+    ante, post = (
+        [values[:, order] for values in (side.joints, side.task) for order in (0, 1)] for side in (one.ante, one.post)
+    )
     for (j, k), axes in np.ndenumerate(grid):
         # The scale is that of the plants: the ante-impact reference goes on into the surface.
         axes.set_ylim(axes.get_ylim())

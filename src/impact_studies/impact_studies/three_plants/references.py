@@ -38,24 +38,25 @@ DEPTH = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Reference:
-    """Samples (m,); time [s] from the expected impact. Both references go on beyond it.
+class Side:
+    """The ante- or the post-impact reference at m samples, by order of the derivative along the second axis.
 
-    ante, post (m, 3, 3): pose (x, z [m], turn about y [rad]), its rate and its second derivative; joints_ante,
-    joints_post (m, 3) [rad], joint_rates_ante, joint_rates_post (m, 3) [rad/s], joint_accelerations_ante,
-    joint_accelerations_post (m, 3) [rad/s^2]. robot: that they are for.
+    task (m, 3, 3): pose (x, z [m], turn about y [rad]), its rate and its second derivative. joints (m, 3, 3): positions
+    [rad], velocities [rad/s] and accelerations [rad/s^2].
     """
+
+    task: NDArray[np.float64]
+    joints: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """Both references of a robot at samples (m,): time [s] from the expected impact. They go on beyond it."""
 
     robot: RobotDescription
     time: Vector
-    ante: NDArray[np.float64]
-    post: NDArray[np.float64]
-    joints_ante: Matrix
-    joints_post: Matrix
-    joint_rates_ante: Matrix
-    joint_rates_post: Matrix
-    joint_accelerations_ante: Matrix
-    joint_accelerations_post: Matrix
+    ante: Side
+    post: Side
 
     @property
     def forces(self) -> tuple[Vector, Vector]:
@@ -75,7 +76,7 @@ class Reference:
         dynamics, tool = Dynamics(self.robot), self.robot.end_effector
         controller = TaskController(self.robot, expected_approach(), 0.0, 0.0)
         found = 0.0
-        for q in self.joints_post:
+        for q in self.post.joints[:, 0]:
             dynamics.compute(q, np.zeros_like(q))
             offsets = lowest_points(tool.contact_points, tool.radius, dynamics.rotation, EXPECTED_NORMAL)
             normals = [EXPECTED_NORMAL @ jacobian for jacobian in contact_jacobians(dynamics.jacobian, offsets)]
@@ -90,37 +91,32 @@ class Reference:
 
         By central differences between the samples on each side of the impact.
         """
-        pairs = (
-            (self.joint_rates_ante, self.joint_accelerations_ante),
-            (self.joint_rates_post, self.joint_accelerations_post),
-        )
         return max(
-            float(np.max(np.abs((rates[2:] - rates[:-2]) / (2.0 * PERIOD) - accelerations[1:-1])))
-            for rates, accelerations in pairs
+            float(np.max(np.abs((joints[2:, 1] - joints[:-2, 1]) / (2.0 * PERIOD) - joints[1:-1, 2])))
+            for joints in (self.ante.joints, self.post.joints)
         )
 
     @property
     def paths(self) -> tuple[Matrix, Matrix]:
         """Return x and z [m] of the ante- and of the post-impact reference, each (m, 2)."""
-        return self.ante[:, 0, :2], self.post[:, 0, :2]
+        return self.ante.task[:, 0, :2], self.post.task[:, 0, :2]
 
     @property
     def pivot(self) -> float:
         """Return by how much the impact changes the rate of the turn [rad/s]."""
-        return float(self.post[IMPACT, 1, 2] - self.ante[IMPACT, 1, 2])
+        return float(self.post.task[IMPACT, 1, 2] - self.ante.task[IMPACT, 1, 2])
 
     @property
     def joint_jump(self) -> Vector:
         """Return by how much the impact changes the joint velocities (3,) [rad/s]."""
-        jump: Vector = self.joint_rates_post[IMPACT] - self.joint_rates_ante[IMPACT]
+        jump: Vector = self.post.joints[IMPACT, 1] - self.ante.joints[IMPACT, 1]
         return jump
 
     @property
     def jump_error(self) -> float:
         """Return how far that is at most [rad/s] from the rigid map with all points of the end-effector: (3.17)."""
-        before = self.joint_rates_ante[IMPACT]
+        joints, before = self.ante.joints[IMPACT, :2]
         points = np.arange(len(self.robot.end_effector.contact_points))
-        joints = self.joints_ante[IMPACT]
         after = rigid_map(self.robot, joints, before, EXPECTED_NORMAL, points, InertiaModel.REDUCED_MOTORS)
         return float(np.max(np.abs(self.joint_jump - (after - before))))
 
@@ -131,11 +127,10 @@ class Reference:
         The largest of the differences in x, z [m] and turn [rad].
         """
         dynamics = Dynamics(self.robot)
-        pairs = ((self.joints_ante, self.ante[:, 0]), (self.joints_post, self.post[:, 0]))
         return max(
             float(np.max(np.abs(planar_pose(dynamics, q) - pose)))
-            for joints, poses in pairs
-            for q, pose in zip(joints, poses, strict=True)
+            for side in (self.ante, self.post)
+            for q, pose in zip(side.joints[:, 0], side.task[:, 0], strict=True)
         )
 
 
@@ -197,11 +192,12 @@ def reference(end_effector: str, *, followed: bool = False) -> Reference:
     robot = load_robot("planar_rrr", end_effector)
     plan = plan_impact(robot, ANGLE, DISTANCE, float(time[0]), float(time[-1]))
     motions = (plan.ante_pose, plan.slide.at) if followed else extended(plan)
-    poses = [np.array([motion(moment) for moment in time]) for motion in motions]
     # The impact is one of the knots.
     knots = time[:: round(KNOT / PERIOD)]
-    paths = [joint_path(robot, plan.configuration, knots, motion) for motion in motions]
-    joints = [path(time) for path in paths]
-    rates = [path(time, 1) for path in paths]
-    second = [joint_accelerations(robot, time, *pair) for pair in zip(paths, motions, strict=True)]
-    return Reference(robot, time, *poses, *joints, *rates, *second)
+
+    def side(motion: Motion) -> Side:
+        path = joint_path(robot, plan.configuration, knots, motion)
+        joints = (path(time), path(time, 1), joint_accelerations(robot, time, path, motion))
+        return Side(np.array([motion(moment) for moment in time]), np.stack(joints, axis=1))
+
+    return Reference(robot, time, *map(side, motions))

@@ -15,7 +15,6 @@ from impact_control.impacts import ExponentialHuntCrossley
 from impact_control.robots import RobotDescription, load_robot
 from impact_control.simulation import FlexibleJointPlant, PlantOptions, Surface
 from impact_control.simulation.options import RigidContactOptions
-from impact_control.util.errors import ImpactControlError
 from impact_control.util.types import Matrix, Vector
 from impact_studies.frame.trials import from_arrays
 from impact_studies.models.rigid_contact.contact import RigidSurface
@@ -24,6 +23,7 @@ from impact_studies.models.rigid_contact.plant import (
     Impact,
     RigidJointRigidContactPlant,
 )
+from impact_studies.planar_impact.response import is_observed, state_at_contact
 from impact_studies.three_plants.course import STIFFNESS, Course, tilted_surface
 
 BOUNCE_HEIGHT = 1e-6
@@ -98,7 +98,11 @@ SCENARIOS = (
 
 @dataclass(frozen=True)
 class PlantCase:
-    """One response to be simulated; stiffness [1/s^2]: see `Course`; returns: whether returns are detected, too."""
+    """One response to be simulated.
+
+    stiffness [1/s^2]: see `Course`. returns: whether a point that comes back after a bounce is detected as another
+    impact.
+    """
 
     scenario: Scenario
     model: PlantModel
@@ -131,9 +135,8 @@ class Response:
 
     @property
     def at_impact(self) -> tuple[Vector, Vector]:
-        """q^- (n,) [rad] and dq^- (n,) [rad/s] at first contact, from the last sample before it."""
-        last = int(np.flatnonzero(self.time < 0.0)[-1])
-        return self.position[last] - self.time[last] * self.velocity[last], self.velocity[last]
+        """q^- (n,) [rad] and dq^- (n,) [rad/s] at first contact."""
+        return state_at_contact(self.time, self.position, self.velocity)
 
     @property
     def post_time(self) -> float:
@@ -145,56 +148,47 @@ class Response:
 _Plant = FlexibleJointPlant | FlexibleJointRigidContactPlant | RigidJointRigidContactPlant
 
 
-def respond(scenario: Scenario, model: PlantModel, stiffness: float = STIFFNESS, *, returns: bool = False) -> Response:
-    """Simulate one plant from rest to OBSERVED after the first contact; stiffness [1/s^2]: see `Course`.
-
-    returns: whether a point that comes back after a bounce is detected as another impact. Raises ImpactControlError
-    without contact.
-    """
-    robot = load_robot("planar_rrr", scenario.end_effector)
-    course = Course(robot, stiffness)
-    point, normal = tilted_surface(scenario.tilt)
+def respond(case: PlantCase) -> Response:
+    """Simulate one plant from rest to OBSERVED after the first contact. Raises ImpactControlError without contact."""
+    robot = load_robot("planar_rrr", case.scenario.end_effector)
+    course = Course(robot, case.stiffness)
+    point, normal = tilted_surface(case.scenario.tilt)
     start = course.approach.configuration(robot, course.approach.at(0.0)[0])
-    plant = _plant(robot, model, start, point, normal)
+    plant = _plant(robot, case.model, start, point, normal)
     rows: list[tuple[NDArray[Any], ...]] = []
     phases: list[str] = []
     torque, phase = np.zeros_like(start), "ante"
     watch = ReturnWatch(course.points)
-    while not plant.time > plant.first_contact_time + OBSERVED:
-        if math.isnan(plant.first_contact_time) and plant.time > 2.0 * course.approach.impact_time:
-            expected = course.approach.impact_time
-            raise ImpactControlError(f"no contact until {plant.time:.3f} s, expected at {expected:.3f} s")
+    while not is_observed(plant.time, plant.first_contact_time, course.approach.impact_time, OBSERVED):
         q, dq, gaps, closed = plant.link_position.copy(), plant.link_velocity.copy(), plant.gaps.copy(), _closed(plant)
         watch.observe(plant.time, gaps, closed)
         if len(rows) % CONTROL_SAMPLES == 0:
-            phase = course.phase(plant.time, _touches(plant), watch.first if returns else math.inf)
+            phase = course.phase(plant.time, _touches(plant), watch.first if case.returns else math.inf)
             torque = course.torque(phase, plant.time, q, dq)
         rows.append((np.array([plant.time]), q, dq, gaps, closed))
         phases.append(phase)
         plant.step(torque)
     time, position, velocity, all_gaps, all_closed = map(np.array, zip(*rows, strict=True))
     first = plant.first_contact_time
-    impacts = () if isinstance(plant, FlexibleJointPlant) else tuple(plant.impacts)
-    touches = _touches(plant) - first
     return Response(
-        robot,
-        model,
-        normal,
-        time[:, 0] - first,
-        position,
-        velocity,
-        all_gaps,
-        all_closed,
-        np.array(phases),
-        touches,
-        impacts,
-        first,
+        robot=robot,
+        model=case.model,
+        normal=normal,
+        time=time[:, 0] - first,
+        position=position,
+        velocity=velocity,
+        gaps=all_gaps,
+        closed=all_closed,
+        phases=np.array(phases),
+        touches=_touches(plant) - first,
+        impacts=() if isinstance(plant, FlexibleJointPlant) else tuple(plant.impacts),
+        start_time=first,
     )
 
 
 def run_case(case: PlantCase) -> Mapping[str, NDArray[Any]]:
     """Simulate a response; arrays by the name of the attribute of `Response`, and of `Impact` after "impact "."""
-    response = respond(case.scenario, case.model, case.stiffness, returns=case.returns)
+    response = respond(case)
     samples = ("time", "position", "velocity", "gaps", "closed", "phases", "touches", "start_time")
     impacts = {
         f"impact {entry.name}": np.array([getattr(impact, entry.name) for impact in response.impacts])
