@@ -12,7 +12,7 @@ instance, will do for what does not depend on the scale: quality of the fit, exp
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +37,16 @@ __all__ = ["ContactFit", "ContactModel", "Estimate", "ForceProfile", "compare_co
 
 SIGNIFICANCE = 3.0
 """Standard errors by which a value has to leave its range before it counts as an objection."""
+
+
+_LAWS: Mapping[ContactModel, Callable[..., NormalForceLaw]] = {
+    ContactModel.LINEAR_SPRING: LinearSpring,
+    ContactModel.MAXWELL: Maxwell,
+    ContactModel.NONLINEAR_VISCOELASTIC: NonlinearViscoelastic,
+    ContactModel.HUNT_CROSSLEY: HuntCrossley,
+    ContactModel.EXPONENTIAL_HUNT_CROSSLEY: ExponentialHuntCrossley,
+    ContactModel.RESTITUTION_HUNT_CROSSLEY: RestitutionHuntCrossley,
+}
 
 
 @dataclass(frozen=True)
@@ -75,21 +85,12 @@ class ContactFit:
         Raises InvalidInputError if the fitted parameters are not physical, and for the virtual spring, whose
         restitution is not a force law.
         """
+        if self.model not in _LAWS:
+            raise InvalidInputError("model", self.model, "a model with a force law")
         values = {name: estimate.value for name, estimate in self.parameters.items()}
-        match self.model:
-            case ContactModel.LINEAR_SPRING:
-                return LinearSpring(**values)
-            case ContactModel.MAXWELL:
-                return Maxwell(**values)
-            case ContactModel.NONLINEAR_VISCOELASTIC:
-                return NonlinearViscoelastic(**values)
-            case ContactModel.HUNT_CROSSLEY:
-                return HuntCrossley(**values)
-            case ContactModel.EXPONENTIAL_HUNT_CROSSLEY:
-                return ExponentialHuntCrossley(**values)
-            case ContactModel.RESTITUTION_HUNT_CROSSLEY:
-                return RestitutionHuntCrossley(**values, impact_rate=self.speeds[0].value)
-        raise InvalidInputError("model", self.model, "a model with a force law")
+        if self.model is ContactModel.RESTITUTION_HUNT_CROSSLEY:
+            values["impact_rate"] = self.speeds[0].value
+        return _LAWS[self.model](**values)
 
 
 def fit_contact_model(

@@ -30,15 +30,19 @@ from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Matrix, Vector
 
 
+def _joint_space(inertia: Matrix, name: str, jacobian: Matrix, rows: int) -> tuple[Matrix, Matrix]:
+    """Return an inertia (n, n), symmetric positive definite, and a Jacobian (rows, n). Raises InvalidInputError."""
+    size = np.shape(jacobian)[-1] if np.ndim(jacobian) else 0
+    return positive_definite("inertia", inertia, size), finite_array(name, jacobian, (rows, size))
+
+
 def generalized_momentum_inverse_inertia(inertia: Matrix, contact_jacobian: Matrix) -> Matrix:
     """Return W_gm = J M^-1 J^T (3, 3) [1/kg]. Wang 2022 (6).
 
     inertia M (n, n) [kg m^2], symmetric positive definite; contact_jacobian J (3, n), linear, rad/s -> m/s. The
     upper-left corner that (6) takes of the six rows is that of the linear ones. Raises InvalidInputError.
     """
-    size = np.shape(contact_jacobian)[-1] if np.ndim(contact_jacobian) else 0
-    M = positive_definite("inertia", inertia, size)
-    J = finite_array("contact_jacobian", contact_jacobian, (3, size))
+    M, J = _joint_space(inertia, "contact_jacobian", contact_jacobian, 3)
     factor = np.linalg.cholesky(M)
     response = np.linalg.solve(factor, J.T)
     result: Matrix = response.T @ response
@@ -53,11 +57,9 @@ def projected_mass(inertia: Matrix, jacobian: Matrix) -> Matrix:
     (6): m_em^-1 <= W_gm. The equality of energies (5) it comes from holds for the dq = M^-1 J^T f only; for others,
     with motion in the null space of J, the joints have more. Raises InvalidInputError.
     """
-    size = np.shape(jacobian)[-1] if np.ndim(jacobian) else 0
-    M = positive_definite("inertia", inertia, size)
-    J = finite_array("jacobian", jacobian, (6, size))
+    M, J = _joint_space(inertia, "jacobian", jacobian, 6)
     singular_values = np.linalg.svd(J, compute_uv=False)
-    if size < 6 or singular_values[-1] <= ROUNDING * singular_values[0]:
+    if J.shape[1] < 6 or singular_values[-1] <= ROUNDING * singular_values[0]:
         raise InvalidInputError("jacobian", jacobian, f"full row rank; the singular values are {singular_values}")
     corner: Matrix = np.linalg.inv(J @ np.linalg.solve(M, J.T))[:3, :3]
     return corner
@@ -88,11 +90,9 @@ def joint_motion_inverse_inertia(
     symmetric in general: W takes the impulse to act on a free body, M on one that is bolted to the ground.
     Raises InvalidInputError.
     """
-    size = np.shape(contact_jacobian)[-1] if np.ndim(contact_jacobian) else 0
     W = finite_array("composite", composite, (3, 3))
-    M = positive_definite("inertia", inertia, size)
-    J = finite_array("contact_jacobian", contact_jacobian, (3, size))
-    average = finite_array("average_jacobian", average_jacobian, (3, size))
+    M, J = _joint_space(inertia, "contact_jacobian", contact_jacobian, 3)
+    average = finite_array("average_jacobian", average_jacobian, J.shape)
     result: Matrix = W + (J - average) @ np.linalg.solve(M, J.T)
     return result
 
