@@ -338,20 +338,19 @@ def test_a_negative_seed_is_refused(tmp_path):
         run_study(STUDY, tmp_path, seed=-1)
 
 
-def test_an_output_that_is_no_directory_is_refused_before_the_study_runs(tmp_path):
+@pytest.mark.parametrize(
+    ("output", "name", "message"),
+    [
+        (__file__, "sample", "output"),
+        # One of the kernel's: it is there, and nobody makes files in it.
+        ("/proc", "self", r"output = '/proc/self'; allowed: a directory to write to"),
+    ],
+    ids=["file", "read only"],
+)
+def test_an_output_that_cannot_be_written_to_is_refused_before_the_study_runs(output, name, message):
     ran = []
-    file = tmp_path / "file"
-    file.write_text("")
-    with pytest.raises(InvalidInputError, match="output"):
-        run_study(STUDY, file, progress=lambda *step: ran.append(step))
-    assert not ran
-
-
-def test_a_directory_that_cannot_be_written_to_is_refused_before_the_study_runs():
-    """One of the kernel's: it is there, and nobody makes files in it."""
-    ran = []
-    with pytest.raises(InvalidInputError, match=r"output = '/proc/self'; allowed: a directory to write to"):
-        run_study(named("self", answer), Path("/proc"), progress=lambda *step: ran.append(step))
+    with pytest.raises(InvalidInputError, match=message):
+        run_study(named(name, answer), Path(output), progress=lambda *step: ran.append(step))
     assert not ran
 
 
@@ -386,20 +385,18 @@ def test_words_that_do_not_fit_are_broken_and_not_cut_off():
     assert max(map(len, text.splitlines())) <= 160
 
 
-@pytest.mark.parametrize(("second", "code"), [(answer, 0), (failing, 1)])
-def test_the_exit_code_of_all_says_whether_they_hold(tmp_path, monkeypatch, second, code):
+def not_holding(_seed, _quick, _progress):
+    return StudyResult((), (), (), "No.", holds=False)
+
+
+@pytest.mark.parametrize(("second", "code", "sign"), [(answer, 0, "✓"), (failing, 1, "✗"), (not_holding, 3, "✗")])
+def test_the_exit_code_of_all_says_whether_they_hold(tmp_path, monkeypatch, second, code, sign):
     studies = [named("first", answer), named("second", second)]
     monkeypatch.setattr("impact_studies.frame.runner.find_studies", lambda _name: studies)
     ran = CliRunner().invoke(app, ["study", "all", "--quick", "-o", str(tmp_path)])
     assert ran.exit_code == code
-    assert "✓ first" in ran.stdout and str(tmp_path / "all" / "report.html") in ran.stdout
-
-
-def test_a_verdict_that_does_not_hold_has_an_exit_code_of_its_own(tmp_path, monkeypatch):
-    study = named("sample", lambda *_: StudyResult((), (), (), "No.", holds=False))
-    monkeypatch.setattr("impact_studies.frame.runner.find_studies", lambda _name: [study])
-    ran = CliRunner().invoke(app, ["study", "all", "--quick", "-o", str(tmp_path)])
-    assert ran.exit_code == 3 and "✗ sample" in ran.stdout
+    assert "✓ first" in ran.stdout and f"{sign} second" in ran.stdout
+    assert str(tmp_path / "all" / "report.html") in ran.stdout
 
 
 def test_the_list_has_one_line_a_study():

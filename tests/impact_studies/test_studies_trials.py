@@ -308,19 +308,18 @@ def test_a_trial_that_the_same_run_computed_is_not_one_of_an_earlier_run(tmp_pat
     assert 0.3 <= again.seconds < 0.4
 
 
-def test_a_directory_that_cannot_be_is_refused(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InvalidInputError, match="XDG_CACHE_HOME"):
-        run_trials(throw, [Throw(0)], tmp_path / "file" / "kept", silent)
-    assert CALLS == []
-
-
-def test_a_directory_that_cannot_be_written_to_is_refused_before_anything_is_computed():
-    """One of the kernel's: it is there, and nobody makes files in it."""
-    with pytest.raises(
-        InvalidInputError, match=r"directory of trials = '/proc/self'; allowed: a directory to write to"
-    ):
-        run_trials(throw, [Throw(0)], Path("/proc/self"), silent)
+@pytest.mark.parametrize(
+    ("directory", "message"),
+    [
+        (f"{__file__}/kept", "XDG_CACHE_HOME"),
+        # One of the kernel's: it is there, and nobody makes files in it.
+        ("/proc/self", r"directory of trials = '/proc/self'; allowed: a directory to write to"),
+    ],
+    ids=["below a file", "read only"],
+)
+def test_a_directory_that_cannot_be_written_to_is_refused_before_anything_is_computed(directory, message):
+    with pytest.raises(InvalidInputError, match=message):
+        run_trials(throw, [Throw(0)], Path(directory), silent)
     assert CALLS == []
 
 
