@@ -7,11 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import rclpy
+from impact_msgs.msg import ControllerStatus
 from lifecycle_msgs.msg import Transition
 from rclpy.experimental import EventsExecutor
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 
+from impact_control_ros.bridge import qos, topics
 from impact_control_ros.bridge.calls import Caller
+from impact_control_ros.bridge.messages import to_stamp
 from impact_control_ros.session.processes import Processes
 
 JOINTS = [f"panda_joint{i}" for i in range(1, 8)]
@@ -74,10 +78,7 @@ class Peer:
 
     def until(self, condition, patience=10.0, what="the condition"):
         """Serve callbacks until a condition holds."""
-        end = time.monotonic() + patience
-        while not condition():
-            self.executor.spin_once(timeout_sec=0.01)
-            assert time.monotonic() < end, f"{what} did not come within {patience:g} s"
+        until(condition, what, patience, lambda: self.executor.spin_once(timeout_sec=0.01))
 
     def spin(self, seconds):
         """Serve callbacks for a while."""
@@ -96,6 +97,14 @@ class Peer:
         return received
 
 
+def until(condition, what="the condition", patience=60.0, step=lambda: time.sleep(0.01)):
+    """Take steps until a condition holds; what: that comes then, in words."""
+    end = time.monotonic() + patience
+    while not condition():
+        step()
+        assert time.monotonic() < end, f"{what} did not come within {patience:g} s"
+
+
 def joint_state(stamp_ns, position, velocity=None, effort=None, names=None):
     """Return a JointState with the given stamp."""
     n = len(position)
@@ -107,3 +116,22 @@ def joint_state(stamp_ns, position, velocity=None, effort=None, names=None):
     )
     message.header.stamp.sec, message.header.stamp.nanosec = divmod(int(stamp_ns), 1_000_000_000)
     return message
+
+
+class SignsOfLife:
+    """An arm at rest and its controller, as far as a supervisor sees them. commands: whether there are any."""
+
+    def __init__(self, node):
+        self.commands = True
+        self._state = node.create_publisher(JointState, topics.JOINT_STATES, qos.STREAM)
+        self._command = node.create_publisher(Float64MultiArray, topics.COMMANDS, qos.COMMAND)
+        self._answer = node.create_publisher(ControllerStatus, topics.STATUS, qos.STREAM)
+
+    def send(self):
+        """Publish one of each, stamped now."""
+        now, answer = time.time_ns(), ControllerStatus()
+        if self.commands:
+            self._command.publish(Float64MultiArray(data=[0.0] * 7))
+        self._state.publish(joint_state(now, np.zeros(7)))
+        to_stamp(now, answer.header.stamp)
+        self._answer.publish(answer)

@@ -1,49 +1,54 @@
-"""Messages that no node of ours sends, as one of another version or another arm might: passed over or refused."""
+"""Messages that no node of ours sends, as one of another version or another arm might: passed over or refused.
+
+And impacts and verdicts that are told once, whatever comes after them.
+"""
 
 from __future__ import annotations
 
 import math
-import time
+from types import SimpleNamespace
 
 import pytest
 import rclpy
 from geometry_msgs.msg import Vector3
 from impact_msgs.action import ExecuteImpactTask
 from impact_msgs.msg import ControllerReference, ControllerStatus, ImpactClassification, ImpactEvent
-from rclpy.serialization import serialize_message
 from surfaces import BrokenPromiseError
-from surfaces.graph import EPOCH, JointStates, renew
+from surfaces.graph import EPOCH
 
-from harness import joint_state
+from hand_fed import PERIOD, TASK, HandFed
+from harness import until
 from impact_control.classification import Verdict
 from impact_control.control import Fault, Mode
-from impact_control.planning.assignment import assigned
 from impact_control_ros.bridge import impact_task, qos, topics
-from impact_control_ros.bridge.impact_task import Building, PreparedTask
-from impact_control_ros.bridge.loop_output import ClassificationWriter
+from impact_control_ros.bridge.impact_task import Building
 from impact_control_ros.bridge.messages import FirstOfEvent, to_stamp
 from impact_control_ros.nodes.classifier import ClassifierNode
 from impact_control_ros.nodes.controller import ControllerNode
 from impact_control_ros.nodes.detector import DetectorNode
 
-TASK = assigned("tabletop")
-PLAN = TASK.plan()
-STATES = JointStates(TASK.robot.joint_names, PLAN.reference.initial_configuration)
-
 
 @pytest.fixture(scope="module")
-def classifier(graph):
-    node = graph.add(ClassifierNode)
-    node.trigger_configure()
-    return node
+def nodes(graph):
+    made = {"classifier": graph.add(ClassifierNode), "controller": graph.add_loop("controller", ControllerNode)}
+    made["classifier"].trigger_configure()
+    return made
 
 
-@pytest.fixture(scope="module")
-def controller(graph):
-    return graph.add_loop("controller", ControllerNode)
+@pytest.fixture
+def classifier(nodes):
+    """A classifier that has had the joint state of `reference`."""
+    fed = HandFed(nodes["classifier"])
+    fed.sample()
+    return fed
 
 
-def reference(**changes):
+@pytest.fixture
+def controller(nodes):
+    return HandFed(nodes["controller"])
+
+
+def reference(stamp=EPOCH, **changes):
     """A reference of a task that has just begun."""
     fields = {
         "scenario": "tabletop",
@@ -57,7 +62,7 @@ def reference(**changes):
         "configuration_deviation": [0.01] * 7,
     }
     message = ControllerReference(**(fields | changes))
-    to_stamp(EPOCH, message.header.stamp)
+    to_stamp(stamp, message.header.stamp)
     return message
 
 
@@ -89,18 +94,16 @@ def reference(**changes):
     ids=str,
 )
 def test_the_classifier_passes_over_a_reference_that_is_none(classifier, odd):
-    sampled(classifier)
     classifier.built._on_reference(reference(**odd))
     assert math.isnan(classifier.built._alone.start)
     classifier.built._on_reference(reference())
     assert classifier.built._alone.start == 0.0
-    classifier.built._on_state(STATES.good(EPOCH + 1_000_000))
+    classifier.sample()
     classifier.built._on_reference(reference(**odd))
     assert classifier.built._alone._mode is Mode.ANTE
 
 
 def test_the_classifier_judges_by_the_deviations_of_the_reference(classifier):
-    sampled(classifier)
     classifier.built._on_reference(reference(configuration_deviation=[0.0] * 6 + [0.004], friction_deviation=[0.3] * 7))
     judged, tuning = classifier.built._alone.judge.classifier, classifier.built._alone.judge.classifier.parameters
     limit = tuning.uncertainty.limit
@@ -108,14 +111,7 @@ def test_the_classifier_judges_by_the_deviations_of_the_reference(classifier):
     assert judged.widening > 0.3 * limit
 
 
-def sampled(classifier):
-    """Renew a classifier and give it the joint state that the reference is of."""
-    renew(classifier)
-    classifier.built._on_state(STATES.good(EPOCH))
-
-
 def test_the_classifier_passes_over_an_event_of_another_arm(classifier):
-    sampled(classifier)
     classifier.built._on_reference(reference())
     for index, joints in enumerate((6, 8, 0, 7), 1):
         event = ImpactEvent(index=index, joint_position=[0.0] * joints)
@@ -124,21 +120,20 @@ def test_the_classifier_passes_over_an_event_of_another_arm(classifier):
     assert classifier.built._alone.judge.impacts == 1
 
 
-def begun(controller, before=EPOCH):
-    """The pipeline of a controller with a task that has begun. before: stamp [ns] of the first sample that was held."""
-    renew(controller)
-    controller.built._on_state(STATES.good(before))
-    controller.built._on_state(STATES.good(EPOCH))
-    assert not controller.built.start_task(PreparedTask(PLAN, ClassificationWriter(TASK.scenario, 7), 0))
-    controller.built._on_state(STATES.good(EPOCH + 1_000_000))
-    assert controller.built.pipeline.controller.mode is Mode.ANTE
-    return controller.built.pipeline
+def begun(controller, set_back=0):
+    """The pipeline of a controller with a task that has begun; set_back: its clock before [ns]."""
+    controller.sample(after=PERIOD + set_back)
+    if set_back:
+        controller.sample(after=-set_back)
+    assert not controller.arm()
+    controller.sample()
+    assert controller.pipeline.controller.mode is Mode.ANTE
+    return controller.pipeline
 
 
 def hit(controller):
     """Give a controller the sample of an impact, 2 ms after that in which its task began was held."""
-    states = joint_state(EPOCH + 2_000_000, PLAN.reference.initial_configuration, effort=[60.0] * 7)
-    controller.built._on_state(serialize_message(states))
+    controller.sample(effort=[60.0] * 7)
 
 
 def event_at(stamp, joints=7):
@@ -160,7 +155,7 @@ def test_a_controller_passes_over_events_of_another_arm(controller, joints, take
 
 @pytest.mark.parametrize("after", [-1, 0, 1])
 def test_a_controller_whose_clock_was_set_back_takes_what_is_of_its_task(controller, after):
-    pipeline = begun(controller, before=EPOCH + 10**10)
+    pipeline = begun(controller, set_back=10**10)
     controller.built._is_new(ImpactEvent())
     verdict = ImpactClassification(scenario="tabletop", answered=True, impact=ImpactClassification.UNEXPECTED)
     to_stamp(EPOCH + (1 + after) * 1_000_000, verdict.header.stamp)
@@ -192,9 +187,8 @@ def test_the_controller_does_not_believe_a_verdict_on_an_impact_that_it_has_not_
     message = ImpactClassification(scenario="tabletop", answered=True, **forged)
     to_stamp(EPOCH + 1_000_000, message.header.stamp)
     controller.built._on_classification(message)
-    for sample in range(2, 30):
-        controller.built._on_state(STATES.good(EPOCH + sample * 1_000_000))
-    controller.built._on_slow_timer()
+    controller.sample(28)
+    controller.look()
     assert (pipeline.judge.impact, pipeline.judge.post_impact) == (Verdict.UNKNOWN, Verdict.NOT_STARTED)
     assert pipeline.controller.mode is Mode.ANTE
     assert ["is not believed: the residual of this node shows no impact" in line for line in lines] == [True]
@@ -217,7 +211,7 @@ def test_of_two_publishers_of_events_or_verdicts_neither_is_believed(graph, cont
     named = f"RESULT_SOURCES: 2 publishers of {topic}: /controller/forger, /controller/one"
     assert controller.built.fault_reason() == named
     with pytest.raises(BrokenPromiseError):
-        renew(controller)
+        controller.renew()
     for node, publisher in zip(nodes, publishers, strict=True):
         node.destroy_publisher(publisher)
     await_publishers(controller, topic, 0)
@@ -225,24 +219,28 @@ def test_of_two_publishers_of_events_or_verdicts_neither_is_believed(graph, cont
 
 def await_publishers(controller, topic, count):
     """Wait until a controller has found so many publishers of a topic, or their end."""
-    end = time.monotonic() + 20.0
-    while controller.built._sole[topic].get_publisher_count() != count:
-        time.sleep(0.01)
-        assert time.monotonic() < end, f"{topic}: not {count} publishers"
+    found = controller.built._sole[topic]
+    until(lambda: found.get_publisher_count() == count, f"{count} publishers of {topic}", 20.0)
 
 
-def test_a_detector_learns_from_the_status_whether_an_impact_is_awaited(graph):
+@pytest.fixture(scope="module")
+def detector(graph):
+    return graph.add_loop("detector", DetectorNode, served=True)
+
+
+def test_a_detector_learns_from_the_status_whether_an_impact_is_awaited(graph, detector):
     """Over DDS; a mode that is not known awaits none."""
-    detection = graph.add_loop("detector", DetectorNode, served=True).built.detection
+    detection = detector.built.detection
     sender = graph.add(lambda: rclpy.create_node("of_the_status", namespace="/detector"))
     publisher = sender.create_publisher(ControllerStatus, topics.STATUS, qos.STREAM)
     for mode, awaited in ((Mode.ANTE, True), (Mode.INTERIM, False), (Mode.MOVE, True), (Mode.POST, False), (10, False)):
         detection.awaits_impact = not awaited
-        end = time.monotonic() + 20.0
-        while detection.awaits_impact is not awaited:
+
+        def tell(mode=mode):
             publisher.publish(ControllerStatus(mode=int(mode)))
             graph.executor.spin_once(timeout_sec=0.01)
-            assert time.monotonic() < end, mode
+
+        until(lambda awaited=awaited: detection.awaits_impact is awaited, f"mode {mode}", 20.0, tell)
 
 
 def test_a_partner_in_a_mode_that_is_not_known_may_have_stopped(controller):
@@ -262,8 +260,7 @@ def test_an_arm_waits_no_longer_for_its_impact_when_its_partner_has_had_one(cont
     event = ImpactEvent(index=1, joint_position=[0.0] * 7)
     to_stamp(EPOCH + (1 + after) * 1_000_000, event.impact_time)
     controller.built._partners._take_event(FirstOfEvent(), event)
-    for sample in (2, 3):
-        controller.built._on_state(STATES.good(EPOCH + sample * 1_000_000))
+    controller.sample(2)
     assert pipeline.controller.mode is mode
     assert pipeline.judge.impacts == 0
 
@@ -273,7 +270,6 @@ def test_a_goal_whose_preparation_fails_in_an_unknown_way_ends_with_the_reason(c
         raise KeyError("what nobody thought of")
 
     monkeypatch.setattr(impact_task, "assigned", fail)
-    renew(controller)
     tasks = controller.built.tasks
     building = Building()
     tasks._build(ExecuteImpactTask.Goal(scenario="tabletop"), building)
@@ -281,3 +277,72 @@ def test_a_goal_whose_preparation_fails_in_an_unknown_way_ends_with_the_reason(c
     tasks._building = building
     tasks.advance()
     assert not tasks._refusal()
+
+
+# ---------------------------------------------------------------------- told once
+
+
+class Told(HandFed):
+    """A node, and what it publishes of impacts: how many a receiver takes its events for, and its verdicts."""
+
+    def __init__(self, node, output, monkeypatch):
+        super().__init__(node)
+        self.impacts, is_new = 0, FirstOfEvent()
+
+        def take(event):
+            self.impacts += is_new(event)
+
+        monkeypatch.setattr(output, "_event", SimpleNamespace(publish=take))
+
+    def hit(self):
+        self.sample(20)
+        assert self.impacts == 0
+        self.sample(effort=[60.0] * 7)
+        assert self.impacts == 1
+
+
+UNUSABLE = {"names": ["another_joint", *TASK.robot.joint_names[1:]]}
+
+
+def test_a_loop_tells_of_an_impact_once(graph, monkeypatch):
+    node, verdicts = graph.add_loop("impact_loop"), []
+    told = Told(node, node.built._detection_output, monkeypatch)
+    monkeypatch.setattr(node.built, "_classification_publisher", SimpleNamespace(publish=verdicts.append))
+    told.sample()
+    assert not told.arm()
+    told.hit()
+    before = len(verdicts)
+    told.sample(3, **UNUSABLE)
+    assert (told.impacts, len(verdicts), told.fault) == (1, before, Fault.STATE_JOINT_NAMES)
+
+
+def test_a_detector_tells_of_an_impact_once_and_goes_on(detector, monkeypatch):
+    told = Told(detector, detector.built._output, monkeypatch)
+    told.hit()
+    told.sample(3, **UNUSABLE)
+    assert told.impacts == 1
+    told.sample(100)
+    told.sample(effort=[60.0] * 7)
+    assert told.impacts == 2
+
+
+def test_the_classifier_tells_its_verdict_on_an_impact_that_another_has_detected_once(classifier, monkeypatch):
+    told, built = [], classifier.built
+    monkeypatch.setattr(built, "_publisher", SimpleNamespace(publish=lambda message: told.append(message.impact)))
+    exact = dict.fromkeys(("jump_deviation", "friction_deviation", "configuration_deviation"), [0.0] * 7)
+    exact["impact_configuration"] = classifier.position.tolist()
+    built._on_reference(reference(**exact))
+    assert told == [Verdict.UNKNOWN]
+    event = event_at(EPOCH + PERIOD)
+    event.joint_position = classifier.position.tolist()
+    # The samples before it may still wait for a core: it is judged once they are.
+    built._on_event(event)
+    built._on_reference(reference(EPOCH + PERIOD // 2, **exact))
+    assert told == [Verdict.UNKNOWN]
+    built._on_reference(reference(EPOCH + PERIOD, **exact))
+    assert told == [Verdict.UNKNOWN, Verdict.UNEXPECTED]
+    built._on_event(event)  # with its link
+    event.index = 2  # and one that comes late
+    built._on_event(event)
+    assert told == [Verdict.UNKNOWN, Verdict.UNEXPECTED]
+    assert built._alone.judge.impacts == 2

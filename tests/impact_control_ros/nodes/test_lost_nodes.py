@@ -1,18 +1,39 @@
-"""A plant that cannot go on: the simulator says why and ends, and everything else with it."""
+"""Nodes that are lost: a task goes on without its viewer, and ends with the reason of a plant that cannot go on."""
 
 from __future__ import annotations
 
 import os
+import signal
 import time
 
 import pytest
 import yaml
 
+from impact_control.pipeline import Outcome
 from impact_control.recording.series import read_bag
 from impact_control.scenario import config_directory, load_scenario
-from impact_control_ros.session.graph import describe_graph
+from impact_control_ros.session.graph import Duty, NodeSpec, describe_graph
 from impact_control_ros.session.processes import NodeDiedError
 from impact_control_ros.session.session import Session
+
+ONLOOKER = NodeSpec("onlooker", "predictor", Duty.VIEWER, {"scenario": "tabletop"})
+"""In the place of the viewer, whose library may not be installed."""
+
+
+def test_a_task_goes_on_without_its_viewer(tmp_path):
+    with Session([ONLOOKER, *describe_graph("tabletop", lockstep=True, record=False)], tmp_path) as session:
+        session.start()
+        os.kill(session.processes.pid("onlooker"), signal.SIGKILL)
+        result = session.run_task("tabletop")
+    assert result.outcome is Outcome.SUCCEEDED
+    assert [str(loss) for loss in session.losses] == ["node 'onlooker' was killed by SIGKILL"]
+
+
+def test_a_viewer_that_was_asked_for_and_does_not_start_is_told(tmp_path):
+    broken = NodeSpec("onlooker", "no_such_module", Duty.VIEWER)
+    with Session([broken], tmp_path) as session, pytest.raises(NodeDiedError, match="No module named"):
+        session.start()
+
 
 IMPOSSIBLE = {"stiffness": "1e20 N/m^1.5", "damping": "1e26 N*s/m^2.5"}
 """No step follows this; the arm meets it after 1 s of its task."""
