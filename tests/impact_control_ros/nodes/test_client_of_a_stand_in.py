@@ -1,8 +1,10 @@
-"""A client against stand-ins for the nodes of a graph, and a session that a client ends."""
+"""Clients and commands against stand-ins for the nodes of a graph, and a session that a client ends."""
 
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 import time
 from threading import Event, Thread
 
@@ -10,8 +12,9 @@ import pytest
 from impact_msgs.msg import ControllerStatus
 from lifecycle_msgs.srv import GetState
 from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
 
-from harness import Peer, joint_state
+from harness import JOINTS, Peer, joint_state
 from impact_control.control import Mode
 from impact_control.util.errors import InterruptedByUserError, InvalidInputError
 from impact_control_ros.bridge import qos, topics
@@ -65,7 +68,8 @@ def test_a_client_streams_states_and_finds_nodes_in_and_below_its_namespace(arm)
         states = list(itertools.islice(known, 3))
         assert all(before.time < state.time for before, state in itertools.pairwise(states))
         assert all(state.position[0] == pytest.approx(1e3 * state.time) for state in states)
-        assert states[-1].mode is Mode.ANTE and states[-1].verdict is None
+        assert states[-1].mode is Mode.ANTE and states[-1].verdict is None and not states[-1].fault_reason
+        assert states[-1].joint_names == tuple(JOINTS) and states[-1].velocity.shape == states[-1].torque.shape == (7,)
         assert client.absence(topics.STATUS, 30.0) == ""
         assert found(client) == {"/left/impact_loop": "active"}
         assert client.absence(topics.STOP, 0.1) == f"no {topics.STOP} in {client.place}"
@@ -97,3 +101,34 @@ def test_a_session_that_offers_its_end_is_ended_by_a_client(tmp_path):
             session.watch(60.0)
     thread.join()
     assert answers == ["the graph in /left ends"]
+
+
+@pytest.fixture
+def supervisor(tmp_path):
+    """Services of the arm `left` and of one without a name, and who was asked for what."""
+    asked = []
+
+    def answer(where, what):
+        def called(request, response):
+            asked.append((where, what))
+            response.success, response.message = True, f"{what} of {where}"
+            return response
+
+        return called
+
+    with Peer(tmp_path, namespace="left") as peer:
+        for where, prefix in (("left", ""), ("elsewhere", "/")):
+            for what in ("stop", "reset"):
+                peer.node.create_service(Trigger, f"{prefix}supervisor/{what}", answer(where, what))
+        yield peer, asked
+
+
+@pytest.mark.parametrize("what", ["stop", "reset"])
+def test_commands_ask_the_supervisor_of_the_namespace_for_what_they_say(supervisor, what):
+    peer, asked = supervisor
+    command = [sys.executable, "-m", "impact_control.cli.main", what, "--namespace", "left"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    peer.until(lambda: process.poll() is not None, patience=60.0, what="the end of the command")
+    assert process.returncode == 0
+    assert process.stdout.read() == f"{what} of left\n"
+    assert set(asked) == {("left", what)}

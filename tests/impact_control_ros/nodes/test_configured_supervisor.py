@@ -14,12 +14,11 @@ from impact_msgs.msg import ControllerStatus
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
-from harness import joint_state
-from impact_control_ros.bridge import qos, topics
+from harness import SignsOfLife, joint_state, until
+from impact_control_ros.bridge import topics
 from impact_control_ros.bridge.messages import to_stamp
 from impact_control_ros.bridge.supervision import Cause, Supervision, SupervisionLimits
 from impact_control_ros.nodes.simulator import SimulatorNode
@@ -81,22 +80,29 @@ class Switch:
         return not self.allows
 
 
-def test_one_that_has_stopped_the_robot_stops_that_of_its_next_configuration_too(node, monkeypatch):
-    def configure():
+@pytest.fixture
+def configure(node, monkeypatch):
+    """Configures a supervisor in a state, which has not asked yet, with two switches, which are returned."""
+
+    def configure(state=None):
         switches = [Switch(), Switch()]
         monkeypatch.setattr("impact_control_ros.nodes.supervisor.robot_switches", lambda *_: switches)
+        monkeypatch.setattr(node, "_asked", -math.inf)
+        if state is not None:
+            monkeypatch.setattr(node, "_state", state)
+            monkeypatch.setattr(node, "_allow", True)
         assert node.on_configure(None) is TransitionCallbackReturn.SUCCESS
         return switches
 
-    monkeypatch.setattr(node, "_state", Supervision.WATCHING)
-    monkeypatch.setattr(node, "_allow", True)
-    monkeypatch.setattr(node, "_asked", -math.inf)
-    configure()
+    return configure
+
+
+def test_one_that_has_stopped_the_robot_stops_that_of_its_next_configuration_too(node, configure):
+    configure(Supervision.WATCHING)
     node.on_stop(Trigger.Request(), Trigger.Response())
     node.look()
     assert node._state is Supervision.STOPPED
     node.on_cleanup(None)
-    monkeypatch.setattr(node, "_asked", -math.inf)
     switches = configure()
     node.look()
     assert not any(switch.allows for switch in switches)
@@ -105,13 +111,9 @@ def test_one_that_has_stopped_the_robot_stops_that_of_its_next_configuration_too
     node.on_cleanup(None)
 
 
-def test_the_robot_is_stopped_when_every_arm_has_obeyed(node, monkeypatch):
-    switches = [Switch(), Switch()]
+def test_the_robot_is_stopped_when_every_arm_has_obeyed(node, configure):
+    switches = configure(Supervision.WATCHING)
     switches[1].ask = lambda allow: None
-    monkeypatch.setattr("impact_control_ros.nodes.supervisor.robot_switches", lambda *_: switches)
-    monkeypatch.setattr(node, "_state", Supervision.WATCHING)
-    monkeypatch.setattr(node, "_allow", True)
-    assert node.on_configure(None) is TransitionCallbackReturn.SUCCESS
     node.on_stop(Trigger.Request(), Trigger.Response())
     node.look()
     assert node._state is Supervision.STOPPING
@@ -121,47 +123,29 @@ def test_the_robot_is_stopped_when_every_arm_has_obeyed(node, monkeypatch):
     node.on_cleanup(None)
 
 
-class Arm:
-    """Commands, joint states and answers of one arm of a scene."""
-
-    def __init__(self, graph, name):
-        node = graph.add(lambda: rclpy.create_node(f"arm_{name}", namespace=f"/supervisor/{name}"))
-        self._command = node.create_publisher(Float64MultiArray, topics.COMMANDS, qos.COMMAND)
-        self._state = node.create_publisher(JointState, topics.JOINT_STATES, qos.STREAM)
-        self._answer = node.create_publisher(ControllerStatus, topics.STATUS, qos.STREAM)
-
-    def lives(self):
-        now = time.time_ns()
-        self._command.publish(Float64MultiArray(data=[0.0] * 7))
-        self._state.publish(joint_state(now, np.zeros(7)))
-        answer = ControllerStatus()
-        to_stamp(now, answer.header.stamp)
-        self._answer.publish(answer)
-
-
 @pytest.fixture(scope="module")
 def arms(graph):
-    return {name: Arm(graph, name) for name in ("left", "right")}
+    def of(name):
+        return SignsOfLife(graph.add(lambda: rclpy.create_node(f"arm_{name}", namespace=f"/supervisor/{name}")))
+
+    return {name: of(name) for name in ("left", "right")}
 
 
 @pytest.mark.parametrize(("alive", "silent"), [("left", "right"), ("right", "left")])
-def test_each_arm_of_a_scene_is_watched_on_its_own_topics(node, arms, alive, silent, monkeypatch):
-    monkeypatch.setattr("impact_control_ros.nodes.supervisor.robot_switches", lambda *_: [Switch(), Switch()])
+def test_each_arm_of_a_scene_is_watched_on_its_own_topics(node, configure, arms, alive, silent, monkeypatch):
     for name, value in (("arms", "left,right"), ("state_limit", 0.3), ("command_limit", 0.6), ("lag_limit", 0.9)):
         node.set_parameters([Parameter(name, value=value)])
-    assert node.on_configure(None) is TransitionCallbackReturn.SUCCESS
+    configure(Supervision.INACTIVE)
     monkeypatch.setattr("impact_control_ros.nodes.supervisor.WatchedArm.missing", lambda arm: [])
-    monkeypatch.setattr(node, "_state", Supervision.INACTIVE)
-    monkeypatch.setattr(node, "_allow", True)
 
-    def let_live(names, until):
-        end = time.monotonic() + 10.0
-        while not until():
+    def let_live(names, condition):
+        def live():
             for name in names:
-                arms[name].lives()
+                arms[name].send()
             time.sleep(0.004)
             node.look()
-            assert time.monotonic() < end
+
+        until(condition, "what is waited for", 10.0, live)
 
     for arm in node.built.arms:  # that both are heard of
         let_live(arms, lambda arm=arm: arm._states.publishers and arm._commands.publishers and arm._answers.publishers)
@@ -215,23 +199,14 @@ def test_diagnostics_say_that_the_robot_is_stopped(configured, monkeypatch):
         assert status.level == level and status.message.startswith(state.name.lower())
 
 
-class Listener:
-    """Hears what is published, instead of DDS."""
-
-    def __init__(self):
-        self.states = []
-
-    def publish(self, status):
-        self.states.append(status.state)
-
-
 def test_it_tells_at_once_that_it_watches_or_does_not(configured, monkeypatch):
-    listener = Listener()
+    states = []
+    listener = SimpleNamespace(publish=lambda status: states.append(status.state))
     monkeypatch.setattr(configured.built, "statuses", [*configured.built.statuses, listener])
     monkeypatch.setattr("impact_control_ros.nodes.supervisor.WatchedArm.missing", lambda arm: [])
     configured.on_activate(None)
     configured.on_deactivate(None)
-    assert listener.states == [Supervision.WATCHING, Supervision.INACTIVE]
+    assert states == [Supervision.WATCHING, Supervision.INACTIVE]
 
 
 class Mailbox:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
-import numpy as np
 import pytest
-from impact_msgs.msg import ControllerStatus, SupervisorStatus
+from impact_msgs.msg import SupervisorStatus
 from lifecycle_msgs.msg import Transition
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
-from harness import Peer, joint_state
+from harness import Peer, SignsOfLife
 from impact_control_ros.bridge import qos, topics
 from impact_control_ros.session.graph import Duty, NodeSpec
 
@@ -26,9 +21,7 @@ class RobotSide:
         self.peer = peer
         self.alive = self.obeys = self.allowed = True
         self.heard = peer.listen(SupervisorStatus, topics.SUPERVISOR, qos.LATCHED)
-        self._state = peer.node.create_publisher(JointState, topics.JOINT_STATES, qos.STREAM)
-        self._command = peer.node.create_publisher(Float64MultiArray, topics.COMMANDS, qos.COMMAND)
-        self._answer = peer.node.create_publisher(ControllerStatus, topics.STATUS, qos.STREAM)
+        self._signs = SignsOfLife(peer.node)
         self._timer = peer.node.create_timer(0.002, self._publish)
         self._service = peer.node.create_service(SetBool, topics.ACCEPT, self._switch)
 
@@ -43,14 +36,8 @@ class RobotSide:
         self.peer.until(lambda: bool(self.heard) and self.heard[-1].state == state, what=f"state {state}")
 
     def _publish(self):
-        if not self.alive:
-            return
-        now = time.time_ns()
-        self._state.publish(joint_state(now, np.zeros(7)))
-        self._command.publish(Float64MultiArray(data=[0.0] * 7))
-        answer = ControllerStatus()
-        answer.header.stamp.sec, answer.header.stamp.nanosec = divmod(now, 1_000_000_000)
-        self._answer.publish(answer)
+        if self.alive:
+            self._signs.send()
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from harness import until
 from impact_control_ros.session.processes import isolate
 
 RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
@@ -104,10 +105,8 @@ def test_others_neither_see_the_graph_nor_are_kept_out_by_that(machines, start, 
     start(theirs, LISTEN, files["subnet"], **{RANGE: "SUBNET"})
     start(theirs, LISTEN, files["peer"], **{RANGE: "SUBNET", "ROS_STATIC_PEERS": OURS})
     start(ours, TALK, files["talker"], **{RANGE: "LOCALHOST"})
-    end = time.monotonic() + PATIENCE
-    while not all(files[name].read_text() for name in ("beside", "peer")):
-        time.sleep(0.05)
-        assert time.monotonic() < end, {name: len(file.read_text()) for name, file in files.items()}
+    for name in ("beside", "peer"):
+        until(lambda name=name: files[name].read_text(), name, PATIENCE)
     time.sleep(SILENCE)
     assert files["subnet"].read_text() == ""
 
@@ -116,7 +115,4 @@ def test_in_the_subnet_others_see_the_graph(machines, start, tmp_path):
     ours, theirs = machines
     start(theirs, LISTEN, tmp_path / "heard", **{RANGE: "SUBNET"})
     start(ours, TALK, tmp_path / "talker", **{RANGE: "SUBNET"})
-    end = time.monotonic() + PATIENCE
-    while not (tmp_path / "heard").read_text():
-        time.sleep(0.05)
-        assert time.monotonic() < end
+    until(lambda: (tmp_path / "heard").read_text(), "a message", PATIENCE)

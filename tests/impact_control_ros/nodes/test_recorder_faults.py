@@ -15,6 +15,7 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 
+from harness import until
 from impact_control.pipeline import Outcome
 from impact_control.recording.series import read_bag
 from impact_control.scenario import load_scenario
@@ -92,9 +93,7 @@ def test_what_came_before_the_recorder_is_stopped_is_written(node, tmp_path):
     values = {"directory": str(tmp_path / "bag"), "required": [topics.JOINT_STATES]}
     node.set_parameters([Parameter(name, value=value) for name, value in values.items()])
     node.trigger_configure()
-    end = time.monotonic() + 10.0
-    while node.built.missing():
-        assert time.monotonic() < end
+    until(lambda: not node.built.missing(), "the publisher", 10.0)
     node.trigger_activate()
     stop = StopRequest()
 

@@ -10,12 +10,10 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from impact_msgs.msg import ControllerStatus, SupervisorStatus
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from impact_msgs.msg import SupervisorStatus
 from std_srvs.srv import Trigger
 
-from harness import JOINTS, Peer, joint_state
+from harness import Peer, SignsOfLife
 from impact_control_ros.bridge import qos
 from impact_control_ros.bridge.supervision import RobotMode
 from impact_control_ros.nodes.supervisor import ASK_AGAIN
@@ -70,30 +68,20 @@ class ControllerManager:
         return response
 
 
-class RobotSide:
+class RobotSide(SignsOfLife):
     """A controller manager, an arm and our controller, as far as the supervisor sees them."""
 
     def __init__(self, peer, manager):
+        super().__init__(peer.node)
         self.peer = peer
         self.manager = manager
         self.mode = RobotMode.MOVE
-        self.commands = True
         self._kind = import_module("franka_msgs.msg").FrankaRobotState
-        node = peer.node
-        self._state = node.create_publisher(JointState, "joint_states", qos.STREAM)
-        self._command = node.create_publisher(Float64MultiArray, "effort_controller/commands", qos.COMMAND)
-        self._answer = node.create_publisher(ControllerStatus, "controller/status", qos.STREAM)
-        self._franka = node.create_publisher(self._kind, "franka_robot_state_broadcaster/robot_state", 10)
-        self._timer = node.create_timer(0.002, self._publish)
+        self._franka = peer.node.create_publisher(self._kind, "franka_robot_state_broadcaster/robot_state", 10)
+        self._timer = peer.node.create_timer(0.002, self._publish)
 
     def _publish(self):
-        now = time.time_ns()
-        self._state.publish(joint_state(now, np.zeros(7), names=JOINTS))
-        if self.commands:
-            self._command.publish(Float64MultiArray(data=[0.0] * 7))
-        answer = ControllerStatus()
-        answer.header.stamp.sec, answer.header.stamp.nanosec = divmod(now, 1_000_000_000)
-        self._answer.publish(answer)
+        self.send()
         self._franka.publish(self._kind(robot_mode=int(self.mode), control_command_success_rate=0.98))
 
 
