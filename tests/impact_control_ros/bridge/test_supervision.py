@@ -163,12 +163,6 @@ def test_an_arm_that_follows_no_commands_is_found(mode, name):
         assert finding is None
 
 
-def test_an_arm_that_says_nothing_of_its_mode_is_not_stopped_for_it():
-    observed = Observed()
-    observed.watch.see_mode(None)
-    assert observed.look() is None
-
-
 def test_before_an_arm_the_limits_are_those_of_the_documentation():
     assert SupervisionLimits() == SupervisionLimits(command_limit=0.03, state_limit=0.07, lag_limit=0.25)
 
