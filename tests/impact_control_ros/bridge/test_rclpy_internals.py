@@ -17,6 +17,7 @@ from rclpy.service import Service
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
+from harness import until
 from impact_control.util.errors import MissingDependencyError
 from impact_control_ros.bridge import qos, rclpy_internals
 from impact_control_ros.bridge.rclpy_internals import Inbox, NodeExecutor
@@ -91,18 +92,15 @@ def test_messages_of_half_a_second_are_kept_while_their_process_stands_still(nod
             print("", file=listener.stdin)
             return int(listener.stdout.readline())
 
-        end = time.monotonic() + PATIENCE
-        while not arrived():  # a subscription that the publisher knows need not know the publisher yet
-            assert time.monotonic() < end
-            publisher.publish(message)
-            time.sleep(0.01)
+        # A subscription that the publisher knows need not know the publisher yet.
+        until(arrived, "a message", step=lambda: publisher.publish(message) or time.sleep(0.01))
         time.sleep(0.1)
         arrived()
         os.kill(listener.pid, signal.SIGSTOP)
         for _ in range(MESSAGES):
             publisher.publish(message)
         os.kill(listener.pid, signal.SIGCONT)
-        kept = 0
+        kept, end = 0, time.monotonic() + PATIENCE
         while kept < MESSAGES and time.monotonic() < end:
             kept += arrived()
         listener.stdin.close()
@@ -123,17 +121,14 @@ def test_a_look_at_a_stream_that_arrives_faster_than_it_is_taken_ends(node):
             assert taken < MESSAGES
 
 
-def serve(node, callback, until):
+def serve(node, callback, condition):
     """Serve one request to a service of this callback with the executor of the nodes; return the service's client."""
     executor = NodeExecutor()
     executor.add_node(node)
     services = [node.create_service(Trigger, "serve", lambda *request: callback(services[0], *request))]
     future = node.create_client(Trigger, "serve").call_async(Trigger.Request())
-    end = time.monotonic() + PATIENCE
     try:
-        while not until(future):
-            assert time.monotonic() < end
-            executor.spin_once(timeout_sec=0.01)
+        until(lambda: condition(future), "the request", PATIENCE, lambda: executor.spin_once(timeout_sec=0.01))
     finally:
         executor.remove_node(node)
     return future
@@ -146,11 +141,11 @@ def test_the_executor_survives_a_service_that_is_withdrawn_between_a_request_and
         withdrawn.append(node.destroy_service(service))
         return response
 
-    future = serve(node, withdraw, until=lambda _: withdrawn)
+    future = serve(node, withdraw, condition=lambda _: withdrawn)
     assert withdrawn == [True]
     assert not future.done()
     assert "a request gets no response: its service was withdrawn" in capfd.readouterr().err
-    assert serve(node, lambda *request: request[-1], until=lambda future: future.done()).result() is not None
+    assert serve(node, lambda *request: request[-1], condition=lambda future: future.done()).result() is not None
 
 
 def test_the_executor_hides_no_other_invalid_handle(node):
@@ -160,4 +155,4 @@ def test_the_executor_hides_no_other_invalid_handle(node):
         publisher.publish(Trigger.Response())
 
     with pytest.raises(rclpy_implementation.InvalidHandle):
-        serve(node, use_what_is_destroyed, until=lambda _: False)
+        serve(node, use_what_is_destroyed, condition=lambda _: False)
