@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
 
+from harness import until
 from impact_control_ros.session import fork_server
-from impact_control_ros.session.fork_server import ForkServer, ForkServerError, fork_node
+from impact_control_ros.session.fork_server import ForkServer, ForkServerError
 from process_table import alive
 
 WITNESS = """
@@ -23,7 +23,6 @@ def main():
         time.sleep(60.0)
     return 3
 """
-PATIENCE = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -47,19 +46,13 @@ def log(tmp_path):
 
 
 def ended(node):
-    end = time.monotonic() + PATIENCE
-    while node.poll() is None:
-        assert time.monotonic() < end, "the node has not ended"
-        time.sleep(0.01)
+    until(lambda: node.poll() is not None, "the end of the node")
     return node.poll()
 
 
 def begun(log):
-    end = time.monotonic() + PATIENCE
-    while not (text := Path(log.name).read_text()).endswith("\n"):
-        assert time.monotonic() < end, "the node has not begun"
-        time.sleep(0.01)
-    return text
+    until(lambda: Path(log.name).read_text().endswith("\n"), "the begin of the node")
+    return Path(log.name).read_text()
 
 
 def test_a_node_has_arguments_directory_environment_and_output_of_its_own(server, log, tmp_path, monkeypatch):
@@ -94,15 +87,12 @@ def test_a_signal_to_a_node_whose_end_its_server_has_not_yet_reported_has_no_eff
 
 def test_nodes_end_with_the_server_and_the_next_has_a_new_one(server, log, monkeypatch):
     monkeypatch.setattr(fork_server, "_servers", [server])
-    node = fork_node("witness", ["wait"], log, os.environ)
+    node = fork_server.server().fork("witness", ["wait"], log, os.environ)
     begun(log)
     os.kill(server._process.pid, signal.SIGKILL)
     assert ended(node) == -signal.SIGTERM
-    end = time.monotonic() + PATIENCE
-    while alive(node.pid):
-        assert time.monotonic() < end, "the node goes on without its server"
-        time.sleep(0.01)
-    assert ended(fork_node("impact_control_ros.bridge.shape", [], log, os.environ)) == 1
+    until(lambda: not alive(node.pid), "the end of a node without its server")
+    assert ended(fork_server.server().fork("impact_control_ros.bridge.shape", [], log, os.environ)) == 1
     (new,) = fork_server._servers
     assert new is not server
     new.close()
@@ -114,10 +104,7 @@ def test_a_server_that_cannot_load_the_nodes_gives_the_reason(tmp_path, log, mon
     monkeypatch.setattr(fork_server, "_servers", [])
     reason = "^no node can be started: ImportError: this pinocchio is broken$"
     with pytest.raises(ForkServerError, match=reason):
-        fork_node("impact_control_ros.nodes.supervisor", [], log, os.environ)
-    end = time.monotonic() + PATIENCE
+        fork_server.server().fork("impact_control_ros.nodes.supervisor", [], log, os.environ)
     # Another attempt begins anew.
     with pytest.raises(ForkServerError, match=reason):
-        while not fork_server.ready():
-            assert time.monotonic() < end
-            time.sleep(0.01)
+        until(lambda: fork_server.server().ready())

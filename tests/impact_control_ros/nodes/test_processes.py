@@ -7,11 +7,13 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 from rclpy.context import Context
 from rclpy.node import Node
 
+from harness import until
 from impact_control_ros.session import processes
 from impact_control_ros.session.graph import Duty, NodeSpec
 from impact_control_ros.session.processes import Processes
@@ -35,10 +37,7 @@ def test_no_node_is_left_behind_by_a_session_that_is_killed(tmp_path):
         node = int(session.stdout.readline())
         assert alive(node)
         os.kill(session.pid, signal.SIGKILL)
-    end = time.monotonic() + 10.0
-    while alive(node):
-        assert time.monotonic() < end, "the node goes on without its session"
-        time.sleep(0.01)
+    until(lambda: not alive(node), "the end of a node without its session", 10.0)
 
 
 @pytest.mark.parametrize(("patience", "complete"), [(30.0, True), (0.0, False)])
@@ -59,7 +58,8 @@ def test_a_node_that_does_not_end_is_killed_once_its_work_is_complete_or_its_tim
 )
 def test_a_text_reaches_the_node_as_it_is(monkeypatch, tmp_path, text):
     commands = []
-    monkeypatch.setattr(processes, "fork_node", lambda module, arguments, *_: commands.append(arguments))
+    server = SimpleNamespace(fork=lambda module, arguments, *_: commands.append(arguments))
+    monkeypatch.setattr(processes, "server", lambda: server)
     Processes(tmp_path).start(NodeSpec("predictor", "predictor", Duty.LOOP, parameters={"scenario": text}))
     ((*_, flag, parameter),) = commands
     context = Context()

@@ -74,9 +74,9 @@ def add(app: typer.Typer) -> None:
 
 def _begin_loading() -> None:
     """Begin with what nodes load while this process imports what it needs itself."""
-    from impact_control_ros.session.fork_server import begin_loading
+    from impact_control_ros.session.fork_server import server
 
-    begin_loading()
+    server()
 
 
 def demo(

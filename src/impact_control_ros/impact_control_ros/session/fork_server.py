@@ -97,13 +97,16 @@ class ForkServer:
         atexit.register(self.close)
 
     def ready(self) -> bool:
-        """True once it takes requests. Raises ForkServerError where it has ended."""
+        """True once nodes start without delay. Raises ForkServerError where that cannot be, with the reason."""
         with self._lock:
             self._take_answers()
             return self._loaded
 
     def fork(self, module: str, arguments: Sequence[str], log: IO[bytes], environment: Mapping[str, str]) -> ForkedNode:
-        """Return a new process that calls `main()` of a module, with its output in a file; see `fork_node`."""
+        """Return a new process that calls `main()` of a module, with its output in a file.
+
+        Waits until `ready`. Raises ForkServerError.
+        """
         request = {"module": module, "arguments": arguments, "directory": os.getcwd(), "environment": {**environment}}
         with self._lock:
             try:
@@ -172,28 +175,14 @@ _servers: list[ForkServer] = []
 """That of this process, once there is one."""
 
 
-def _server() -> ForkServer:
+def server() -> ForkServer:
+    """Return the process that nodes are forked from, a new one where there is none or the last has ended.
+
+    Its loading takes seconds, beside what the caller imports.
+    """
     if not _servers or _servers[0].lost:
         _servers[:] = [ForkServer()]
     return _servers[0]
-
-
-def begin_loading() -> None:
-    """Start the process that nodes are forked from. Its loading takes seconds, beside what the caller imports."""
-    _server()
-
-
-def ready() -> bool:
-    """True once nodes start without delay. Raises ForkServerError where that cannot be: the message has the reason."""
-    return _server().ready()
-
-
-def fork_node(module: str, arguments: Sequence[str], log: IO[bytes], environment: Mapping[str, str]) -> ForkedNode:
-    """Return a new process that calls `main()` of a module, with its output in a file.
-
-    Waits until `ready`. Raises ForkServerError.
-    """
-    return _server().fork(module, arguments, log, environment)
 
 
 def main() -> int:

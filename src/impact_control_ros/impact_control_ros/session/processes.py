@@ -17,7 +17,7 @@ from impact_control.util.errors import ImpactControlError
 from impact_control.util.share import shared_directory
 from impact_control_ros.bridge.real_time import VARIABLE
 from impact_control_ros.bridge.supervision import Cause
-from impact_control_ros.session.fork_server import END_INTERVAL, ForkedNode, end_with, fork_node
+from impact_control_ros.session.fork_server import END_INTERVAL, ForkedNode, end_with, server
 from impact_control_ros.session.graph import NODE_ENVIRONMENT, NodeSpec
 
 DISCOVERY_RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
@@ -104,7 +104,7 @@ class Processes:
                     preexec_fn=partial(end_with, os.getpid()),
                 )
                 return
-            self._children[spec.path] = fork_node(_module(spec.executable), arguments, log, environment)
+            self._children[spec.path] = server().fork(_module(spec.executable), arguments, log, environment)
 
     def pids(self) -> dict[str, int]:
         """Return the process ids of the nodes that are alive, by name."""

@@ -36,7 +36,7 @@ from impact_control_ros.bridge.task_messages import (
     progress_of,
     task_result,
 )
-from impact_control_ros.session import fork_server
+from impact_control_ros.session.fork_server import server
 from impact_control_ros.session.graph import ALONE, LARGEST_FACTOR, OPERATOR, Duty, NodeSpec, full_name
 from impact_control_ros.session.occupants import Visitor
 from impact_control_ros.session.processes import (
@@ -126,7 +126,7 @@ class Session(Visitor):
         """
         robot_side = any(spec.duty is not Duty.RECORDER for spec in self._specs.values())
         self.require_free(self._specs, robot_side=robot_side)
-        self._caller.wait(fork_server.ready, START_PATIENCE, "the process that nodes are forked from")
+        self._caller.wait(lambda: server().ready(), START_PATIENCE, "the process that nodes are forked from")
         for spec in self._specs.values():
             self.processes.start(spec)
         for spec in self._specs.values():
