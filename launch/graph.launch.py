@@ -1,7 +1,7 @@
 """Start our nodes for a robot side: included by the other launch files, not meant to be launched by itself.
 
-The nodes, their parameters and their order are those of `impact_control_ros.session.graph.describe_graph`, which the
-command line uses too. All are configured in that order, each when the one before is, and then activated in that
+The nodes, their parameters and their order are those of `impact_control_ros.session.graph.graph_of`, which the command
+line uses too. All are configured in that order, each when the one before is, and then activated in that
 order, each when the one before is active. In between, behind ros2_control, the effort controller of every arm is
 loaded, the robot side is checked, and the controllers are activated: late, so that an arm is without a commander as
 shortly as can be, and before the loops, so that no task can begin without it. A simulator behind ros2_control becomes
@@ -20,12 +20,11 @@ from launch_ros.event_handlers import OnStateTransition
 from launch_ros.events.lifecycle import ChangeState
 from lifecycle_msgs.msg import Transition
 
-from impact_control.scenario import load_scenario, parts_of
 from impact_control_ros.bridge import topics
 from impact_control_ros.bridge.shape import Shape
 from impact_control_ros.robot_side.files import EFFORT_CONTROLLER
 from impact_control_ros.robot_side.robot_switch import SwitchKind
-from impact_control_ros.session.graph import NODE_ENVIRONMENT, Duty, NodeSpec, describe_graph
+from impact_control_ros.session.graph import NODE_ENVIRONMENT, Duty, NodeSpec, below, graph_of
 from impact_control_ros.session.launching import declare, end_with, fail, parameters, process, spawner, when_done
 from launch import LaunchContext, LaunchDescription
 
@@ -63,10 +62,8 @@ def graph_actions(context: LaunchContext) -> list:
     value = context.launch_configurations
     behind = value["ros2_control"] == "true"
     seed = int(value["seed"]) if value["seed"] else None
-    scenario = load_scenario(value["scenario"]).with_overrides({} if seed is None else {"simulation.seed": seed})
-    specs = describe_graph(
+    scenario, specs = graph_of(
         value["scenario"],
-        **parts_of(scenario),
         shape=Shape(value["shape"]),
         simulate=value["simulate"] == "true",
         real_time_factor=float(value["real_time_factor"]) if value["real_time_factor"] else None,
@@ -97,7 +94,7 @@ def taking_over(value: Mapping[str, str], arms: Sequence[str]) -> list:
     check_gravity = value["check_gravity"] == "true"
     checks, activations = [], []
     for arm in arms:
-        namespace = "/".join(part for part in (value["namespace"], arm) if part)
+        namespace = below(value["namespace"], arm)
         given = [parameters({"scenario": value["scenario"], "arm": arm, "check_gravity": check_gravity})]
         check = process("impact_control_ros", "robot_check", name="robot_check", namespace=namespace, parameters=given)
         checks += [spawner(EFFORT_CONTROLLER, namespace, "--inactive"), check]
@@ -117,7 +114,7 @@ def lifecycle_node(spec: NodeSpec, namespace: str, more_parameters: dict, remapp
         package="impact_control_ros",
         executable=spec.executable,
         name=spec.name,
-        namespace="/".join(part for part in (namespace, spec.namespace) if part),
+        namespace=below(namespace, spec.namespace),
         parameters=[parameters({**spec.parameters, **more_parameters})],
         remappings=remapped if spec.duty is Duty.ROBOT else [],
         ros_arguments=["--enclave", spec.enclave(namespace)],

@@ -7,12 +7,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING, Any
 
 from impact_control.util.errors import InvalidInputError
 from impact_control.view import HOST
 from impact_control_ros.bridge.shape import Shape
 from impact_control_ros.bridge.supervision import LONGEST_LIMIT, SupervisionLimits
 from impact_control_ros.bridge.topics import of_arm
+
+if TYPE_CHECKING:
+    from impact_control.scenario import Scene
 
 
 class Duty(Enum):
@@ -53,7 +57,12 @@ class NodeSpec:
 
 def full_name(namespace: str, path: str) -> str:
     """Return the name of a node or an enclave from the root on; slashes around the namespace do not matter."""
-    return "/" + "/".join(part for part in (namespace.strip("/"), path) if part)
+    return f"/{below(namespace, path)}"
+
+
+def below(namespace: str, name: str) -> str:
+    """Return a name in a namespace, either of which may be empty; slashes around the namespace do not matter."""
+    return "/".join(part for part in (namespace.strip("/"), name) if part)
 
 
 _NAMESPACE = re.compile(r"/?([A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*)?/?")
@@ -153,6 +162,17 @@ def describe_graph(
         controls = {**own, **patience, "partners": partners}
         nodes += _loops(shape, own, controls, arm)
     return (*nodes, *supervisors)
+
+
+def graph_of(name: str, *, seed: int | None = None, **options: Any) -> tuple[Scene, tuple[NodeSpec, ...]]:
+    """Load a scenario, with a seed of its own if one is given, and return it with its nodes.
+
+    name: of the file, or its path. options: of `describe_graph`.
+    """
+    from impact_control.scenario import load_scenario, parts_of  # nobody who only looks for nodes needs it
+
+    scenario = load_scenario(name).with_overrides({} if seed is None else {"simulation.seed": seed})
+    return scenario, describe_graph(name, **parts_of(scenario), seed=seed, **options)
 
 
 def _loops(shape: Shape, own: Mapping[str, object], controls: Mapping[str, object], namespace: str) -> list[NodeSpec]:

@@ -40,6 +40,7 @@ from impact_control_ros.robot_side.files import (
     temporary_directory,
     xacro_arguments,
 )
+from impact_control_ros.session.graph import below
 from impact_control_ros.session.occupants import require_free_namespace
 from impact_control_ros.session.processes import DISCOVERY_RANGE, LOCALHOST, dds_environment
 from launch import LaunchContext, LaunchDescription
@@ -100,9 +101,7 @@ class RobotSide:
         if prefix and any(names):
             raise InvalidInputError("arm_prefix", prefix, f"none for the arms of a scene: {', '.join(names)}")
         return tuple(
-            LaunchedArm(
-                assigned(self.scenario_name, name), name or prefix, "/".join(filter(None, (self.namespace, name)))
-            )
+            LaunchedArm(assigned(self.scenario_name, name), name or prefix, below(self.namespace, name))
             for name in names
         )
 
@@ -145,7 +144,7 @@ def declare(*names: str) -> list[Any]:
             name,
             default_value=ARGUMENTS[name].default,
             description=description_of(name),
-            **({"choices": list(ARGUMENTS[name].choices)} if ARGUMENTS[name].choices else {}),
+            choices=list(ARGUMENTS[name].choices) or None,
         )
         for name in names
     ]

@@ -18,7 +18,7 @@ from impact_control.util.share import shared_directory
 from impact_control_ros.bridge.real_time import VARIABLE
 from impact_control_ros.bridge.supervision import Cause
 from impact_control_ros.session.fork_server import END_INTERVAL, ForkedNode, end_with, server
-from impact_control_ros.session.graph import NODE_ENVIRONMENT, NodeSpec
+from impact_control_ros.session.graph import NODE_ENVIRONMENT, NodeSpec, below
 
 DISCOVERY_RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 LOCALHOST = "LOCALHOST"
@@ -85,7 +85,7 @@ class Processes:
     def start(self, spec: NodeSpec) -> None:
         """Start a node. It ends with this process, however this process ends."""
         arguments = ["--ros-args", "--enclave", spec.enclave(self._namespace), "-r", f"__node:={spec.name}"]
-        if namespace := "/".join(part for part in (self._namespace.strip("/"), spec.namespace) if part):
+        if namespace := below(self._namespace, spec.namespace):
             arguments += ["-r", f"__ns:=/{namespace}"]
         for key, value in spec.parameters.items():
             # JSON is YAML, as which ROS reads it, whatever is in a string.

@@ -13,14 +13,13 @@ from tempfile import TemporaryDirectory
 
 from impact_control.recording.summary import RunSummary
 from impact_control.replay.evaluation import Evaluation, evaluate_arms
-from impact_control.scenario import load_scenario, parts_of
 from impact_control.util.errors import InterruptedByUserError, InvalidInputError
 from impact_control.util.stopping import stoppable
 from impact_control.util.words import in_words
 from impact_control.view.interactive import report
 from impact_control_ros.bridge.shape import Shape
 from impact_control_ros.bridge.task_messages import Progress, TaskResult
-from impact_control_ros.session.graph import View, describe_graph, viewer
+from impact_control_ros.session.graph import View, graph_of, viewer
 from impact_control_ros.session.processes import NodeDiedError, isolate
 from impact_control_ros.session.session import Session
 
@@ -95,18 +94,11 @@ def run(
     Raises ImpactControlError: a broken scenario, a node that dies, the user's stop; OSError: a bag or report that
     cannot be written.
     """
-    scenario = load_scenario(name).with_overrides({} if seed is None else {"simulation.seed": seed})
+    scenario, specs = graph_of(
+        name, shape=shape, lockstep=lockstep, real_time_factor=real_time_factor, seed=seed, view=view
+    )
     isolate(directory / "log")
     bag = directory / "bag"
-    specs = describe_graph(
-        name,
-        **parts_of(scenario),
-        shape=shape,
-        lockstep=lockstep,
-        real_time_factor=real_time_factor,
-        seed=seed,
-        view=view,
-    )
     on_stage = callbacks.on_stage
     with Session(specs, directory / "log", stop_requested=callbacks.stop_requested) as session:
         on_stage("starting the nodes")
@@ -151,12 +143,9 @@ def keep_up(
     Raises GraphError where a graph with these names runs, InterruptedByUserError before the nodes are active, and
     NodeDiedError when one is lost.
     """
-    scenario = load_scenario(name)
+    _, specs = graph_of(name, shape=shape, real_time_factor=real_time_factor, seed=seed, record=False)
     os.environ.setdefault("ROS_DOMAIN_ID", "0")
     isolate(directory / "log")
-    specs = describe_graph(
-        name, **parts_of(scenario), shape=shape, real_time_factor=real_time_factor, seed=seed, record=False
-    )
     with (
         stoppable() as stop,
         Session(specs, directory / "log", namespace=namespace, stop_requested=stop) as session,
