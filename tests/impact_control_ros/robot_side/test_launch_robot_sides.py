@@ -18,6 +18,7 @@ from impact_control.robots import load_robot
 from impact_control.scenario import load_scenario, robot_of
 from impact_control.util.errors import ImpactControlError, InvalidInputError, ScenarioError
 from impact_control_ros.bridge import topics
+from impact_control_ros.bridge.shape import Shape
 from impact_control_ros.bridge.supervision import SupervisionLimits
 from impact_control_ros.nodes import collision_behavior, robot_check
 from impact_control_ros.robot_side.files import (
@@ -124,15 +125,16 @@ def test_no_spawner_waits_for_ever(monkeypatch, name):
         assert 0.0 < float(limit) <= (60.0 if name == "gazebo" else 10.0)
 
 
-@side
+@pytest.mark.parametrize("name", [*SIDES, "graph"])
 def test_arguments_are_those_of_the_table(monkeypatch, name):
     arguments = declared(load(monkeypatch, name))
-    assert arguments.keys() >= COMMON
+    assert arguments.keys() >= (COMMON if name in SIDES else {"scenario", "shape", "seed", "namespace", "simulate"})
     assert ("robot_ip" in arguments) == (name == "franka")
     for argument, action in arguments.items():
         assert action.default_value == ARGUMENTS[argument].default
         assert len(action.description) > 10 and "{" not in action.description
         assert not ARGUMENTS[argument].choices or action.default_value in action.choices
+    assert "shape" not in arguments or arguments["shape"].choices == list(Shape)
 
 
 def test_the_table_of_arguments_is_that_of_the_launch_files(monkeypatch):
@@ -151,9 +153,9 @@ def test_the_table_of_arguments_is_that_of_the_launch_files(monkeypatch):
 
 
 @side
-@pytest.mark.parametrize("rviz", ["true", "false"])
-def test_packages_and_executables_are_there(monkeypatch, name, rviz):
-    own, graph, _ = all_started(monkeypatch, name, use_rviz=rviz, record="bag")
+@pytest.mark.parametrize(("rviz", "shape"), [("true", Shape.COMPOSED), ("false", Shape.SEPARATE)])
+def test_packages_and_executables_are_there(monkeypatch, name, rviz, shape):
+    own, graph, _ = all_started(monkeypatch, name, use_rviz=rviz, shape=shape.value, record="bag")
     processes = [*named(own, "Node"), *course_of_graph(graph), *named(graph, "LifecycleNode")]
     assert len(processes) > 3
     assert any(process.package == "rviz2" for process in processes) == (rviz == "true")
@@ -164,6 +166,7 @@ def test_packages_and_executables_are_there(monkeypatch, name, rviz):
         else:
             assert process.package in depends()
             assert process.executable in FOREIGN[process.package]
+    assert "install_scripts = $base/lib/impact_control_ros" in (PACKAGE / "setup.cfg").read_text()
 
 
 @side
@@ -371,11 +374,6 @@ def test_other_thresholds_may_be_given(monkeypatch):
         assert thresholds.parameters == [given or str(CONTROLLERS / "collision_behavior.yaml")]
 
 
-def test_gazebo_refuses_a_scene(monkeypatch):
-    with pytest.raises(ScenarioError, match="a scenario with one arm that hits a surface"):
-        started(load(monkeypatch, "gazebo"), scenario="push_catfood_1")
-
-
 @pytest.mark.parametrize("name", ["mock", "franka"])
 def test_each_arm_of_a_scene_has_its_controller_manager_and_is_taken_over(monkeypatch, name):
     values = {"robot_ip": "10.0.0.1, 10.0.0.2"} if name == "franka" else {}
@@ -417,22 +415,23 @@ def test_the_arms_of_a_scene_have_their_own_description_and_address(monkeypatch)
     assert left["start"] != right["start"]
 
 
-@pytest.mark.parametrize("robot_ip", ["172.16.0.2", "10.0.0.1,", "10.0.0.1,10.0.0.1", "a,b,c", ""])
-def test_a_scene_needs_an_address_for_each_arm(monkeypatch, robot_ip):
-    with pytest.raises(InvalidInputError, match="2 addresses with commas: of left, right"):
-        started(load(monkeypatch, "franka"), scenario="grab_juice_1", robot_ip=robot_ip)
+SCENE, OF_EACH = {"scenario": "grab_juice_1"}, "2 addresses with commas: of left, right"
+PREFIXED, NONE = {**SCENE, "arm_prefix": "left"}, "none for the arms of a scene: left, right"
 
 
-def test_one_arm_has_one_address(monkeypatch):
-    with pytest.raises(InvalidInputError, match="one address"):
-        started(load(monkeypatch, "franka"), robot_ip="10.0.0.1,10.0.0.2")
-
-
-@pytest.mark.parametrize("name", ["mock", "franka"])
-def test_the_arms_of_a_scene_have_no_other_prefix(monkeypatch, name):
-    values = {"robot_ip": "a,b"} if name == "franka" else {}
-    with pytest.raises(InvalidInputError, match="none for the arms of a scene: left, right"):
-        started(load(monkeypatch, name), scenario="grab_juice_1", arm_prefix="left", **values)
+@pytest.mark.parametrize(
+    ("name", "values", "allowed"),
+    [
+        *(("franka", {**SCENE, "robot_ip": ip}, OF_EACH) for ip in ("172.16.0.2", "10.0.0.1,", "a,a", "a,b,c", "")),
+        ("franka", {"robot_ip": "10.0.0.1,10.0.0.2"}, "one address"),
+        ("franka", {**PREFIXED, "robot_ip": "a,b"}, NONE),
+        ("mock", PREFIXED, NONE),
+        ("gazebo", {"scenario": "push_catfood_1"}, "a scenario with one arm that hits a surface"),
+    ],
+)
+def test_arguments_that_do_not_fit_the_arms_are_refused(monkeypatch, name, values, allowed):
+    with pytest.raises((InvalidInputError, ScenarioError), match=allowed):
+        started(load(monkeypatch, name), **values)
 
 
 @pytest.mark.parametrize("hardware", ["topics", "shared"])
