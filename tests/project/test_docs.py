@@ -18,6 +18,7 @@ from impact_control.cli.main import app
 from impact_control.pipeline import Outcome
 from impact_control.scenario import available_scenarios
 from impact_control_ros.bridge import qos
+from impact_control_ros.bridge.messages import type_name
 from impact_control_ros.bridge.shape import Shape
 from impact_control_ros.session.graph import View, describe_graph
 
@@ -91,7 +92,7 @@ def test_topics_services_and_actions_are_listed_with_their_types():
         assert package != "impact_msgs" or (ROOT / "src" / package / kind / f"{name}.{kind}").is_file(), name
 
 
-def test_qualities_of_service_are_those_of_the_publishers():
+def test_types_and_qualities_of_service_are_those_of_the_publishers():
     published = {}
     names = {f"topics.{constant}": name for constant, name in constants(BRIDGE / "topics.py").items()}
     for file in BRIDGE.parent.rglob("*.py"):
@@ -100,6 +101,8 @@ def test_qualities_of_service_are_those_of_the_publishers():
         published |= {names[topic]: profile for topic, profile in re.findall(calls, file.read_text())}
     documented = {name: QUALITIES[quality] for name, _, quality, *_ in rows(DOCS / "topics.md", "Topics")}
     assert documented == published
+    kinds = {name: kind for name, kind, *_ in rows(DOCS / "topics.md", "Topics") if name in qos.OFFERED}
+    assert kinds == {name: type_name(kind) for name, (kind, _) in qos.OFFERED.items()}
     profiles = {name: getattr(qos, profile) for name, profile in published.items()}
     assert profiles == {"simulation/objects": qos.STREAM, **{name: one for name, (_, one) in qos.OFFERED.items()}}
 

@@ -17,24 +17,14 @@ from impact_control.replay.evaluation import evaluate
 from impact_control.robots import Dynamics, load_robot
 from impact_control.scenario import load_scenario
 from impact_control_ros.bridge import end_effector, qos, topics
+from impact_control_ros.bridge.messages import type_name
 from impact_control_ros.bridge.shape import Shape
 from impact_control_ros.session.graph import describe_graph
 from impact_control_ros.session.processes import GraphError
 from impact_control_ros.session.session import Session
 
-TOPICS = {
-    "/joint_states": ("sensor_msgs/msg/JointState", qos.STREAM),
-    "/effort_controller/commands": ("std_msgs/msg/Float64MultiArray", qos.COMMAND),
-    "/impact/external_torque": ("impact_msgs/msg/ExternalTorque", qos.STREAM),
-    "/impact/events": ("impact_msgs/msg/ImpactEvent", qos.EVENT),
-    "/impact/classification": ("impact_msgs/msg/ImpactClassification", qos.EVENT),
-    "/controller/reference": ("impact_msgs/msg/ControllerReference", qos.STREAM),
-    "/controller/status": ("impact_msgs/msg/ControllerStatus", qos.STREAM),
-    "/end_effector/pose": ("geometry_msgs/msg/PoseStamped", qos.STREAM),
-    "/end_effector/twist": ("geometry_msgs/msg/TwistStamped", qos.STREAM),
-    "/end_effector/external_wrench": ("geometry_msgs/msg/WrenchStamped", qos.STREAM),
-    "/simulation/truth": ("impact_msgs/msg/GroundTruth", qos.STREAM),
-}
+OF_OTHERS = (topics.BELIEF, topics.SUPERVISOR, topics.DIAGNOSTICS)
+"""Topics of nodes that are not there in lockstep, do not learn, or are several."""
 
 
 @pytest.fixture(scope="module", params=Shape, ids=lambda shape: shape.value)
@@ -47,10 +37,11 @@ def session(request, tmp_path_factory):
 
 def test_topics_have_the_documented_types_and_quality(session):
     node = session._node
-    for topic, (kind, profile) in TOPICS.items():
-        publishers = node.get_publishers_info_by_topic(topic)
+    for topic in qos.OFFERED.keys() - set(OF_OTHERS):
+        kind, profile = qos.OFFERED[topic]
+        publishers = node.get_publishers_info_by_topic(f"/{topic}")
         assert len(publishers) == 1, f"{topic}: {[p.node_name for p in publishers]}"
-        assert publishers[0].topic_type == kind
+        assert publishers[0].topic_type == type_name(kind)
         offered = publishers[0].qos_profile
         assert offered.reliability == profile.reliability, topic
         assert offered.durability == profile.durability, topic
