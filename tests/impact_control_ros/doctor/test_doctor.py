@@ -15,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from impact_control.cli import main as cli
+from impact_control_ros.bridge.real_time import may
 from impact_control_ros.doctor import (
     CORES,
     LOCKED_MEMORY,
@@ -47,7 +48,7 @@ from impact_control_ros.doctor import (
     version_numbers,
     worst,
 )
-from impact_control_ros.doctor.__main__ import connect, may_set_priorities
+from impact_control_ros.doctor.__main__ import connect
 
 ROOT = Path(__file__).resolve().parents[3]
 THERE, REFUSED = Reply("", 0.001), Reply("Connection refused", 0.001)
@@ -169,10 +170,10 @@ def test_every_package_it_looks_for_is_one_that_is_installed_here():
 
 
 def test_capabilities_are_read_from_the_status_of_a_process():
-    assert may_set_priorities(STATUS.format("000001ffffffffff"))
-    assert may_set_priorities(STATUS.format("0000000000800000"))
-    assert not may_set_priorities(STATUS.format("0000000000400000"))
-    assert not may_set_priorities("")
+    assert may(23, STATUS.format("000001ffffffffff"))
+    assert may(23, STATUS.format("0000000000800000"))
+    assert not may(23, STATUS.format("0000000000400000"))
+    assert not may(23, "")
 
 
 def test_a_connection_is_tried_and_closed_again():

@@ -229,10 +229,14 @@ def thaw_heap() -> None:
     gc.unfreeze()
 
 
+def may(capability: int, status: str) -> bool:
+    """Return whether a process has a capability, by its number, according to a text like /proc/self/status."""
+    masks = [line.split()[1] for line in status.splitlines() if line.startswith("CapEff:")]
+    return bool(masks) and bool(int(masks[0], 16) >> capability & 1)
+
+
 def _may_lock_any() -> bool:
-    status = Path("/proc/self/status").read_text()
-    (capabilities,) = (line.split()[1] for line in status.splitlines() if line.startswith("CapEff:"))
-    return bool(int(capabilities, 16) >> _IPC_LOCK & 1)
+    return may(_IPC_LOCK, Path("/proc/self/status").read_text())
 
 
 def _refused(what: str, why: object) -> bool:

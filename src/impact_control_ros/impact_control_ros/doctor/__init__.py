@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import partial
 
 from impact_control.util.errors import InvalidInputError
 from impact_control_ros.bridge.real_time import ALL, RECEIVE_BUFFER, VARIABLE, Measure, chosen
@@ -37,19 +38,8 @@ class Finding:
         return f"{self.level.name:4s}  {self.what}: {self.found}{f'; {self.advice}' if self.advice else ''}"
 
 
-def good(what: str, found: str) -> Finding:
-    """Return a finding that is as it should be."""
-    return Finding(Level.OK, what, found)
-
-
-def warning(what: str, found: str, advice: str) -> Finding:
-    """Return a finding with which the stack runs, but worse."""
-    return Finding(Level.WARN, what, found, advice)
-
-
-def failure(what: str, found: str, advice: str) -> Finding:
-    """Return a finding with which the stack does not run."""
-    return Finding(Level.FAIL, what, found, advice)
+good, warning, failure = (partial(Finding, level) for level in Level)
+"""A finding of each level."""
 
 
 def worst(findings: Iterable[Finding]) -> Level:

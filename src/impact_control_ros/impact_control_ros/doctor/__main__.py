@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from impact_control_ros import doctor
-from impact_control_ros.bridge.real_time import VARIABLE
+from impact_control_ros.bridge.real_time import VARIABLE, may
 from impact_control_ros.doctor import DESK_PORT, FCI_PORT, NEEDED, WANTED, Finding, Level, Reply, worst
 
 CONNECTION_PATIENCE = 2.0
@@ -42,7 +42,7 @@ def examine(robot: str | None = None) -> Iterator[Finding]:
     yield doctor.check_kernel(platform.version(), _text(_REALTIME))
     yield doctor.check_governors([_text(file).strip() for file in _GOVERNORS.glob("cpu*/cpufreq/scaling_governor")])
     yield doctor.check_measures(os.environ.get(VARIABLE))
-    yield doctor.check_priority_limit(_limit(resource.RLIMIT_RTPRIO), may_set_priorities(_text(_STATUS)))
+    yield doctor.check_priority_limit(_limit(resource.RLIMIT_RTPRIO), may(_SYS_NICE, _text(_STATUS)))
     yield doctor.check_locked_memory(_limit(resource.RLIMIT_MEMLOCK))
     yield doctor.check_scheduling(_ask_for_real_time())
     yield doctor.check_throttling(*(_text(_SCHEDULER / f"sched_rt_{name}_us") for name in ("runtime", "period")))
@@ -60,12 +60,6 @@ def examine(robot: str | None = None) -> Iterator[Finding]:
         yield doctor.check_robot_side(launch, missing, needed=robot is not None and launch == doctor.FRANKA)
     if robot is not None:
         yield doctor.check_robot(robot, connect(robot, FCI_PORT), connect(robot, DESK_PORT))
-
-
-def may_set_priorities(status: str) -> bool:
-    """Return whether the effective capabilities in a text like /proc/self/status hold CAP_SYS_NICE."""
-    masks = [line.split()[1] for line in status.splitlines() if line.startswith("CapEff:")]
-    return bool(masks) and bool(int(masks[0], 16) >> _SYS_NICE & 1)
 
 
 def connect(address: str, port: int, patience: float = CONNECTION_PATIENCE) -> Reply:
