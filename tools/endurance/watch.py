@@ -15,7 +15,7 @@ from impact_control.robots import JointLimits
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Matrix, Vector
 from impact_control_ros.bridge import qos, topics
-from impact_control_ros.bridge.messages import Decoder
+from impact_control_ros.bridge.messages import decoder
 from impact_control_ros.bridge.rclpy_internals import Inbox
 
 REST_SPEED = 0.05
@@ -96,7 +96,7 @@ class TrueMotion:
         self._node = rclpy.create_node("true_motion", context=self._context, start_parameter_services=False)
         self._inbox = Inbox(self._node)
         self._truths = self._inbox.subscribe(GroundTruth, topics.TRUTH, qos.WATCH, raw=True)
-        self._decode = Decoder(GroundTruth)
+        self._decode = decoder(GroundTruth)
 
     def __enter__(self) -> TrueMotion:
         """Return it."""

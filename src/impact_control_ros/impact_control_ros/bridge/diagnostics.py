@@ -48,7 +48,12 @@ class LoopDiagnostics:
         self._node = configuration.node
         self._period = period
         self._stamp = 0
-        self._last = self._since = time.monotonic()
+        self._last = time.monotonic()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Count from now on."""
+        self._since = time.monotonic()
         self._count = self._over = self._passed_over = 0
         self._computation = self._longest = self._jitter = 0.0
         self._solutions = [0] * len(QPStatus)
@@ -95,10 +100,7 @@ class LoopDiagnostics:
             f"{rate:.0f} Hz" if self._count else "no samples",
             values if self._count else {},
         )
-        self._since = time.monotonic()
-        self._count = self._over = self._passed_over = 0
-        self._computation = self._longest = self._jitter = 0.0
-        self._solutions = [0] * len(QPStatus)
+        self._begin()
 
 
 class QueuedLog:

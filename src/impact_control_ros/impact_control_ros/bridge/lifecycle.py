@@ -35,17 +35,14 @@ class Configuration:
 
     def publisher(self, kind: type, topic: str, profile: QoSProfile) -> Any:
         """Open a publisher."""
-        publisher = self.node.create_publisher(kind, topic, profile)
-        self.when_closed(lambda: self.node.destroy_publisher(publisher))
-        return publisher
+        return self._opened(self.node.create_publisher(kind, topic, profile), self.node.destroy_publisher)
 
     def subscription(
         self, kind: type, topic: str, callback: Callable[[Any], None], profile: QoSProfile, *, raw: bool = False
     ) -> Any:
         """Subscribe; `raw` leaves messages serialised."""
         subscription = self.node.create_subscription(kind, topic, callback, profile, raw=raw)
-        self.when_closed(lambda: self.node.destroy_subscription(subscription))
-        return subscription
+        return self._opened(subscription, self.node.destroy_subscription)
 
     def service(
         self,
@@ -55,19 +52,19 @@ class Configuration:
         profile: QoSProfile = qos_profile_services_default,
     ) -> None:
         """Offer a service."""
-        service = self.node.create_service(kind, name, callback, qos_profile=profile)
-        self.when_closed(lambda: self.node.destroy_service(service))
+        self._opened(self.node.create_service(kind, name, callback, qos_profile=profile), self.node.destroy_service)
 
     def client(self, kind: type, name: str) -> Any:
         """Return the client of a service."""
-        client = self.node.create_client(kind, name)
-        self.when_closed(lambda: self.node.destroy_client(client))
-        return client
+        return self._opened(self.node.create_client(kind, name), self.node.destroy_client)
 
     def timer(self, period: float, callback: Callable[[], None]) -> None:
         """Call back once every period [s]."""
-        timer = self.node.create_timer(period, callback)
-        self.when_closed(lambda: self.node.destroy_timer(timer))
+        self._opened(self.node.create_timer(period, callback), self.node.destroy_timer)
+
+    def _opened(self, entity: Any, destroy: Callable[[Any], object]) -> Any:
+        self.when_closed(lambda: destroy(entity))
+        return entity
 
     def when_closed(self, close: Callable[[], object]) -> None:
         """Call `close` at clean-up; what was opened last is closed first."""

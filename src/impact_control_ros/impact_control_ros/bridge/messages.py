@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -89,14 +90,7 @@ def type_name(kind: type) -> str:
     return f"{kind.__module__.split('.')[0]}/msg/{kind.__name__}"
 
 
-class Decoder:
-    """Decodes serialised messages of one type together, without making messages of them."""
-
-    def __init__(self, kind: type) -> None:
-        name = type_name(kind)
-        self._root = short_name(name)
-        self._types = parse_definition(name, message_definition(name))
-
-    def __call__(self, payloads: Sequence[bytes]) -> dict[str, Any]:
-        """Return the columns of all fields by dotted name, see `recording.messages.decode`."""
-        return decode(payloads, self._types, self._root)
+def decoder(kind: type) -> Callable[[Sequence[bytes]], dict[str, Any]]:
+    """Return what decodes serialised messages of one type together, without making messages: see `decode`."""
+    name = type_name(kind)
+    return partial(decode, types=parse_definition(name, message_definition(name)), root=short_name(name))

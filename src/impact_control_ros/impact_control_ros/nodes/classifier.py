@@ -56,14 +56,9 @@ class Classification(Configuration):
         self._writer = ClassificationWriter(scenario, n)
         self._stamps = [0] * PAIRING_DEPTH
         self._states = np.zeros((PAIRING_DEPTH, 3, n))
-        self._read = self._observed = 0
-        self._base: int | None = None
         self._is_new = FirstOfEvent()
         self._answered = False
-        self._samples = 0
-        # Events whose sample is still to be judged, and the stamp [ns] up to which samples are.
-        self._ahead: deque[ImpactEvent] = deque(maxlen=PAIRING_DEPTH)
-        self._judged_until = 0
+        self._begin()
         self._publisher = self.publisher(ImpactClassification, topics.CLASSIFICATION, qos.EVENT)
         self.subscription(JointState, topics.JOINT_STATES, self._on_state, qos.RECORD, raw=True)
         self.subscription(ControllerReference, topics.REFERENCE, self._on_reference, qos.RECORD)
@@ -76,12 +71,15 @@ class Classification(Configuration):
         """Start with no task."""
         self._alone.reset()
         self._observing.reset()
-        self._read = self._observed = 0
-        self._base = None
-        self._samples = 0
-        self._ahead.clear()
-        self._judged_until = 0
+        self._begin()
         real_time.still_heap()
+
+    def _begin(self) -> None:
+        self._read = self._observed = self._samples = 0
+        self._base: int | None = None
+        # Events whose sample is still to be judged, and the stamp [ns] up to which samples are.
+        self._ahead: deque[ImpactEvent] = deque(maxlen=PAIRING_DEPTH)
+        self._judged_until = 0
 
     def _on_state(self, data: bytes) -> None:
         reader = self._reader
@@ -152,16 +150,11 @@ class Classification(Configuration):
     def _is_whole(self, message: ControllerReference) -> bool:
         """Return True for a reference of an arm and a controller like ours; others are ignored."""
         deviations = message.jump_deviation, message.friction_deviation, message.configuration_deviation
-        arrays = (
-            message.impact_configuration,
-            message.ante_joint_velocity,
-            message.post_joint_velocity,
-            *deviations,
-        )
-        times = (message.task_time, message.nominal_impact_time)
+        motion = message.impact_configuration, message.ante_joint_velocity, message.post_joint_velocity
+        times = message.task_time, message.nominal_impact_time
         return (
             message.mode in _MODES
-            and all(len(array) == self._joints for array in arrays)
+            and all(len(array) == self._joints for array in (*motion, *deviations))
             and all(abs(time) < LONGEST for time in times)
             and all(map(math.isfinite, (*message.impact_configuration, *xyz(message.force))))
             and all(

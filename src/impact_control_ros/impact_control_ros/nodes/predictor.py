@@ -97,13 +97,11 @@ class Prediction(Configuration):
         response.success = True
         response.joint_names = list(self._robot.joint_names)
         response.joint_velocity = prediction.velocity.tolist()
-        response.normal_impulse = prediction.normal_impulse
-        set_xyz(response.impulse, prediction.impulse)
-        set_xyz(response.contact_velocity_before, prediction.contact_velocity_before)
-        set_xyz(response.contact_velocity_after, prediction.contact_velocity_after)
         response.slip = int(prediction.slip)
-        response.jammed = prediction.jammed
-        response.kinetic_energy_change = prediction.kinetic_energy_change
+        for vector in ("impulse", "contact_velocity_before", "contact_velocity_after"):
+            set_xyz(getattr(response, vector), getattr(prediction, vector))
+        for scalar in ("normal_impulse", "jammed", "kinetic_energy_change"):
+            setattr(response, scalar, getattr(prediction, scalar))
         response.used_friction = friction
         response.used_inertia_scale = scale
 

@@ -21,7 +21,7 @@ from impact_control.view.signals import POSE, GrowingSignals, Signal, pose_signa
 from impact_control.view.stage import stage_of
 from impact_control_ros.bridge import qos, real_time, runtime, topics
 from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, declare
-from impact_control_ros.bridge.messages import Decoder
+from impact_control_ros.bridge.messages import decoder
 from impact_control_ros.bridge.rclpy_internals import Inbox, Slot
 from impact_control_ros.session.interfaces import SHOWN
 
@@ -37,7 +37,7 @@ class Feed:
 
     def __init__(self, slot: Slot, kind: type, signals: GrowingSignals, convert: Callable[..., dict[str, Signal]]):
         """convert: columns and times [s] of messages into signals, which go into `signals`."""
-        self._slot, self._decode, self._signals, self._convert = slot, Decoder(kind), signals, convert
+        self._slot, self._decode, self._signals, self._convert = slot, decoder(kind), signals, convert
 
     def take(self, clock: StampClock) -> None:
         """Read what has arrived."""

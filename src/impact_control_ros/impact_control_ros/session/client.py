@@ -291,18 +291,16 @@ class ImpactClient(Operator):
         answer = self._caller.call(PredictPostImpact, topics.PREDICT, request, self._patience)
         if not answer.success:
             raise GraphError(f"the predictor refused: {answer.reason}")
-        return PredictedImpact(
-            tuple(answer.joint_names),
-            np.array(answer.joint_velocity),
-            answer.normal_impulse,
-            xyz(answer.impulse),
-            xyz(answer.contact_velocity_before),
-            xyz(answer.contact_velocity_after),
-            SlipOutcome(answer.slip),
-            answer.jammed,
-            answer.kinetic_energy_change,
-            answer.used_friction,
-            answer.used_inertia_scale,
+        vectors = ("impulse", "contact_velocity_before", "contact_velocity_after")
+        return taken(
+            PredictedImpact,
+            answer,
+            joint_names=tuple(answer.joint_names),
+            joint_velocity=np.array(answer.joint_velocity),
+            slip=SlipOutcome(answer.slip),
+            friction=answer.used_friction,
+            inertia_scale=answer.used_inertia_scale,
+            **{name: xyz(getattr(answer, name)) for name in vectors},
         )
 
     def recover(self) -> bool:

@@ -56,20 +56,8 @@ MODE_LOOKS = 10
 
 def add(app: typer.Typer) -> None:
     """Add the commands of this module to an application of Typer."""
-    app.command()(demo)
-    app.command()(up)
-    app.command()(down)
-    app.command()(status)
-    app.command()(view)
-    app.command()(verdicts)
-    app.command()(stop)
-    app.command()(reset)
-    app.command()(recover)
-    app.command()(run)
-    app.command()(home)
-    app.command("move-to")(move_to)
-    app.command()(doctor)
-    app.command()(security)
+    for command in (demo, up, down, status, view, verdicts, stop, reset, recover, run, home, move_to, doctor, security):
+        app.command()(command)
 
 
 def _begin_loading() -> None:
