@@ -17,6 +17,7 @@ from impact_control.scenario import (
 )
 from impact_control.simulation import build_world
 from impact_control.util.errors import ScenarioError
+from impact_control.util.yaml_text import yaml_of
 
 PUSH, GRAB = load_scenario("push_parcel_1"), load_scenario("grab_parcel_1")
 
@@ -122,6 +123,14 @@ def test_a_mistake_in_a_file_has_its_line(tmp_path):
         load_scenario(base).arm()
     with pytest.raises(ScenarioError, match="allowed: one of the name right"):
         load_scenario(base).arm("right")
+
+
+def test_a_section_that_is_missing_is_so_in_the_file(tmp_path):
+    path = tmp_path / "short.yaml"
+    path.write_text(yaml_of({key: value for key, value in PUSH.document.plain().items() if key != "reaction"}))
+    with pytest.raises(ScenarioError) as caught:
+        load_scenario(path)
+    assert (caught.value.file, caught.value.key) == (f"{path}:1", "reaction")
 
 
 def test_an_arm_says_what_it_hits():

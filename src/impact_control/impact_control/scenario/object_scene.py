@@ -233,7 +233,7 @@ def _with_expected_objects(document: Node) -> Node:
         for name, node in actual.value.items()
     }
     nested = Node({"actual_environment": Node({"objects": Node(objects, actual.origin)}, actual.origin)}, "override")
-    return overlay(document, nested)
+    return Node(overlay(document, nested).value, document.origin)
 
 
 def _below(node: Node, *keys: str) -> Node | None:
