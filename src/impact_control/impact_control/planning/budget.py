@@ -20,7 +20,9 @@ to the other asks for at once is no part of it: it takes the longer, see `Budget
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,13 +80,16 @@ def budget_of(plan: ArmPlan) -> Budget:
     """Return what a plan uses of each limit."""
     ante, post = plan.reference.ante, plan.reference.post
     before_end, after_begin = _followed(plan)
-    uses = (*_uses(plan, ANTE, ante, before_end), *_uses(plan, POST, post, after_begin), *_uses_at_impact(plan))
+    uses = [*_uses(plan, ANTE, ante, before_end), *_uses(plan, POST, post, after_begin)]
+    uses += [
+        _largest(plan.robot, AT_IMPACT, post, course, lambda *_: "task.impact.speed") for course in _at_impact(plan)
+    ]
     at_impact = _rows(ante, plan.reference.nominal_impact_time, 0.0)
     robot, scenario = plan.robot, plan.scenario
     before = _torques(robot, scenario, ante, at_impact)
     after = _torques(robot, scenario, post, at_impact, plan.force)
     change = _step(plan, (after.command - before.command)[0])
-    return Budget(uses, change, _step(plan, after.pressing[0]))
+    return Budget(tuple(uses), change, _step(plan, after.pressing[0]))
 
 
 def largest_share(plan: ArmPlan, with_torque: bool) -> float:
@@ -150,15 +155,8 @@ def _uses(plan: ArmPlan, reference: str, table: ReferenceTable, rows: Rows) -> t
     """Return the largest use of each limit in samples of a reference."""
     robot, scenario, force = plan.robot, plan.scenario, plan.force if reference == POST else NO_FORCE
     courses = [*_motion(robot, scenario, table, rows), *_effort(robot, scenario, table, rows, force)]
-    uses = [_largest(robot, reference, table, course) for course in courses if course.rows.size]
-    return tuple(replace(use, key=_driving_key(plan, use, table)) for use in uses)
-
-
-def _uses_at_impact(plan: ArmPlan) -> tuple[Use, ...]:
-    key = "task.impact.speed"
-    return tuple(
-        replace(_largest(plan.robot, AT_IMPACT, plan.reference.post, course), key=key) for course in _at_impact(plan)
-    )
+    key = partial(driving_key, plan)
+    return tuple(_largest(robot, reference, table, course, key) for course in courses if course.rows.size)
 
 
 def _at_impact(plan: ArmPlan) -> list[_Course]:
@@ -173,11 +171,6 @@ def _at_impact(plan: ArmPlan) -> list[_Course]:
     return [_Course(Quantity.VELOCITY, rows, velocity[None], -limit, limit)]
 
 
-def _driving_key(plan: ArmPlan, use: Use, table: ReferenceTable) -> str:
-    row, joint = round(use.time / table.period), plan.robot.joint_names.index(use.joint)
-    return driving_key(plan, use.quantity, use.reference, row, joint)
-
-
 def move_violations(robot: RobotDescription, scenario: Scenario, motion: ReferenceTable) -> tuple[Use, ...]:
     """Return the largest violation of each limit by a motion outside of a task; none where it can be followed.
 
@@ -185,7 +178,7 @@ def move_violations(robot: RobotDescription, scenario: Scenario, motion: Referen
     """
     rows = _rows(motion, 0.0, motion.duration)
     courses = [*_motion(robot, scenario, motion, rows), *_effort(robot, scenario, motion, rows)]
-    uses = [_largest(robot, MOVE, motion, course) for course in courses]
+    uses = [_largest(robot, MOVE, motion, course, lambda *_: "") for course in courses]
     return tuple(use for use in uses if use.violated)
 
 
@@ -240,8 +233,14 @@ class _Course:
         return shares
 
 
-def _largest(robot: RobotDescription, reference: str, table: ReferenceTable, course: _Course) -> Use:
-    """Return the largest use of one limit, by no entry of a scenario."""
+def _largest(
+    robot: RobotDescription,
+    reference: str,
+    table: ReferenceTable,
+    course: _Course,
+    key: Callable[[Quantity, str, int, int], str],
+) -> Use:
+    """Return the largest use of one limit; key: see `driving_key`."""
     shares = course.shares
     where, joint = np.unravel_index(int(np.argmax(shares)), shares.shape)
     row = int(course.rows[where])
@@ -254,7 +253,7 @@ def _largest(robot: RobotDescription, reference: str, table: ReferenceTable, cou
         lower=float(course.lower[joint]),
         upper=float(course.upper[joint]),
         share=float(shares[where, joint]),
-        key="",
+        key=key(course.quantity, reference, row, int(joint)),
     )
 
 

@@ -45,16 +45,6 @@ class Obstacle(Enum):
     SEPARATES = "the end-effector leaves the object"
 
 
-_BROKEN = {
-    Quantity.POSITION: Obstacle.UNREACHABLE,
-    Quantity.VELOCITY: Obstacle.UNREACHABLE,
-    Quantity.ACCELERATION: Obstacle.UNREACHABLE,
-    Quantity.TORQUE: Obstacle.TORQUE,
-    Quantity.TORQUE_RATE: Obstacle.TORQUE,
-}
-"""Obstacle that a violated limit stands for."""
-
-
 @dataclass(frozen=True)
 class Finding:
     """One reason, the worst of its kind: which arm (empty: no single one), when [s], the value, what is allowed."""
@@ -72,7 +62,7 @@ class Finding:
 
 
 def check_scene(scene: Scene) -> tuple[Finding, ...]:
-    """Plan a scene and return the obstacles to it, none when it can be started.
+    """Plan a scene and return the obstacles to it, none when it can be started; contacts are judged at objects only.
 
     Raises InvalidInputError, ScenarioError, as a plan of the scene does.
     """
@@ -82,11 +72,6 @@ def check_scene(scene: Scene) -> tuple[Finding, ...]:
         return (Finding(Obstacle.UNREACHABLE, "", error.time, error.value, error.allowed),)
     except ContactSolverError as error:
         return (Finding(Obstacle.UNPREDICTED, "", scene.impact_time, math.nan, str(error)),)
-    return check_plan(plan)
-
-
-def check_plan(plan: Plan) -> tuple[Finding, ...]:
-    """Return the obstacles of a plan, none when it can be started; contacts are judged where the arms hit objects."""
     found: list[Finding] = []
     for name, arm in plan.arms.items():
         at_object = arm.scenario.target is not None
@@ -130,10 +115,12 @@ def _singularity(name: str, arm: ArmPlan) -> list[Finding]:
 
 def _limits(name: str, arm: ArmPlan) -> list[Finding]:
     """Judge the limits of the joints along what can be followed of the references."""
-    return [
-        Finding(_BROKEN[use.quantity], name, use.time, use.value, f"{use.allowed} for the {use.quantity.words}")
-        for use in budget_of(arm).violations
-    ]
+    found = []
+    for use in budget_of(arm).violations:
+        torque = use.quantity in (Quantity.TORQUE, Quantity.TORQUE_RATE)
+        obstacle = Obstacle.TORQUE if torque else Obstacle.UNREACHABLE
+        found.append(Finding(obstacle, name, use.time, use.value, f"{use.allowed} for the {use.quantity.words}"))
+    return found
 
 
 def _clearance(scene: Scene, name: str, arm: ArmPlan, columns: ReferenceColumns, samples: list[int]) -> list[Finding]:

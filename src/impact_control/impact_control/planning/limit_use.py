@@ -17,15 +17,8 @@ class Quantity(Enum):
     TORQUE = ("torque", "Nm")
     TORQUE_RATE = ("torque rate", "Nm/s")
 
-    @property
-    def words(self) -> str:
-        """Return its name."""
-        return self.value[0]
-
-    @property
-    def unit(self) -> str:
-        """Return its unit."""
-        return self.value[1]
+    def __init__(self, words: str, unit: str) -> None:
+        self.words, self.unit = words, unit
 
 
 @dataclass(frozen=True)
