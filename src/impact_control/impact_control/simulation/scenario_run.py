@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from impact_control.classification import Verdict
 from impact_control.control import Fault
-from impact_control.pipeline import Outcome
+from impact_control.pipeline import Outcome, Pipeline
 from impact_control.planning import Plan, plan_scenario
 from impact_control.planning.team import Team
 from impact_control.robots import RobotDescription
 from impact_control.scenario import Scene
+from impact_control.simulation.scene_bodies import SimulatedArm
 from impact_control.simulation.sensors import Measurement
-from impact_control.simulation.world import World, build_world
+from impact_control.simulation.world import build_world
 from impact_control.util.checks import require_positive
 from impact_control.util.types import Matrix, Vector
 
@@ -102,15 +103,6 @@ class Course:
         return int(np.clip(np.searchsorted(self.time, time - 1e-9), 0, self.time.size - 1))
 
 
-@dataclass
-class _Log:
-    """Rows that a run fills, one a sample."""
-
-    arms: dict[str, list[tuple[Vector, ...]]] = field(default_factory=dict)
-    objects: dict[str, list[tuple[Vector, ...]]] = field(default_factory=dict)
-    detections: dict[str, float] = field(default_factory=dict)
-
-
 def run_scenario(
     scenario: Scene,
     until: float | None = None,
@@ -134,52 +126,34 @@ def run_scenario(
     team = Team(plan)
     team.reset()
     team.start()
-    log = _Log({name: [] for name in plan.arms}, {name: [] for name in world.objects})
+    signals: dict[str, list[tuple[Vector, ...]]] = {name: [] for name in plan.arms}
+    motions: dict[str, list[tuple[Vector, ...]]] = {name: [] for name in world.objects}
+    times: list[float] = []
+    detections: dict[str, float] = {}
     period = scenario.control.period
     last = scenario.duration + LONGEST_END if until is None else require_positive("until", until)
-    times = []
     for k in range(round(last / period)):
         time = k * period
         times.append(time)
         measured = {name: world.sensors[name].measure(arm) for name, arm in world.arms.items()}
         team.tick(time, {name: (m.position, m.velocity, m.torque) for name, m in measured.items()})
-        _take(log, team, world, measured, time)
+        for name, pipeline in team.pipelines.items():
+            if pipeline.impact_now:
+                detections.setdefault(name, time)
+            signals[name].append(_sample(pipeline, world.arms[name], measured[name]))
+        for name, box in world.objects.items():
+            motions[name].append((box.position.copy(), box.velocity.copy(), box.orientation.copy()))
         world.step([gate.select(world.arms[name].link_velocity, period) for name, gate in world.gates.items()])
         for name, gate in world.gates.items():
             gate.offer(team.pipelines[name].torque)
         if team.finished:
             break
-    return _course(np.array(times), log, team, world)
-
-
-def _take(log: _Log, team: Team, world: World, measured: Mapping[str, Measurement], time: float) -> None:
-    """Add one sample to the log."""
-    for name, pipeline in team.pipelines.items():
-        controller, arm = pipeline.controller, world.arms[name]
-        if pipeline.impact_now:
-            log.detections.setdefault(name, time)
-        row = (
-            *(pipeline.dynamics.position, pipeline.dynamics.twist[:3]),
-            *(controller.ante.position, controller.ante.velocity),
-            *(controller.post.position, controller.post.velocity),
-            *(measured[name].position, measured[name].velocity),
-            *(arm.link_position, arm.link_velocity),
-            controller.torque,
-            *(np.array(float(value)) for value in (controller.mode, controller.gamma, arm.normal_force)),
-        )
-        log.arms[name].append(tuple(values.copy() for values in row))
-    for name, box in world.objects.items():
-        log.objects[name].append((box.position.copy(), box.velocity.copy(), box.orientation.copy()))
-
-
-def _course(times: Vector, log: _Log, team: Team, world: World) -> Course:
     arms = {}
     for name, pipeline in team.pipelines.items():
-        columns = (np.array(values) for values in zip(*log.arms[name], strict=True))
-        controller, judge = pipeline.controller, pipeline.judge
+        judge = pipeline.judge
         arms[name] = ArmCourse(
-            signals=ArmSignals(*columns),
-            detection_time=log.detections.get(name, math.nan),
+            signals=ArmSignals(*_columns(signals[name])),
+            detection_time=detections.get(name, math.nan),
             first_contact_time=world.arms[name].first_contact_time,
             impacts=judge.impacts,
             impact=judge.impact,
@@ -188,10 +162,26 @@ def _course(times: Vector, log: _Log, team: Team, world: World) -> Course:
             deviation=judge.deviation,
             probability=judge.probability,
             outcome=pipeline.outcome,
-            fault=controller.fault,
+            fault=pipeline.controller.fault,
         )
-    objects = {
-        name: ObjectCourse(*(np.array(values) for values in zip(*rows, strict=True)))
-        for name, rows in log.objects.items()
-    }
-    return Course(times, arms, objects, team.outcome, team.finished)
+    objects = {name: ObjectCourse(*_columns(rows)) for name, rows in motions.items()}
+    return Course(np.array(times), arms, objects, team.outcome, team.finished)
+
+
+def _sample(pipeline: Pipeline, arm: SimulatedArm, measured: Measurement) -> tuple[Vector, ...]:
+    """Return one sample of `ArmSignals`."""
+    controller = pipeline.controller
+    row = (
+        *(pipeline.dynamics.position, pipeline.dynamics.twist[:3]),
+        *(controller.ante.position, controller.ante.velocity),
+        *(controller.post.position, controller.post.velocity),
+        *(measured.position, measured.velocity),
+        *(arm.link_position, arm.link_velocity),
+        controller.torque,
+        *(np.array(float(value)) for value in (controller.mode, controller.gamma, arm.normal_force)),
+    )
+    return tuple(values.copy() for values in row)
+
+
+def _columns(rows: list[tuple[Vector, ...]]) -> Iterator[Matrix]:
+    return (np.array(values) for values in zip(*rows, strict=True))
