@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pinocchio as pin
@@ -13,34 +13,14 @@ from tests.support.random_tasks import random_task
 from impact_control.detection.isolation import WINDOWS
 from impact_control.pipeline import Outcome, Pipeline
 from impact_control.planning import plan_scenario
-from impact_control.references import ImpactReference, build_reference
+from impact_control.references import build_reference
 from impact_control.robots import load_robot
-from impact_control.scenario import Scenario, load_scenario
-from impact_control.simulation import SimulatedArm, build_world
+from impact_control.scenario import load_scenario
+from impact_control.simulation import build_world
 from impact_control.simulation.scenario_run import run_scenario
 from impact_control.util.errors import ImpactControlError
 
 PERIOD = 1e-3
-
-
-@dataclass(frozen=True)
-class Run:
-    scenario: Scenario
-    reference: ImpactReference
-    pipeline: Pipeline
-    plant: SimulatedArm
-    detections: list
-    settled: list  # samples at which a link was settled, and the link
-    forces: np.ndarray  # of each contact (N, n_c) [N]
-    touches: np.ndarray  # joint torques (N, n) [Nm]
-    residual: np.ndarray
-    velocity: np.ndarray
-
-    @property
-    def final_forces(self):
-        """Mean normal force of each contact [N] over the last 0.2 s of the task."""
-        end = round(self.scenario.task.duration / PERIOD)
-        return self.forces[end - 200 : end].mean(axis=0)
 
 
 @functools.cache
@@ -50,7 +30,11 @@ def run(name):
 
 
 def simulate(scenario):
-    """Run a scenario to its end; commands act one period late, as over DDS. Verdicts stop nothing."""
+    """Run a scenario to its end; commands act one period late, as over DDS. Verdicts stop nothing.
+
+    settled: samples at which a link was settled, and the link; final_forces (n_c,) [N]: mean normal force of each
+    contact over the last 0.2 s of the task; touches (N, n) [Nm]: their joint torques.
+    """
     patient = {f"reaction.on_unexpected_{what}": "continue" for what in ("impact", "post_impact")}
     scenario = scenario.with_overrides(patient)
     robot = load_robot(scenario.robot.model, scenario.robot.end_effector, scenario.robot.motor_inertia)
@@ -60,7 +44,7 @@ def simulate(scenario):
     pipeline = Pipeline(scenario, robot)
     pipeline.reset()
     pipeline.start(reference, scenario)
-    detections, settled, forces, touches, residual, velocity = [], [], [], [], [], []
+    detections, settled, rows = [], [], []
     waiting = False
     command = np.zeros(7)
     for k in range(round(scenario.task.duration / PERIOD)):
@@ -75,12 +59,21 @@ def simulate(scenario):
         gate.offer(command)
         command = pipeline.torque.copy()
         world.step([gate.select(plant.link_velocity, PERIOD)])
-        forces.append(plant.normal_forces.copy())
-        touches.append(plant.external_torque.copy())
-        residual.append(pipeline.observer.residual.copy())
-        velocity.append(plant.link_velocity.copy())
-    arrays = (np.array(values) for values in (forces, touches, residual, velocity))
-    return Run(scenario, reference, pipeline, plant, detections, settled, *arrays)
+        row = (plant.normal_forces, plant.external_torque, pipeline.observer.residual, plant.link_velocity)
+        rows.append([values.copy() for values in row])
+    forces, touches, residual, velocity = (np.array(values) for values in zip(*rows, strict=True))
+    return SimpleNamespace(
+        scenario=scenario,
+        reference=reference,
+        pipeline=pipeline,
+        plant=plant,
+        detections=detections,
+        settled=settled,
+        final_forces=forces[-200:].mean(axis=0),
+        touches=touches,
+        residual=residual,
+        velocity=velocity,
+    )
 
 
 @pytest.mark.parametrize(("name", "apart"), [("tabletop_edge", 2e-3), ("tabletop_plate", 2e-3)])

@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from impact_control.robots import load_robot
-from impact_control.scenario import load_scenario, robot_of
-from impact_control.simulation import build_world
 from impact_control.simulation.options import PlantOptions
 from impact_control.simulation.plant import FlexibleJointPlant
 
@@ -45,14 +42,3 @@ def test_without_the_torque_loop_nothing_reduces_it():
     free, links = velocity(None, False), velocity(ROBOT.friction, False)
     difference = np.linalg.norm(velocity(on_motor, False) - links)
     assert difference < 0.03 * np.linalg.norm(free - links)
-
-
-@pytest.mark.parametrize("side", ["link", "motor"])
-def test_a_scenario_says_where_its_friction_acts(side):
-    own = {"amplitude": "0.5 Nm", "slope": "8 s/rad", "offset": "0 rad/s", "side": side}
-    scenario = load_scenario("tabletop").with_overrides({"robot.joint_friction": own})
-    assert robot_of(scenario.robot).friction.on_motor == (side == "motor")
-    world = build_world(scenario)
-    plant, _, _ = world.single
-    world.step([np.zeros(7)])
-    assert np.isfinite(plant.link_velocity).all()
