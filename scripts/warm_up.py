@@ -40,8 +40,8 @@ def rigid() -> None:
     import numpy as np
 
     from impact_control.robots import load_robot
-    from impact_control.simulation.options import RigidContactOptions
     from impact_studies.models.rigid_contact.contact import RigidSurface
+    from impact_studies.models.rigid_contact.options import RigidContactOptions
     from impact_studies.models.rigid_contact.plant import FlexibleJointRigidContactPlant
 
     robot = load_robot()

@@ -11,8 +11,8 @@ from scipy.integrate import solve_ivp
 
 from impact_control.robots import Dynamics, contact_point_jacobian, lowest_points
 from impact_control.simulation import PlantOptions
-from impact_control.simulation.options import RigidContactOptions
 from impact_studies.models.rigid_contact.contact import RigidSurface
+from impact_studies.models.rigid_contact.options import RigidContactOptions
 from impact_studies.models.rigid_contact.plant import FlexibleJointRigidContactPlant as PlantB
 from impact_studies.models.rigid_contact.plant import RigidJointRigidContactPlant as PlantC
 from simulated_arms import HOMES, surface_below, velocity_for

@@ -139,7 +139,7 @@ def flexible_plant(name: str) -> Callable[[], object]:
     surface = Surface(floor, UP, ExponentialHuntCrossley(3.2e9, 3.2e12, 1.5), friction=0.1)
 
     def act() -> None:
-        plant = FlexibleJointPlant(robot, HOMES[name], surface, PlantOptions(joint_friction=False))
+        plant = FlexibleJointPlant(robot, HOMES[name], surface, PlantOptions.of(joint_friction=False))
         for _ in range(DURATION):
             plant.step(push)
         if np.isnan(plant.first_contact_time):

@@ -7,8 +7,8 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from impact_control.scenario import config_directory, describe_schema, load_scenario
-from impact_control.simulation import PlantOptions, TouchProfile, build_world
+from impact_control.scenario import TouchProfile, config_directory, describe_schema, load_scenario, parse_overrides
+from impact_control.simulation import PlantOptions, build_world
 from impact_control.util.errors import ScenarioError
 
 TABLETOP = load_scenario("tabletop")
@@ -98,31 +98,22 @@ def test_touches_reach_the_plant():
     np.testing.assert_array_equal(touch.force, [0.0, 20.0, 0.0])
 
 
-OPTIONS = {
-    "joint_friction": (False, False),
-    "torque_loop": (False, False),
-    "torque_filter": (False, False),
-    "largest_step": ("20 us", 2e-5),
-}
-
-
-@pytest.mark.parametrize("name", OPTIONS)
-def test_an_option_of_the_plant_is_chosen_in_the_scenario(name):
-    written, value = OPTIONS[name]
-    default = build_world(TABLETOP).plant.options
-    chosen = build_world(TABLETOP.with_overrides({f"simulation.{name}": written})).plant.options
-    assert getattr(default, name) != value
-    assert getattr(chosen, name) == pytest.approx(value)
-    others = {field.name for field in fields(PlantOptions)} - {name, "backlash"}
-    assert all(getattr(chosen, other) == getattr(default, other) for other in others)
-
-
-def test_without_a_word_the_plant_is_as_the_plant_says():
-    """The scenario sets what differs; everything else stays at the defaults of `PlantOptions`."""
-    options, defaults = build_world(TABLETOP).plant.options, PlantOptions()
-    for field in fields(PlantOptions):
-        if field.name != "backlash":
-            assert getattr(options, field.name) == pytest.approx(getattr(defaults, field.name)), field.name
+@pytest.mark.parametrize(
+    ("name", "written", "value"),
+    [
+        ("joint_friction", "false", False),
+        ("torque_loop", "false", False),
+        ("torque_filter", "false", False),
+        ("largest_step", "20 us", 2e-5),
+    ],
+)
+def test_an_option_of_the_plant_is_chosen_in_the_scenario_and_else_as_the_plant_says(name, written, value):
+    options = build_world(TABLETOP.with_overrides(parse_overrides([f"simulation.{name}={written}"]))).plant.options
+    defaults = PlantOptions()
+    assert getattr(defaults, name) != value
+    expected = {field.name: getattr(defaults, field.name) for field in fields(PlantOptions)} | {name: value}
+    del expected["backlash"]
+    assert {key: getattr(options, key) for key in expected} == pytest.approx(expected)
     assert not options.backlash.gap.any()
 
 

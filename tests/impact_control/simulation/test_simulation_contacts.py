@@ -11,13 +11,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from impact_control.impacts import ExponentialHuntCrossley, HuntCrossley, LinearSpring
-from impact_control.simulation import Box, Pusher, ScenePlant, inclined_plane, tilted_plane
+from impact_control.simulation import Box, Pusher, ScenePlant, inclined_plane
 from impact_control.simulation.contact_kernel import distance_to_box
 from impact_control.simulation.plant_kernel import observe
 from impact_control.util.errors import InvalidInputError
 
 LAWS = [ExponentialHuntCrossley(3.2e9, 3.2e12, 1.5), HuntCrossley(1e6, 1e5, 1.5), LinearSpring(1e4)]
-UP = np.array([0.0, 0.0, 1.0])
 number = st.floats(-1.0, 1.0)
 HALF = (0.3, 0.2, 0.1)
 
@@ -118,43 +117,6 @@ def test_an_inclined_plane_is_that_of_the_thesis():
     assert normal @ along == pytest.approx(0.0, abs=1e-15)
     assert np.linalg.norm(normal) == pytest.approx(1.0) and normal[2] > 0.0
     np.testing.assert_allclose(point, [0.0, 0.0, elevation])
-
-
-@given(st.floats(-0.5, 0.5), st.floats(-0.5, 0.5))
-def test_tilting_about_the_place_of_impact_is_the_elevation_of_the_thesis(beta, x_impact):
-    """Proper 2021 (3.3): l = -tan(beta) x_imp keeps the place of impact on the surface."""
-    place = np.array([x_impact, 0.0, 0.0])
-    point, normal = tilted_plane(np.zeros(3), UP, [0.0, -2.0, 0.0], beta, place)
-    expected_point, expected_normal = inclined_plane(beta, -math.tan(beta) * x_impact)
-    np.testing.assert_allclose(normal, expected_normal, atol=1e-12)
-    assert normal @ (point - expected_point) == pytest.approx(0.0, abs=1e-12)
-    assert normal @ (place - point) == pytest.approx(0.0, abs=1e-12)
-
-
-@given(direction, st.floats(-3.0, 3.0), vector)
-def test_a_tilted_plane_keeps_what_lies_on_the_axis(axis, angle, pivot):
-    point, normal = tilted_plane(np.array([0.3, 0.2, 0.1]), UP, axis, angle, pivot)
-    assert np.linalg.norm(normal) == pytest.approx(1.0)
-    unit = axis / np.linalg.norm(axis)
-    assert normal @ unit == pytest.approx(UP @ unit, abs=1e-12)
-    assert np.linalg.norm(point - pivot) == pytest.approx(np.linalg.norm(np.array([0.3, 0.2, 0.1]) - pivot))
-    back = tilted_plane(point, normal, axis, -angle, pivot)
-    np.testing.assert_allclose(back, ([0.3, 0.2, 0.1], UP), atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "name"),
-    [
-        ((np.zeros(3), UP, np.zeros(3), 0.1), "axis"),
-        ((np.zeros(3), UP, UP, math.nan), "angle"),
-        ((np.zeros(2), UP, UP, 0.1), "point"),
-        ((np.zeros(3), np.zeros(3), UP, 0.1), "normal"),
-        ((np.zeros(3), UP, UP, 0.1, [0.0, math.nan, 0.0]), "pivot"),
-    ],
-)
-def test_a_tilt_that_is_none_is_refused(arguments, name):
-    with pytest.raises(InvalidInputError, match=name):
-        tilted_plane(*arguments)
 
 
 def test_an_inclination_that_is_none_is_refused():

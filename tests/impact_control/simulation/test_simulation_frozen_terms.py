@@ -6,8 +6,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from impact_control.robots import Dynamics, load_robot
-from impact_control.simulation import Arm, PlantOptions, ScenePlant, mounted_at
+from impact_control.robots import Dynamics, load_robot, mounted_at
+from impact_control.simulation import Arm, PlantOptions, ScenePlant
 from impact_control.simulation.plant_kernel import freeze_arm
 
 INTERVAL = 5e-4
@@ -32,7 +32,7 @@ def test_terms_are_those_of_pinocchio_at_the_middle(scene, index, seed):
     arm.external_wrench[:] = random.uniform(-5.0, 5.0, 6)
     joints, body = a.joints[index, :n], a.bodies[index]
     joints["acceleration"] = ddq
-    freeze_arm(a, index, INTERVAL, True, 0.5)
+    freeze_arm(a, index, INTERVAL, 0.5)
 
     middle, rate = q + 0.5 * INTERVAL * dq, dq + 0.5 * INTERVAL * ddq
     at = Dynamics(arm.robot)

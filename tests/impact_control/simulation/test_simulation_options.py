@@ -9,7 +9,8 @@ import pinocchio as pin
 import pytest
 
 from impact_control.robots import load_robot
-from impact_control.simulation import Backlash, FlexibleJointPlant, PlantOptions, Sensors
+from impact_control.scenario import JointBacklash
+from impact_control.simulation import FlexibleJointPlant, PlantOptions, Sensors
 from impact_control.util.errors import InvalidInputError
 from simulated_arms import HOMES, energy, kinetic_energy, moving_plant, state_of, undamped
 
@@ -120,7 +121,7 @@ def test_the_work_of_an_external_force_is_the_energy_gained():
 
 
 def with_backlash(gap, **friction):
-    return dataclasses.replace(DEFAULT, backlash=Backlash(gap, **friction))
+    return dataclasses.replace(DEFAULT, backlash=JointBacklash(gap=gap, **friction))
 
 
 def test_no_gap_is_no_backlash():
@@ -216,7 +217,7 @@ def test_halving_the_steps_changes_a_rattling_arm_little():
 )
 def test_backlash_refuses_wrong_numbers(backlash, name):
     with pytest.raises(InvalidInputError, match=name):
-        Backlash(**backlash)
+        JointBacklash(**backlash)
 
 
 def test_backlash_of_another_arm_is_refused():

@@ -174,7 +174,7 @@ def test_conserves_energy_without_dissipation(name, gravity):
 
 
 def test_the_predicted_velocity_makes_the_rigid_body_terms_second_order():
-    """Twice the interval: twice the drift of the energy without the prediction, four times with it."""
+    """Twice the interval: four times the drift of the energy; with the velocity of now it would be twice."""
 
     def drift(**options):
         plant = FlexibleJointPlant(undamped(), HOME, None, dataclasses.replace(CONSERVATIVE, **options))
@@ -184,10 +184,7 @@ def test_the_predicted_velocity_makes_the_rigid_body_terms_second_order():
         run(plant, 300)
         return abs(energy(plant) - start)
 
-    first = drift(predict_velocity=False, refresh_ticks=4) / drift(predict_velocity=False, refresh_ticks=2)
-    second = drift(refresh_ticks=4) / drift(refresh_ticks=2)
-    assert 1.7 < first < 2.3
-    assert second > 3.2
+    assert drift(refresh_ticks=4) / drift(refresh_ticks=2) > 3.2
 
 
 @pytest.mark.parametrize(("name", "tool"), TOOLS)

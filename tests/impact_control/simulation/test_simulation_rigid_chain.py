@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from impact_control.robots import Dynamics, contact_point_jacobian, load_robot
-from impact_control.simulation import mounted_at
+from impact_control.robots import contact_point_jacobian, load_robot, mounted_at
 from impact_control.simulation.chain_dynamics import (
     chain_terms,
     point_bias_acceleration,
@@ -102,16 +101,6 @@ def test_terms_are_those_of_pinocchio(name, q, dq, offset):
     np.testing.assert_allclose(
         point_bias_acceleration(terms, point), at_point, atol=1e-11 * max(1.0, np.abs(at_point).max())
     )
-
-
-def test_terms_are_those_of_the_reference_of_the_package():
-    robot, q = load_robot(), np.linspace(-1.0, 1.0, 7)
-    dynamics = Dynamics(robot)
-    dynamics.compute(q, q[::-1])
-    terms = chain_terms(7)
-    update_chain(serial_chain(robot), q, np.ascontiguousarray(q[::-1]), terms)
-    np.testing.assert_allclose(terms.mass_matrix, dynamics.mass_matrix, atol=1e-12)
-    np.testing.assert_allclose(terms.nonlinear, dynamics.nonlinear, atol=1e-11)
 
 
 def test_what_is_no_chain_is_refused():

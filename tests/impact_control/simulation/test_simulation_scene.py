@@ -10,17 +10,8 @@ import pinocchio as pin
 import pytest
 
 from impact_control.impacts import HuntCrossley, LinearSpring
-from impact_control.robots import load_robot
-from impact_control.simulation import (
-    Arm,
-    Box,
-    FlexibleJointPlant,
-    PlantOptions,
-    Pusher,
-    ScenePlant,
-    Surface,
-    mounted_at,
-)
+from impact_control.robots import load_robot, mounted_at
+from impact_control.simulation import Arm, Box, FlexibleJointPlant, PlantOptions, Pusher, ScenePlant, Surface
 from impact_control.util.errors import InvalidInputError
 from simulated_arms import HOMES, STEEL, energy, state_of, undamped, velocity_for
 

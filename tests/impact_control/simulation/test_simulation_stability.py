@@ -9,7 +9,8 @@ from scipy.linalg import expm
 
 from impact_control.impacts import ExponentialHuntCrossley
 from impact_control.robots import Dynamics, load_robot
-from impact_control.simulation import Arm, Backlash, PlantOptions, ScenePlant
+from impact_control.scenario import JointBacklash
+from impact_control.simulation import Arm, PlantOptions, ScenePlant
 from impact_control.simulation.body_motion import derivative
 from impact_control.simulation.joint_kernel import BACKLASH_SLIP_SCALE
 from impact_control.simulation.plant_kernel import advance_classically
@@ -17,7 +18,7 @@ from impact_control.simulation.stabilised_step import DAMPING, LENGTH, MOST_STAG
 from impact_control.simulation.step_control import STABLE, STIFFENING, Schedule, due_step, joint_rates
 from simulated_arms import HOMES, SHIPPED, STEEL, surface_below, velocity_for
 
-FIRM, STICKY = Backlash(0.0), Backlash(gap=1e-4, damping=2.0, dry_friction=0.3)
+FIRM, STICKY = JointBacklash(), JointBacklash(gap=1e-4, damping=2.0, dry_friction=0.3)
 SLACK_STEEL = ExponentialHuntCrossley(10**6.5, 3.2e12, 1.5)
 """Softer than steel, damped as much: a decay of 10^7 1/s."""
 
@@ -99,7 +100,7 @@ class Step:
         """Choose it as the plant does, at the rigid-body terms of the last interval."""
         self.arrays = scene.arrays
         o = scene.options
-        limits = (o.largest_step, o.step_safety, o.stiff_friction, o.predict_velocity)
+        limits = (o.largest_step, o.step_safety, np.inf)
         self.rate(scene.arrays.state)
         self.length, self.stages = due_step(
             Schedule(1, o.sample_period, 1, o.sample_period, *limits, 1.0),

@@ -10,8 +10,9 @@ import pytest
 from scipy.integrate import trapezoid
 
 from impact_control.robots import load_robot
-from impact_control.simulation import FlexibleJointPlant, PlantOptions, Touch, TouchProfile
-from impact_control.simulation.touch import DEPARTURE, Touches
+from impact_control.scenario import Touch, TouchProfile
+from impact_control.simulation import FlexibleJointPlant, PlantOptions
+from impact_control.simulation.touch import DEPARTURE, Touches, force_at
 from impact_control.util.errors import InvalidInputError
 from simulated_arms import HOMES
 
@@ -46,8 +47,9 @@ def torque_by_virtual_work(touch, force, q, step=1e-6):
 )
 def test_a_profile_is_smooth_has_its_peak_in_the_middle_and_its_mean(profile, mean):
     parts = np.linspace(-0.5, 1.5, 20001)
-    shares = np.array([profile.share(part) for part in parts])
-    assert shares.max() == profile.share(0.5) == pytest.approx(1.0)
+    touch = elbow(force=[1.0, 0.0, 0.0], start=0.0, duration=1.0, profile=profile)
+    shares = np.array([force_at(touch, part)[0] for part in parts])
+    assert shares.max() == force_at(touch, 0.5)[0] == pytest.approx(1.0)
     assert not shares[(parts <= 0.0) | (parts >= 1.0)].any()
     assert np.abs(np.diff(shares)).max() <= math.pi * (parts[1] - parts[0]) * (1.0 + 1e-6)
     np.testing.assert_allclose(shares, shares[::-1], atol=1e-12)
@@ -64,7 +66,7 @@ def test_torque_is_the_virtual_work_of_the_force(seed):
     ]
     acting = Touches(PANDA, touches, q + 1.0)
     assert not acting.torque(1.0, PERIOD, q).any()  # the arm has just moved: the touches are yet to come
-    expected = sum(torque_by_virtual_work(touch, touch.force_at(0.03), q) for touch in touches)
+    expected = sum(torque_by_virtual_work(touch, force_at(touch, 0.03), q) for touch in touches)
     np.testing.assert_allclose(acting.torque(1.03 - 0.5 * PERIOD, PERIOD, q), expected, atol=1e-6)
 
 
@@ -87,7 +89,7 @@ def test_the_plant_feels_what_was_touched_and_nothing_before_it_moves():
     for _ in range(100):
         if np.abs(twin.link_position - HOME).max() > DEPARTURE:
             departure = min(departure, twin.time)
-        force = touch.force_at(twin.time + 0.5 * PERIOD - departure)
+        force = force_at(touch, twin.time + 0.5 * PERIOD - departure)
         twin.external_torque[:] = torque_by_virtual_work(touch, force, twin.link_position.copy())
         felt = max(felt, np.abs(twin.external_torque).max())
         twin.step(command)
@@ -120,11 +122,11 @@ def test_a_reset_waits_for_the_arm_again():
 @pytest.mark.parametrize(
     ("changes", "name"),
     [
-        ({"force": [1.0, math.nan, 0.0]}, "touch force"),
-        ({"point": [0.0, 0.0]}, "touch point"),
-        ({"start": -0.1}, "touch start"),
-        ({"duration": 0.0}, "touch duration"),
-        ({"duration": math.inf}, "touch duration"),
+        ({"force": [1.0, math.nan, 0.0]}, "force"),
+        ({"point": [0.0, 0.0]}, "point"),
+        ({"start": -0.1}, "start"),
+        ({"duration": 0.0}, "duration"),
+        ({"duration": math.inf}, "duration"),
     ],
 )
 def test_wrong_touches_are_refused(changes, name):

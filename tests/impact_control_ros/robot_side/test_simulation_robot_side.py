@@ -130,7 +130,7 @@ def test_lost_commands_bring_a_moving_arm_to_rest():
 def test_wrong_settings_are_refused():
     with pytest.raises(InvalidInputError, match="timeout"):
         gate(timeout=0.0)
-    with pytest.raises(InvalidInputError, match="noise scale"):
+    with pytest.raises(InvalidInputError, match="noise"):
         Sensors(ROBOT.noise, -1.0, seed=0)
     for delay in (-1, 0.5):
         with pytest.raises(InvalidInputError, match="measurement delay"):

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from impact_control.robots import InertiaModel, load_robot
-from impact_control.simulation import Backlash, FlexibleJointPlant, PlantOptions
-from impact_control.simulation.options import RigidContactOptions
+from impact_control.scenario import JointBacklash
+from impact_control.simulation import FlexibleJointPlant, PlantOptions
 from impact_control.util.errors import InvalidInputError, SimulationError
+from impact_studies.models.rigid_contact.options import RigidContactOptions
 from rigid_contact_arms import (
     FREE_JOINTS,
     UNDRIVEN,
@@ -147,7 +148,7 @@ def test_b_tends_to_c_when_the_joints_become_stiff():
         {"torque_loop": False},
         {"torque_filter": False},
         {"gravity_compensation": False},
-        {"backlash": Backlash(0.002, damping=1.0, dry_friction=0.05)},
+        {"backlash": JointBacklash(gap=0.002, damping=1.0, dry_friction=0.05)},
     ],
     ids=lambda changes: next(iter(changes), "all"),
 )
@@ -198,7 +199,8 @@ def test_friction_of_the_joints_of_c_is_that_of_the_robot():
 
 
 @pytest.mark.parametrize(
-    ("changes", "name"), [({"backlash": Backlash(0.01)}, "backlash gap"), ({"torque_filter": False}, "torque_filter")]
+    ("changes", "name"),
+    [({"backlash": JointBacklash(gap=0.01)}, "backlash gap"), ({"torque_filter": False}, "torque_filter")],
 )
 def test_c_refuses_what_rigid_joints_do_not_have(changes, name):
     with pytest.raises(InvalidInputError, match=name):

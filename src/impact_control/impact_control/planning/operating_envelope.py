@@ -23,7 +23,6 @@ from impact_control.scenario.fields import (
     Range,
     Refusal,
     Section,
-    Text,
     Texts,
 )
 from impact_control.scenario.settings import entries
@@ -86,12 +85,12 @@ class Deviations:
 class OperatingEnvelope:
     """Distribution from which tasks are drawn."""
 
-    name: Annotated[str, Text(), "name; that of the file when left out"]
-    scenario: Annotated[str, Text(), "name of the scenario with the entries that are not drawn"]
+    name: Annotated[str, "name; that of the file when left out"]
+    scenario: Annotated[str, "name of the scenario with the entries that are not drawn"]
     robots: Annotated[tuple[str, ...], Texts(), "`robot.model`, each of which gets tasks of its own"]
-    end_effector: Annotated[str, Text(), "`robot.end_effector`"]
-    ranges: Annotated[Ranges, Section(Ranges), "what is drawn"]
-    deviations: Annotated[Deviations, Section(Deviations), "what is then different from what is expected"]
+    end_effector: Annotated[str, "`robot.end_effector`"]
+    ranges: Annotated[Ranges, "what is drawn"]
+    deviations: Annotated[Deviations, "what is then different from what is expected"]
 
     def check(self) -> None:
         """Require a scenario with a surface, and robots, that come with the package and fit together.
@@ -139,32 +138,16 @@ class Departure:
         return f"{self.key} is {self.value}, outside what was verified: {self.verified}"
 
 
-@dataclass(frozen=True)
-class _Shown:
-    """Key of an entry of `Ranges` in a scenario, the unit in which it is shown, and the factor from SI to it."""
-
-    key: str
-    unit: str
-    scale: float = 1.0
-
-    def text(self, *values: float) -> str:
-        return f"{' to '.join(f'{value * self.scale:.6g}' for value in values)} {self.unit}".rstrip()
-
-
-_DEGREES = math.degrees(1.0)
-
 _PLANNED = {
-    "x": _Shown("task.impact.position, x", "m"),
-    "y": _Shown("task.impact.position, y", "m"),
-    "z": _Shown("task.impact.position, z", "m"),
-    "tilt": _Shown("expected_environment.surface.normal, tilt", "deg", _DEGREES),
-    "approach_angle": _Shown("task.impact.approach_angle", "deg", _DEGREES),
-    "speed": _Shown("task.impact.speed", "m/s"),
-    "friction": _Shown("expected_environment.surface.friction", ""),
-    "force": _Shown("task.post.force", "N"),
-    "slide": _Shown("task.post.slide", "m"),
+    **{axis: f"task.impact.position, {axis}" for axis in "xyz"},
+    "tilt": "expected_environment.surface.normal, tilt",
+    "approach_angle": "task.impact.approach_angle",
+    "speed": "task.impact.speed",
+    "friction": "expected_environment.surface.friction",
+    "force": "task.post.force",
+    "slide": "task.post.slide",
 }
-"""The entries of `Ranges` that a planner knows: not the stiffness."""
+"""Key of each entry of `Ranges` that a planner knows: not of the stiffness."""
 
 
 def planned_values(scenario: Scenario) -> dict[str, float]:
@@ -206,11 +189,18 @@ def _departures(scenario: Scenario, envelope: OperatingEnvelope) -> Iterator[Dep
         lower, upper = getattr(envelope.ranges, name)
         slack = _SHARP * max(abs(lower), abs(upper))
         if not lower - slack <= value <= upper + slack:
-            shown = _PLANNED[name]
-            yield Departure(shown.key, shown.text(value), shown.text(lower, upper))
+            yield Departure(_PLANNED[name], _range_text(name, value), _range_text(name, lower, upper))
     base = _scenario_of(envelope.scenario)
     for section in ("control", "detection", "classification"):
         yield from _other_settings(section, getattr(scenario, section), getattr(base, section))
+
+
+def _range_text(name: str, *values: float) -> str:
+    """Return values of an entry of `Ranges` in words, angles in degrees."""
+    unit = getattr(entries(Ranges)[name].kind, "unit", "")
+    if unit == "rad":
+        unit, values = "deg", tuple(map(math.degrees, values))
+    return f"{' to '.join(f'{value:.6g}' for value in values)} {unit}".rstrip()
 
 
 @lru_cache(maxsize=4)

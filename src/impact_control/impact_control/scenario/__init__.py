@@ -30,6 +30,7 @@ from impact_control.scenario.environment import (
     ExpectedEnvironment,
     Surface,
     Touch,
+    TouchProfile,
 )
 from impact_control.scenario.loading import load_scenario, parts_of, scenario_from_text
 from impact_control.scenario.object_scene import ObjectScene, flat_orientation
@@ -49,14 +50,8 @@ from impact_control.scenario.objects import (
 from impact_control.scenario.reaction import Admittance, PullBack, Reaction, ReactionSettings, RetreatDirection
 from impact_control.scenario.robot import Robot, robot_of
 from impact_control.scenario.robot_side import ArmDeviation, JointBacklash, Simulation
-from impact_control.scenario.scene import Scene
-from impact_control.scenario.schema import Scenario
-from impact_control.scenario.shipped import (
-    available_scenarios,
-    available_scenes,
-    config_directory,
-    scenario_digest,
-)
+from impact_control.scenario.scene import Scenario, Scene
+from impact_control.scenario.shipped import available_scenarios, available_scenes, config_directory, scenario_digest
 from impact_control.scenario.task import Ante, Impact, Post, Task
 from impact_control.scenario.uncertainty import Uncertainty
 
@@ -111,6 +106,7 @@ __all__ = [
     "TaskWeights",
     "TorqueError",
     "Touch",
+    "TouchProfile",
     "Uncertainty",
     "VelocityJump",
     "available_scenarios",

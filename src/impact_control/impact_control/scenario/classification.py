@@ -6,17 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Annotated
 
-from impact_control.scenario.fields import (
-    JOINTS,
-    NOT_NEGATIVE,
-    POSITIVE,
-    Choice,
-    Count,
-    Number,
-    Numbers,
-    Refusal,
-    Section,
-)
+from impact_control.scenario.fields import NOT_NEGATIVE, POSITIVE, Choice, Count, Number, Refusal, each_joint
 from impact_control.scenario.settings import Settings
 from impact_control.scenario.uncertainty import Uncertainty
 from impact_control.util.types import Vector
@@ -70,14 +60,13 @@ class Classification(Settings):
     decay_rate: Annotated[float, Number("1/s", POSITIVE), "a, rate at which the envelope closes"]
     envelope_margin: Annotated[
         Vector | float | None,
-        Numbers(JOINTS, "rad/s", NOT_NEGATIVE, repeats=True),
+        each_joint("rad/s", NOT_NEGATIVE),
         "e_eta, fixed as by Proper 2021; when left out it follows from `classification.uncertainty`",
         None,
     ]
-    uncertainty: Annotated[Uncertainty, Section(Uncertainty), "standard deviations, from which the margins follow", {}]
+    uncertainty: Annotated[Uncertainty, "standard deviations, from which the margins follow", {}]
     contact_path: Annotated[
         ContactPathSettings | None,
-        Section(ContactPathSettings, none_allowed=True),
         "after an expected behaviour, judge whether the contact stays on the expected surface",
         "none",
     ]
@@ -92,13 +81,11 @@ class Classification(Settings):
     ]
     completion: Annotated[
         CompletionSettings | None,
-        Section(CompletionSettings, none_allowed=True),
         "simultaneous: judge the behaviour from full contact on, and not after every impact",
         "none",
     ]
     held_force: Annotated[
         HeldForceSettings | None,
-        Section(HeldForceSettings, none_allowed=True),
         "after an expected behaviour, judge the force with which the arm is pushed back",
         "none",
     ]

@@ -7,19 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
-from impact_control.scenario.fields import (
-    FRACTION,
-    JOINTS,
-    NOT_NEGATIVE,
-    POSITIVE,
-    Count,
-    Number,
-    Numbers,
-    Option,
-    Range,
-    Refusal,
-    Section,
-)
+from impact_control.scenario.fields import FRACTION, NOT_NEGATIVE, POSITIVE, Count, Number, Range, Refusal, each_joint
 from impact_control.scenario.settings import Settings
 from impact_control.util.types import Vector
 
@@ -107,12 +95,7 @@ class TaskWeights(Settings):
 class Interim(Settings):
     """Between the first impact and full feedback on the post-impact reference, Proper 2021 (3.11), (3.12)."""
 
-    until: Annotated[
-        InterimEnd,
-        Option(InterimEnd),
-        "what closes the contact; until then no velocity is fed back",
-        InterimEnd.FIRST_IMPACT,
-    ]
+    until: Annotated[InterimEnd, "what closes the contact; until then no velocity is fed back", InterimEnd.FIRST_IMPACT]
     expected_impacts: Annotated[int, Count(1), "n_imp, impacts that close the contact (impact_count)", 1]
     longest: Annotated[
         float,
@@ -121,14 +104,10 @@ class Interim(Settings):
         "150 ms",
     ]
     reference: Annotated[
-        InterimReference,
-        Option(InterimReference),
-        "reference that is followed until the contact is closed",
-        InterimReference.POST,
+        InterimReference, "reference that is followed until the contact is closed", InterimReference.POST
     ]
     further_impacts: Annotated[
         FurtherImpacts,
-        Option(FurtherImpacts),
         "what an impact on a closed contact does within `longest` of the first one: restart the interim mode",
         FurtherImpacts.IGNORE,
     ]
@@ -139,17 +118,15 @@ class Control(Settings):
     """The QP controller with reference spreading, van Steen 2024 section IV-B."""
 
     period: Annotated[float, Number("s", Range(1e-4, 0.1)), "control period Delta t"]
-    gains: Annotated[TaskGains, Section(TaskGains), "feedback gains"]
-    weights: Annotated[TaskWeights, Section(TaskWeights), "task weights"]
+    gains: Annotated[TaskGains, "feedback gains"]
+    weights: Annotated[TaskWeights, "task weights"]
     impact_strategy: Annotated[
         ImpactStrategy,
-        Option(ImpactStrategy),
         "switch to the post-impact reference at the impact; the same without interim mode; at the nominal time",
         ImpactStrategy.REFERENCE_SPREADING,
     ]
     feedback: Annotated[
         Feedback,
-        Option(Feedback),
         "the reference is followed in position, orientation and joint 1, or in all joints, Proper 2021 (2.67)",
         Feedback.TASK_SPACE,
     ]
@@ -162,7 +139,7 @@ class Control(Settings):
     interim_duration: Annotated[
         float, Number("s", NOT_NEGATIVE), "Delta t_int in which the velocity feedback returns after an impact, (24)"
     ]
-    interim: Annotated[Interim, Section(Interim), "the interim mode with more than one impact", {}]
+    interim: Annotated[Interim, "the interim mode with more than one impact", {}]
     missing_impact_timeout: Annotated[
         float | None,
         Number("s", NOT_NEGATIVE),
@@ -176,7 +153,7 @@ class Control(Settings):
         float, Number("1/s", POSITIVE), "rate at which joint velocities decay in a stop, ddq = -rate dq"
     ]
     max_joint_acceleration: Annotated[
-        Vector, Numbers(JOINTS, "rad/s^2", POSITIVE, repeats=True), "deceleration with which limits are kept viable"
+        Vector, each_joint("rad/s^2", POSITIVE), "deceleration with which limits are kept viable"
     ]
     state_timeout: Annotated[
         float,

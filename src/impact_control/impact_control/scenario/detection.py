@@ -17,8 +17,7 @@ from impact_control.scenario.fields import (
     Numbers,
     Refusal,
     Rows,
-    Section,
-    Text,
+    each_joint,
 )
 from impact_control.util.types import Matrix, Vector
 
@@ -27,23 +26,21 @@ from impact_control.util.types import Matrix, Vector
 class ResidualRate:
     """Rate of the momentum residual, Proper 2021 (3.4), (3.6), (3.7): hard impacts."""
 
-    threshold: Annotated[Vector, Numbers(JOINTS, "Nm/s", POSITIVE, repeats=True), "r_b, bound of the rate"]
+    threshold: Annotated[Vector, each_joint("Nm/s", POSITIVE), "r_b, bound of the rate"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Residual:
     """The momentum residual itself, Proper 2021 (2.91): soft and slow touches too."""
 
-    threshold: Annotated[
-        Vector, Numbers(JOINTS, "Nm", POSITIVE, repeats=True), "bound; above the friction that is not known"
-    ]
+    threshold: Annotated[Vector, each_joint("Nm", POSITIVE), "bound; above the friction that is not known"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class VelocityJump:
     """Joint velocity against where its last samples point, Proper 2021 section 1.1."""
 
-    threshold: Annotated[Vector, Numbers(JOINTS, "rad/s", POSITIVE, repeats=True), "bound of the jump"]
+    threshold: Annotated[Vector, each_joint("rad/s", POSITIVE), "bound of the jump"]
     window: Annotated[int, Count(2, 1000), "samples through which the line is laid", 8]
 
 
@@ -70,7 +67,7 @@ class Whitened:
     """All joints at once against noise and model errors of this arm; written by `impact-control calibrate detector`."""
 
     threshold: Annotated[Vector, Numbers(5, "", POSITIVE), "bound of each band, 2.5 to 40 ms"]
-    friction: Annotated[SlidingFriction, Section(SlidingFriction), "taken out of the residual"]
+    friction: Annotated[SlidingFriction, "taken out of the residual"]
     known_speed: Annotated[
         Vector, Numbers(JOINTS, "rad/s", POSITIVE), "largest of the recording; beyond it a joint counts less"
     ]
@@ -82,7 +79,7 @@ class Whitened:
 class Own:
     """A score of another package, found by the name under which it is installed, see `detection.own_scores`."""
 
-    score: Annotated[str, Text(), "name under which an installed package offers it"]
+    score: Annotated[str, "name under which an installed package offers it"]
     threshold: Annotated[float, Number("", POSITIVE), "bound of each channel of the score, in its SI unit"]
 
 
@@ -91,19 +88,17 @@ class Isolation:
     """The link that was hit: the outermost joint whose residual changes, see `detection.LinkIsolation`."""
 
     threshold: Annotated[
-        Vector,
-        Numbers(JOINTS, "Nm", POSITIVE, repeats=True),
-        "change of the residual that counts; above what free motion makes of it",
+        Vector, each_joint("Nm", POSITIVE), "change of the residual that counts; above what free motion makes of it"
     ]
     velocity_slope: Annotated[
         Vector,
-        Numbers(JOINTS, "Nm*s/rad", NOT_NEGATIVE, repeats=True),
+        each_joint("Nm*s/rad", NOT_NEGATIVE),
         "how much more where the joint's speed changes: slope of a friction that is not known",
         "0 Nm*s/rad",
     ]
     motion_slope: Annotated[
         Vector,
-        Numbers(JOINTS, "Nm*s/rad", NOT_NEGATIVE, repeats=True),
+        each_joint("Nm*s/rad", NOT_NEGATIVE),
         "how much more for each rad/s of all joints together before: errors of the model",
         "0 Nm*s/rad",
     ]
@@ -113,31 +108,17 @@ class Isolation:
 class Detection:
     """Momentum observer, Proper 2021 (2.89), and the impact detectors; the first of them to report makes the event."""
 
-    observer_gain: Annotated[Vector, Numbers(JOINTS, "1/s", POSITIVE, repeats=True), "diagonal of K_O"]
+    observer_gain: Annotated[Vector, each_joint("1/s", POSITIVE), "diagonal of K_O"]
     refractory_time: Annotated[float, Number("s", NOT_NEGATIVE), "least time between two detected impacts, t_int"]
-    residual_rate: Annotated[
-        ResidualRate | None, Section(ResidualRate, none_allowed=True), "detector on the rate of the residual", "none"
-    ]
-    residual: Annotated[Residual | None, Section(Residual, none_allowed=True), "detector on the residual", "none"]
-    velocity_jump: Annotated[
-        VelocityJump | None, Section(VelocityJump, none_allowed=True), "detector on jumps of the velocity", "none"
-    ]
-    torque_error: Annotated[
-        TorqueError | None,
-        Section(TorqueError, none_allowed=True),
-        "detector on the error of the torque control",
-        "none",
-    ]
-    whitened: Annotated[
-        Whitened | None, Section(Whitened, none_allowed=True), "detector on all joints at once, for real arms", "none"
-    ]
-    own: Annotated[Own | None, Section(Own, none_allowed=True), "detector on a score of another package", "none"]
+    residual_rate: Annotated[ResidualRate | None, "detector on the rate of the residual", "none"]
+    residual: Annotated[Residual | None, "detector on the residual", "none"]
+    velocity_jump: Annotated[VelocityJump | None, "detector on jumps of the velocity", "none"]
+    torque_error: Annotated[TorqueError | None, "detector on the error of the torque control", "none"]
+    whitened: Annotated[Whitened | None, "detector on all joints at once, for real arms", "none"]
+    own: Annotated[Own | None, "detector on a score of another package", "none"]
 
     isolation: Annotated[
-        Isolation | None,
-        Section(Isolation, none_allowed=True),
-        "tests on the residual which link was hit; without it a hint at most",
-        "none",
+        Isolation | None, "tests on the residual which link was hit; without it a hint at most", "none"
     ]
 
     @property

@@ -16,7 +16,7 @@ from ruamel.yaml.scalarbool import ScalarBoolean
 from impact_control.scenario.shipped import available_scenarios, available_scenes, find_scenario
 from impact_control.util.errors import ScenarioError
 from impact_control.util.words import nearest
-from impact_control.util.yaml_text import LARGEST_FILE, parse_yaml, regular_text, yaml_of
+from impact_control.util.yaml_text import LARGEST_FILE, parse_yaml, regular_text
 
 EXTENDS = "extends"
 """Key of the file, relative to the one it stands in, or name of the shipped scenario, whose entries hold where this one
@@ -85,11 +85,6 @@ def overlay(base: Node, top: Node) -> Node:
     for key, node in top.value.items():
         merged[key] = overlay(merged[key], node) if key in merged else node
     return Node(merged, top.origin)
-
-
-def document_text(document: Node) -> str:
-    """Return a document as YAML that loads to the same."""
-    return yaml_of(document.plain())
 
 
 def override_tree(overrides: Mapping[str, Any]) -> Node:

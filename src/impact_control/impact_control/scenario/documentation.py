@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from impact_control.scenario.fields import REQUIRED, NamedSections, Section, Sections
-from impact_control.scenario.schema import Scenario
+from impact_control.scenario.fields import REQUIRED, Nested
+from impact_control.scenario.scene import Scenario
 from impact_control.scenario.settings import entries
 
 BAR = "\\|"
@@ -33,9 +33,5 @@ def _rows(section: type, prefix: str) -> Iterator[str]:
             default = f"`{declared.default}`"
         cells = (f"`{key}`", declared.kind.allowed(), default, declared.description)
         yield f"| {' | '.join(cell.replace('|', BAR) for cell in cells)} |"
-        if isinstance(declared.kind, Section):
-            yield from _rows(declared.kind.type, f"{key}.")
-        elif isinstance(declared.kind, Sections):
-            yield from _rows(declared.kind.type, f"{key}[].")
-        elif isinstance(declared.kind, NamedSections):
-            yield from _rows(declared.kind.type, f"{key}.NAME.")
+        if isinstance(declared.kind, Nested):
+            yield from _rows(declared.kind.type, key + declared.kind.BELOW)

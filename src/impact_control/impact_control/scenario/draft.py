@@ -12,7 +12,7 @@ import numpy as np
 
 from impact_control.scenario.document import parse_overrides
 from impact_control.scenario.loading import load_scenario
-from impact_control.scenario.schema import Scenario
+from impact_control.scenario.scene import Scenario
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Vector
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Annotated
 
 from impact_control.scenario.fields import (
     NOT_NEGATIVE,
     POSITIVE,
-    Choice,
     Direction,
     Number,
     Numbers,
     PowerLawCoefficient,
     Range,
-    Section,
-    Sections,
-    Text,
 )
+from impact_control.scenario.settings import Settings
 from impact_control.util.types import Vector
 
 
@@ -43,21 +41,28 @@ class Contact:
 class CompliantSurface(Surface):
     """A plane that is really there, with its contact law."""
 
-    contact: Annotated[Contact, Section(Contact), "contact law", {}]
+    contact: Annotated[Contact, "contact law", {}]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ExpectedEnvironment:
     """Environment as the robot expects it."""
 
-    surface: Annotated[Surface, Section(Surface), "the surface that is expected"]
+    surface: Annotated[Surface, "the surface that is expected"]
+
+
+class TouchProfile(StrEnum):
+    """Course of a force: with a finite rate from the first instant, like a bump, or with none at first, like a push."""
+
+    HALF_SINE = "half_sine"
+    RAISED_COSINE = "raised_cosine"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Touch:
+class Touch(Settings):
     """External force on a link of the arm, as of a person: it rises and falls smoothly."""
 
-    link: Annotated[str, Text(), "link, or another frame of the robot's model, that is touched"]
+    link: Annotated[str, "link, or another frame of the robot's model, that is touched"]
     point: Annotated[
         Vector, Numbers(3, "m"), "point that is touched, from the origin of the link, in its axes", "0, 0, 0 m"
     ]
@@ -65,8 +70,7 @@ class Touch:
     start: Annotated[float, Number("s", NOT_NEGATIVE), "beginning, after the arm has started to move"]
     duration: Annotated[float, Number("s", POSITIVE), "time from the first to the last of the force"]
     profile: Annotated[
-        str,
-        Choice(("half_sine", "raised_cosine")),
+        TouchProfile,
         "course of the force: sin(pi s), or (1 - cos(2 pi s)) / 2, over the part s of the duration",
         "half_sine",
     ]
@@ -76,9 +80,5 @@ class Touch:
 class ActualEnvironment:
     """Actual environment; only a simulator reads it."""
 
-    surface: Annotated[
-        CompliantSurface | None,
-        Section(CompliantSurface, none_allowed=True),
-        "the surface that is there, None when there is none",
-    ]
-    touches: Annotated[tuple[Touch, ...], Sections(Touch), "who else touches the arm, and when", []]
+    surface: Annotated[CompliantSurface | None, "the surface that is there, None when there is none"]
+    touches: Annotated[tuple[Touch, ...], "who else touches the arm, and when", []]

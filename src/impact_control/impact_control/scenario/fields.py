@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, ClassVar, Final, get_args, get_origin
 
 import numpy as np
 
@@ -75,12 +75,14 @@ FRACTION = Range(lower=0.0, upper=1.0)
 class Kind(ABC):
     """Type, unit and bounds of the value at one key."""
 
-    @abstractmethod
     def parse(self, raw: Any, sizes: Sizes, siblings: Mapping[str, Any]) -> Any:
-        """Convert the value in the file; raises Refusal.
+        """Convert the value in the file, by default one that is admitted as it stands; raises Refusal.
 
         siblings: the entries of the same section that were read before.
         """
+        if not self.admits(raw):
+            raise Refusal("", raw, self.allowed())
+        return raw
 
     @abstractmethod
     def allowed(self) -> str:
@@ -103,12 +105,11 @@ class Number(Kind):
         unit = self.unit_beside(siblings)
         try:
             values = _numbers(raw, unit, self.range)
-            if len(values) == 1 and not isinstance(raw, list):
-                return values[0]
-            reason = "more than one number"
+            if len(values) != 1 or isinstance(raw, list):
+                raise _Unreadable("more than one number")
         except _Unreadable as error:
-            reason = str(error)
-        raise Refusal("", raw, _with_reason(_number_words("a finite number", unit, self.range), reason))
+            raise Refusal("", raw, f"{_number_words('a finite number', unit, self.range)} ({error})") from None
+        return values[0]
 
     def allowed(self) -> str:
         """Return unit and range in words."""
@@ -156,14 +157,11 @@ class Numbers(Kind):
             values = _numbers(raw, self.unit, self.range)
             if len(values) == 1 and self.repeats:
                 values = values * size
-            if len(values) == size:
-                array = np.array(values, dtype=float)
-                array.setflags(write=False)
-                return array
-            reason = f"there are {len(values)}"
+            if len(values) != size:
+                raise _Unreadable(f"there are {len(values)}")
         except _Unreadable as error:
-            reason = str(error)
-        raise Refusal("", raw, _with_reason(self._words(f"{size} finite numbers"), reason))
+            raise Refusal("", raw, f"{self._words(f'{size} finite numbers')} ({error})") from None
+        return _read_only(values)
 
     def allowed(self) -> str:
         """Return size, unit and range in words."""
@@ -180,6 +178,11 @@ class Numbers(Kind):
         return _number_words(f"one finite number or {what}" if self.repeats else what, self.unit, self.range)
 
 
+def each_joint(unit: str = "", interval: Range = ANY) -> Numbers:
+    """Return the kind of an array with one number per joint, for which a single number may stand."""
+    return Numbers(JOINTS, unit, interval, repeats=True)
+
+
 @dataclass(frozen=True)
 class Rows(Kind):
     """A list of rows, each as `Numbers` with one number per joint."""
@@ -191,9 +194,7 @@ class Rows(Kind):
         if not isinstance(raw, list) or not raw:
             raise Refusal("", raw, self.allowed())
         row = Numbers(JOINTS, self.unit)
-        matrix = np.array([row.parse(item, sizes, siblings) for item in raw])
-        matrix.setflags(write=False)
-        return matrix
+        return _read_only([row.parse(item, sizes, siblings) for item in raw])
 
     def allowed(self) -> str:
         """Return what a row is, in words."""
@@ -208,14 +209,12 @@ class Direction(Kind):
         """Return the read-only unit vector (3,)."""
         try:
             values = _numbers(raw, "", ANY)
+            length = math.hypot(*values)
+            if len(values) != 3 or abs(length - 1.0) > UNIT_NORM_TOLERANCE:
+                raise _Unreadable(f"there are {len(values)}, of length {length:.6g}")
         except _Unreadable as error:
-            raise Refusal("", raw, _with_reason(self.allowed(), str(error))) from None
-        length = math.hypot(*values)
-        if len(values) != 3 or abs(length - 1.0) > UNIT_NORM_TOLERANCE:
-            raise Refusal("", raw, _with_reason(self.allowed(), f"there are {len(values)}, of length {length:.6g}"))
-        direction = np.array(values, dtype=float) / length
-        direction.setflags(write=False)
-        return direction
+            raise Refusal("", raw, f"{self.allowed()} ({error})") from None
+        return _read_only(np.array(values) / length)
 
     def allowed(self) -> str:
         """Return the definition of a direction."""
@@ -229,19 +228,13 @@ class Count(Kind):
     lower: int = 0
     upper: int = 2**31 - 1
 
-    def parse(self, raw: Any, sizes: Sizes, siblings: Mapping[str, Any]) -> int:
-        """Return the number."""
-        if isinstance(raw, bool) or not isinstance(raw, int) or not self.lower <= raw <= self.upper:
-            raise Refusal("", raw, self.allowed())
-        return raw
-
     def allowed(self) -> str:
         """Return the smallest and the largest number in words."""
         return f"a whole number from {self.lower} to {self.upper}"
 
     def admits(self, value: Any) -> bool:
         """Return whether a whole number is inside the range."""
-        return isinstance(value, int) and self.lower <= value <= self.upper
+        return isinstance(value, int) and not isinstance(value, bool) and self.lower <= value <= self.upper
 
 
 @dataclass(frozen=True)
@@ -265,15 +258,13 @@ class JointNumbers(Kind):
 class Flag(Kind):
     """true or false."""
 
-    def parse(self, raw: Any, sizes: Sizes, siblings: Mapping[str, Any]) -> bool:
-        """Return the truth value."""
-        if not isinstance(raw, bool):
-            raise Refusal("", raw, self.allowed())
-        return raw
-
     def allowed(self) -> str:
         """Return the two values."""
         return "true or false"
+
+    def admits(self, value: Any) -> bool:
+        """Return whether a value is one of them."""
+        return isinstance(value, bool)
 
 
 @dataclass(frozen=True)
@@ -310,103 +301,108 @@ class Texts(Kind):
 
 @dataclass(frozen=True)
 class Choice(Kind):
-    """One of a few words."""
+    """One of a few words, or one of the members of an enumeration of words."""
 
-    words: tuple[str, ...]
+    words: tuple[str, ...] | type[StrEnum]
 
     def parse(self, raw: Any, sizes: Sizes, siblings: Mapping[str, Any]) -> str:
-        """Return the word."""
-        if raw not in self.words:
-            raise Refusal("", raw, self.allowed())
-        return str(raw)
+        """Return the word, or the member."""
+        for word in self.words:
+            if raw == word:
+                return word
+        raise Refusal("", raw, self.allowed())
 
     def allowed(self) -> str:
         """List the words."""
         return "one of " + ", ".join(self.words)
 
-
-@dataclass(frozen=True)
-class Option(Kind):
-    """One of the members of an enumeration of words."""
-
-    type: type[StrEnum]
-
-    def parse(self, raw: Any, sizes: Sizes, siblings: Mapping[str, Any]) -> StrEnum:
-        """Return the member."""
-        if raw not in list(self.type):
-            raise Refusal("", raw, self.allowed())
-        return self.type(raw)
-
-    def allowed(self) -> str:
-        """List the words."""
-        return "one of " + ", ".join(self.type)
-
     def admits(self, value: Any) -> bool:
-        """Return whether a value is a member."""
-        return isinstance(value, self.type)
+        """Return whether a value is one of the words, or a member."""
+        return any(value == word and isinstance(value, type(word)) for word in self.words)
 
 
 @dataclass(frozen=True)
-class Section(Kind):
-    """A nested section, described by a dataclass whose fields are entries."""
+class Nested(Kind):
+    """Entries below an entry, described by a dataclass whose fields they are; `validation` reads what has the form.
+
+    FORM: what may stand at the key; NONE: and where `none` is allowed. BELOW: between the key and those below.
+    """
+
+    FORM: ClassVar[str]
+    NONE: ClassVar[str] = ", or none"
+    BELOW: ClassVar[str] = "."
 
     type: type
     none_allowed: bool = False
 
     def parse(self, raw: Any, sizes: Sizes, siblings: Mapping[str, Any]) -> None:
-        """Only `none` is read here; a mapping is read by `validation`."""
-        if raw == "none" and self.none_allowed:
-            return
+        """Refuse what has not the form."""
         raise Refusal("", raw, self.allowed())
 
     def allowed(self) -> str:
-        """Return the form of a section."""
-        return "a section with keys of its own" + (", or none" if self.none_allowed else "")
+        """Return the form in words."""
+        return self.FORM + self.NONE * self.none_allowed
 
 
 @dataclass(frozen=True)
-class Sections(Kind):
+class Section(Nested):
+    """A nested section; where it is allowed, `none` takes its place."""
+
+    FORM: ClassVar[str] = "a section with keys of its own"
+
+    def parse(self, raw: Any, sizes: Sizes, siblings: Mapping[str, Any]) -> None:
+        """Read `none`."""
+        if not (self.none_allowed and raw == "none"):
+            super().parse(raw, sizes, siblings)
+
+
+@dataclass(frozen=True)
+class Sections(Nested):
     """A list of nested sections of one kind."""
 
-    type: type
-
-    def parse(self, raw: Any, sizes: Sizes, siblings: Mapping[str, Any]) -> None:
-        """Refuse what is no list; a list is read by `validation`."""
-        raise Refusal("", raw, self.allowed())
-
-    def allowed(self) -> str:
-        """Return the form of the list."""
-        return "a list of sections, each with keys of its own"
+    FORM: ClassVar[str] = "a list of sections, each with keys of its own"
+    BELOW: ClassVar[str] = "[]."
 
 
 @dataclass(frozen=True)
-class NamedSections(Kind):
+class NamedSections(Nested):
     """Nested sections of one kind, each under a name that the file chooses."""
 
-    type: type
-    none_allowed: bool = False
-
-    def parse(self, raw: Any, sizes: Sizes, siblings: Mapping[str, Any]) -> None:
-        """Refuse what is no mapping; a mapping is read by `validation`."""
-        raise Refusal("", raw, self.allowed())
-
-    def allowed(self) -> str:
-        """Return the form of the sections."""
-        return "sections under names of one's own" + (", none for one that is not there" if self.none_allowed else "")
+    FORM: ClassVar[str] = "sections under names of one's own"
+    NONE: ClassVar[str] = ", none for one that is not there"
+    BELOW: ClassVar[str] = ".NAME."
 
 
 @dataclass(frozen=True)
 class Entry:
     """One key of a section: what may stand there, what it means, and what holds when it is left out.
 
-    Declared as `Annotated[type, kind, description]`, or with the default behind the description. default: as it would
-    stand in the file, so that it passes the same checks; None: the entry may be left out and is then None. Without it
-    the entry is required.
+    Declared as `Annotated[type, kind, description]`, or with the default behind the description; without the kind where
+    it follows from the type, see `kind_of`. default: as it would stand in the file, so that it passes the same checks;
+    None: the entry may be left out and is then None. Without it the entry is required.
     """
 
     kind: Kind
     description: str
     default: Any = REQUIRED
+
+
+def kind_of(declared: Any) -> Kind:
+    """Return the kind of an entry whose type says everything.
+
+    Truth values, texts, enumerations of words, sections, `Section | None`, tuples of sections, sections by name.
+    """
+    if declared in (bool, str):
+        return Flag() if declared is bool else Text()
+    arguments = get_args(declared)
+    if get_origin(declared) is tuple:
+        return Sections(arguments[0])
+    if get_origin(declared) is Mapping:
+        one, *none = get_args(arguments[1]) or (arguments[1],)
+        return NamedSections(one, bool(none))
+    if arguments:
+        return Section(arguments[0], none_allowed=True)
+    return Choice(declared) if issubclass(declared, StrEnum) else Section(declared)
 
 
 class _Unreadable(Exception):  # noqa: N818 (it never leaves this module)
@@ -443,5 +439,7 @@ def _number_words(what: str, unit: str, interval: Range) -> str:
     return f"{what} {where}, {limits}" if limits else f"{what} {where}"
 
 
-def _with_reason(allowed: str, reason: str) -> str:
-    return f"{allowed} ({reason})"
+def _read_only(values: Any) -> Matrix:
+    array = np.array(values, dtype=float)
+    array.setflags(write=False)
+    return array

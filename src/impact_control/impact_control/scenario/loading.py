@@ -7,8 +7,7 @@ from typing import TypedDict
 
 from impact_control.scenario.document import Node, load_document, parse_document
 from impact_control.scenario.object_scene import ObjectScene
-from impact_control.scenario.scene import Scene
-from impact_control.scenario.schema import Scenario
+from impact_control.scenario.scene import Scenario, Scene
 from impact_control.scenario.shipped import find_scenario
 
 

@@ -14,9 +14,9 @@ import numpy as np
 import pinocchio as pin
 
 from impact_control.robots import InertiaModel, RobotDescription, mounted_at, rotation_from_roll_pitch_yaw
-from impact_control.scenario.document import Node, overlay
+from impact_control.scenario.document import Node, nested, overlay
 from impact_control.scenario.environment import ActualEnvironment, ExpectedEnvironment, Surface, Touch
-from impact_control.scenario.fields import NamedSections, Refusal, Section
+from impact_control.scenario.fields import Refusal
 from impact_control.scenario.objects import (
     INERTIA_MODELS,
     ActualObject,
@@ -30,8 +30,7 @@ from impact_control.scenario.objects import (
 )
 from impact_control.scenario.prediction import Prediction
 from impact_control.scenario.robot import joint_sizes, robot_of
-from impact_control.scenario.scene import Scene, require_inside_limits, require_known_links
-from impact_control.scenario.schema import Scenario
+from impact_control.scenario.scene import Scenario, Scene, require_inside_limits, require_known_links
 from impact_control.scenario.settings import entries
 from impact_control.scenario.task import AfterImpact, Impact, Post, Task
 from impact_control.scenario.validation import build
@@ -54,15 +53,11 @@ _NO_DIRECTION = 1e-9
 class ObjectScene(Scene):
     """A scene whose arms hit objects, with one impact of all of them."""
 
-    arms: Annotated[Mapping[str, SceneArm], NamedSections(SceneArm), "the arms, by name"]
-    task: Annotated[SceneTask, Section(SceneTask), "joint task of the arms"]
-    expected_environment: Annotated[
-        SceneExpectedEnvironment, Section(SceneExpectedEnvironment), "what the robots believe"
-    ]
+    arms: Annotated[Mapping[str, SceneArm], "the arms, by name"]
+    task: Annotated[SceneTask, "joint task of the arms"]
+    expected_environment: Annotated[SceneExpectedEnvironment, "what the robots believe"]
     actual_environment: Annotated[
-        SceneActualEnvironment,
-        Section(SceneActualEnvironment),
-        "what is really there; what is left out of an object is as expected",
+        SceneActualEnvironment, "what is really there; what is left out of an object is as expected"
     ]
 
     @classmethod
@@ -224,22 +219,16 @@ def flat_orientation(normal: Vector, turn: float) -> Matrix:
 
 def _with_expected_objects(document: Node) -> Node:
     """Let what an actual object leaves out be as expected."""
-    expected = _below(document, "expected_environment", "objects")
-    actual = _below(document, "actual_environment", "objects")
+    expected, actual = (_objects(document, f"{whose}_environment") for whose in ("expected", "actual"))
     if expected is None or actual is None:
         return document
-    objects = {
-        name: overlay(expected.value[name], node) if name in expected.value else node
-        for name, node in actual.value.items()
-    }
-    nested = Node({"actual_environment": Node({"objects": Node(objects, actual.origin)}, actual.origin)}, "override")
-    return Node(overlay(document, nested).value, document.origin)
+    known = Node({name: node for name, node in expected.value.items() if name in actual.value}, actual.origin)
+    whole = overlay(document, nested("actual_environment.objects", overlay(known, actual)))
+    return Node(whole.value, document.origin)
 
 
-def _below(node: Node, *keys: str) -> Node | None:
-    """Return the section at the path, None when there is none."""
-    for key in keys:
-        if not node.is_mapping or key not in node.value:
-            return None
-        node = node.value[key]
-    return node if node.is_mapping else None
+def _objects(document: Node, environment: str) -> Node | None:
+    """Return the objects of an environment, None when there are none."""
+    section = document.value.get(environment)
+    objects = section.value.get("objects") if section is not None and section.is_mapping else None
+    return objects if objects is not None and objects.is_mapping else None

@@ -11,19 +11,7 @@ import numpy as np
 
 from impact_control.robots import InertiaModel
 from impact_control.scenario.environment import ActualEnvironment, Contact, Surface, Touch
-from impact_control.scenario.fields import (
-    NOT_NEGATIVE,
-    POSITIVE,
-    Choice,
-    Flag,
-    NamedSections,
-    Number,
-    Numbers,
-    Range,
-    Section,
-    Sections,
-    Text,
-)
+from impact_control.scenario.fields import NOT_NEGATIVE, POSITIVE, Choice, Number, Numbers, Range
 from impact_control.scenario.task import AfterImpact, Motions, NominalImpact, Posture
 from impact_control.util.types import Matrix, Vector
 
@@ -85,10 +73,7 @@ class ActualObject(ExpectedObject):
     """A box that is really there."""
 
     contact: Annotated[
-        Contact | None,
-        Section(Contact, none_allowed=True),
-        "contact law against end-effectors; default: that of the cover of the end-effector",
-        "none",
+        Contact | None, "contact law against end-effectors; default: that of the cover of the end-effector", "none"
     ]
 
 
@@ -96,27 +81,23 @@ class ActualObject(ExpectedObject):
 class SceneTouch(Touch):
     """External force on a link of one of the arms, as of a person."""
 
-    arm: Annotated[str, Text(), "which of the arms is touched"]
+    arm: Annotated[str, "which of the arms is touched"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SceneExpectedEnvironment:
     """Environment as the robots expect it."""
 
-    surface: Annotated[
-        Surface | None, Section(Surface, none_allowed=True), "what the objects stand on; its friction is theirs"
-    ]
-    objects: Annotated[Mapping[str, ExpectedObject], NamedSections(ExpectedObject), "the objects, by name"]
+    surface: Annotated[Surface | None, "what the objects stand on; its friction is theirs"]
+    objects: Annotated[Mapping[str, ExpectedObject], "the objects, by name"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SceneActualEnvironment(ActualEnvironment):
     """Actual environment; only a simulator reads it."""
 
-    objects: Annotated[
-        Mapping[str, ActualObject | None], NamedSections(ActualObject, none_allowed=True), "the objects, by name"
-    ]
-    touches: Annotated[tuple[SceneTouch, ...], Sections(SceneTouch), "who else touches the arms, and when", []]
+    objects: Annotated[Mapping[str, ActualObject | None], "the objects, by name"]
+    touches: Annotated[tuple[SceneTouch, ...], "who else touches the arms, and when", []]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -133,7 +114,7 @@ class Base:
 class ArmImpact:
     """The planned impact of one arm: flat, with all contact points at once."""
 
-    object: Annotated[str, Text(), "which of expected_environment.objects is hit"]
+    object: Annotated[str, "which of expected_environment.objects is hit"]
     face: Annotated[str, Choice(FACES), "the face that is hit, axes of the object"]
     offset: Annotated[
         Vector,
@@ -152,8 +133,8 @@ class ArmImpact:
 class SceneArm(Posture):
     """One arm of a scene."""
 
-    base: Annotated[Base, Section(Base), "where it stands"]
-    impact: Annotated[ArmImpact, Section(ArmImpact), "the impact as planned"]
+    base: Annotated[Base, "where it stands"]
+    impact: Annotated[ArmImpact, "the impact as planned"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -170,7 +151,7 @@ class ScenePost(AfterImpact):
         "factor on the predicted velocity with which the reference begins, van Steen 2024 section VI",
         1.0,
     ]
-    hold: Annotated[bool, Flag(), "whether the arms keep pressing at the end of the task, or stop", False]
+    hold: Annotated[bool, "whether the arms keep pressing at the end of the task, or stop", False]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -189,8 +170,8 @@ class SceneImpact(NominalImpact):
 class SceneTask(Motions):
     """Joint task of the arms."""
 
-    impact: Annotated[SceneImpact, Section(SceneImpact), "the impact of all arms"]
-    post: Annotated[ScenePost, Section(ScenePost), "the motion after the impact, extended before it"]
+    impact: Annotated[SceneImpact, "the impact of all arms"]
+    post: Annotated[ScenePost, "the motion after the impact, extended before it"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

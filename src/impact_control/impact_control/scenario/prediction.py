@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from impact_control.scenario.fields import POSITIVE, Count, Flag, Number, Range
+from impact_control.scenario.fields import POSITIVE, Count, Number, Range
 from impact_control.scenario.settings import Settings
 
 
@@ -13,9 +13,7 @@ from impact_control.scenario.settings import Settings
 class Prediction(Settings):
     """Prior belief about friction, restitution and motor inertia, see `impacts.ImpactBelief`."""
 
-    adapt: Annotated[
-        bool, Flag(), "whether the predictor learns from each impact at the expected time and place", False
-    ]
+    adapt: Annotated[bool, "whether the predictor learns from each impact at the expected time and place", False]
     friction_deviation: Annotated[
         float,
         Number("", Range(0.0, 2.0)),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
-from impact_control.scenario.fields import JOINTS, POSITIVE, Count, Number, Numbers, Option, Range, Refusal, Section
+from impact_control.scenario.fields import POSITIVE, Count, Number, Range, Refusal, each_joint
 from impact_control.scenario.settings import Settings
 from impact_control.util.types import Vector
 
@@ -33,7 +33,6 @@ class PullBack(Settings):
 
     direction: Annotated[
         RetreatDirection,
-        Option(RetreatDirection),
         "along the normal of the expected surface, or against the velocity of the approach",
         "surface_normal",
     ]
@@ -48,30 +47,24 @@ class Admittance(Settings):
 
     gain: Annotated[
         Vector,
-        Numbers(JOINTS, "rad/Nm/s", POSITIVE, repeats=True),
+        each_joint("rad/Nm/s", POSITIVE),
         "K_a, speed for the external torque beyond the threshold",
         "0.02 rad/Nm/s",
     ]
     threshold: Annotated[
         Vector,
-        Numbers(JOINTS, "Nm", POSITIVE, repeats=True),
+        each_joint("Nm", POSITIVE),
         "external torque below which a joint is not touched; above friction and model errors",
         "2 Nm",
     ]
     speed: Annotated[
-        Vector,
-        Numbers(JOINTS, "rad/s", POSITIVE, repeats=True),
-        "largest speed of a joint that yields, and on the way back",
-        "0.5 rad/s",
+        Vector, each_joint("rad/s", POSITIVE), "largest speed of a joint that yields, and on the way back", "0.5 rad/s"
     ]
     acceleration: Annotated[
-        Vector, Numbers(JOINTS, "rad/s^2", POSITIVE, repeats=True), "largest acceleration of its reference", "5 rad/s^2"
+        Vector, each_joint("rad/s^2", POSITIVE), "largest acceleration of its reference", "5 rad/s^2"
     ]
     excursion: Annotated[
-        Vector,
-        Numbers(JOINTS, "rad", POSITIVE, repeats=True),
-        "how far a joint may be led from where it began to yield",
-        "0.5 rad",
+        Vector, each_joint("rad", POSITIVE), "how far a joint may be led from where it began to yield", "0.5 rad"
     ]
     quiet_time: Annotated[
         float, Number("s", Range(0.5, 60.0)), "time without a touch after which the task goes on", "2 s"
@@ -92,7 +85,7 @@ class Admittance(Settings):
 class ReactionSettings(Settings):
     """Reactions to a verdict."""
 
-    on_unexpected_impact: Annotated[Reaction, Option(Reaction), "wrong time or place"]
-    on_unexpected_post_impact: Annotated[Reaction, Option(Reaction), "wrong behaviour afterwards"]
-    pull_back: Annotated[PullBack, Section(PullBack), "the motion of `pull_back`", {}]
-    admittance: Annotated[Admittance, Section(Admittance), "the motion of `admittance`", {}]
+    on_unexpected_impact: Annotated[Reaction, "wrong time or place"]
+    on_unexpected_post_impact: Annotated[Reaction, "wrong behaviour afterwards"]
+    pull_back: Annotated[PullBack, "the motion of `pull_back`", {}]
+    admittance: Annotated[Admittance, "the motion of `admittance`", {}]

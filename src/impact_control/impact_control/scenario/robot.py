@@ -9,7 +9,7 @@ from typing import Annotated
 
 from impact_control.robots import SIDES, JointFriction, RobotDescription, load_robot
 from impact_control.scenario.document import Node
-from impact_control.scenario.fields import JOINTS, NOT_NEGATIVE, POSITIVE, Choice, Flag, Numbers, Refusal, Section, Text
+from impact_control.scenario.fields import JOINTS, NOT_NEGATIVE, POSITIVE, Choice, Refusal, each_joint
 from impact_control.scenario.validation import build
 from impact_control.util.errors import ScenarioError
 from impact_control.util.types import Vector
@@ -26,9 +26,9 @@ _ROBOT_ERRORS = {
 class Friction:
     """Friction of the joints, Gaz et al. 2019, see `robots.JointFriction`."""
 
-    amplitude: Annotated[Vector, Numbers(JOINTS, "Nm", NOT_NEGATIVE, repeats=True), "phi_1"]
-    slope: Annotated[Vector, Numbers(JOINTS, "s/rad", POSITIVE, repeats=True), "phi_2"]
-    offset: Annotated[Vector, Numbers(JOINTS, "rad/s", repeats=True), "phi_3"]
+    amplitude: Annotated[Vector, each_joint("Nm", NOT_NEGATIVE), "phi_1"]
+    slope: Annotated[Vector, each_joint("s/rad", POSITIVE), "phi_2"]
+    offset: Annotated[Vector, each_joint("rad/s"), "phi_3"]
     side: Annotated[
         str,
         Choice(SIDES),
@@ -37,7 +37,7 @@ class Friction:
     ]
     deviation: Annotated[
         Vector | None,
-        Numbers(JOINTS, "", NOT_NEGATIVE, repeats=True),
+        each_joint("", NOT_NEGATIVE),
         "standard deviation of phi_1 as a part of it; when left out, that in the data of the robot",
         None,
     ]
@@ -47,18 +47,13 @@ class Friction:
 class Robot:
     """Which arm, tool and parameter set."""
 
-    model: Annotated[str, Text(), "robot model in `impact_control.robots`, or a .yaml file relative to this one"]
-    end_effector: Annotated[str, Text(), "end-effector of that model, or a .yaml file relative to this one"]
-    motor_inertia: Annotated[str, Text(), "named set of reduced motor inertias B_theta"]
-    gravity_compensated_by_robot: Annotated[bool, Flag(), "the commanded torque is without gravity, as on a Franka"]
-    require_guard: Annotated[
-        bool, Flag(), "behind ros2_control, the effort controller has to be that of impact_guard", False
-    ]
+    model: Annotated[str, "robot model in `impact_control.robots`, or a .yaml file relative to this one"]
+    end_effector: Annotated[str, "end-effector of that model, or a .yaml file relative to this one"]
+    motor_inertia: Annotated[str, "named set of reduced motor inertias B_theta"]
+    gravity_compensated_by_robot: Annotated[bool, "the commanded torque is without gravity, as on a Franka"]
+    require_guard: Annotated[bool, "behind ros2_control, the effort controller has to be that of impact_guard", False]
     joint_friction: Annotated[
-        Friction | None,
-        Section(Friction, none_allowed=True),
-        "friction of the joints instead of that of the model, for controller and simulator",
-        "none",
+        Friction | None, "friction of the joints instead of that of the model, for controller and simulator", "none"
     ]
 
     def check(self) -> None:

@@ -5,25 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from impact_control.scenario.fields import JOINTS, NOT_NEGATIVE, POSITIVE, Count, Flag, Number, Numbers, Range, Section
+from impact_control.scenario.fields import NOT_NEGATIVE, POSITIVE, Count, Number, Range, each_joint
+from impact_control.scenario.settings import Settings
 from impact_control.util.types import Vector
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class JointBacklash:
-    """Dead zone of the transmissions, Flacco 2016 (5), (6)."""
+class JointBacklash(Settings):
+    """Dead zone of the transmissions, Flacco 2016 (5), (6), corrected as in the Errata; |theta - q| < gap is free.
 
-    gap: Annotated[
-        Vector, Numbers(JOINTS, "rad", NOT_NEGATIVE, repeats=True), "half-width alpha of the free play", "0 rad"
-    ]
-    damping: Annotated[
-        Vector, Numbers(JOINTS, "Nm*s/rad", NOT_NEGATIVE, repeats=True), "K_phi,v inside the gap", "0 Nm*s/rad"
-    ]
-    dry_friction: Annotated[Vector, Numbers(JOINTS, "Nm", NOT_NEGATIVE, repeats=True), "K_phi,s inside the gap", "0 Nm"]
+    Beyond it the transmission's stiffness and damping act on theta - q -+ gap, which is zero at the edge. Damping and
+    dry friction, smoothed at low speed, act between motor and link inside the gap. The friction of (6) on the link's
+    own motion is the robot's JointFriction, inside the gap and outside.
+    """
+
+    gap: Annotated[Vector, each_joint("rad", NOT_NEGATIVE), "half-width alpha of the free play", "0 rad"]
+    damping: Annotated[Vector, each_joint("Nm*s/rad", NOT_NEGATIVE), "K_phi,v inside the gap", "0 Nm*s/rad"]
+    dry_friction: Annotated[Vector, each_joint("Nm", NOT_NEGATIVE), "K_phi,s inside the gap", "0 Nm"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ArmDeviation:
+class ArmDeviation(Settings):
     """How the simulated arm differs from the model that the controller has of it."""
 
     inertia: Annotated[
@@ -39,7 +41,20 @@ class ArmDeviation:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Simulation:
+class PlantSettings(Settings):
+    """Effects in the joints of simulated arms, and how finely they are integrated."""
+
+    joint_friction: Annotated[bool, "whether the joints have friction", True]
+    backlash: Annotated[JointBacklash, "free play of the joints", {}]
+    torque_loop: Annotated[
+        bool, "whether the low-level torque loop acts, which reduces the motor inertia to B_theta", True
+    ]
+    torque_filter: Annotated[bool, "whether the torque that this loop feeds back is filtered", True]
+    largest_step: Annotated[float, Number("s", Range(1e-7, 1e-3)), "largest integration step of the plant", "50 us"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Simulation(PlantSettings):
     """The simulated robot side."""
 
     seed: Annotated[int, Count(), "seed of the sensor noise"]
@@ -56,17 +71,8 @@ class Simulation:
         "age of the joint states when they are sent, whole control periods; delays detection, Proper 2021 3.3.1",
         "0 s",
     ]
-    arm_deviation: Annotated[
-        ArmDeviation, Section(ArmDeviation), "how the arm differs from the model of the controller", {}
-    ]
-    joint_friction: Annotated[bool, Flag(), "whether the joints have friction"]
-    backlash: Annotated[JointBacklash, Section(JointBacklash), "free play of the joints", {}]
-    torque_loop: Annotated[
-        bool, Flag(), "whether the low-level torque loop acts, which reduces the motor inertia to B_theta", True
-    ]
-    torque_filter: Annotated[bool, Flag(), "whether the torque that this loop feeds back is filtered", True]
+    arm_deviation: Annotated[ArmDeviation, "how the arm differs from the model of the controller", {}]
     command_timeout: Annotated[float, Number("s", POSITIVE), "age of a command after which the arm is damped instead"]
     lost_command_damping: Annotated[
-        Vector, Numbers(JOINTS, "Nm*s/rad", NOT_NEGATIVE, repeats=True), "damping that acts when commands are lost"
+        Vector, each_joint("Nm*s/rad", NOT_NEGATIVE), "damping that acts when commands are lost"
     ]
-    largest_step: Annotated[float, Number("s", Range(1e-7, 1e-3)), "largest integration step of the plant"]

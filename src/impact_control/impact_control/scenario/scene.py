@@ -1,6 +1,7 @@
 """The scene: arms, what they are to hit, and the settings that hold for every arm.
 
-`Scenario` is a scene with one arm, which hits a surface; `ObjectScene` one whose arms hit objects together.
+`Scenario` is a scene with one arm, which hits a surface; `ObjectScene` one whose arms hit objects together. Frames and
+symbols as in van Steen 2024 section IV and Proper 2021 sections 3.1, 3.4 and 4.3.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
@@ -16,24 +17,30 @@ from impact_control.robots import InertiaModel, RobotDescription
 from impact_control.scenario.classification import Classification
 from impact_control.scenario.control import Control, InterimEnd
 from impact_control.scenario.detection import Detection
-from impact_control.scenario.document import Node, document_text, overlay, override_tree
+from impact_control.scenario.document import Node, overlay, override_tree
 from impact_control.scenario.environment import ActualEnvironment, CompliantSurface, ExpectedEnvironment, Surface, Touch
-from impact_control.scenario.fields import Choice, Refusal, Section, Text
-from impact_control.scenario.objects import ActualObject, ExpectedObject, SceneExpectedEnvironment
+from impact_control.scenario.fields import Choice, Refusal
+from impact_control.scenario.objects import ActualObject, ExpectedObject, SceneExpectedEnvironment, Target
+from impact_control.scenario.prediction import Prediction
 from impact_control.scenario.reaction import ReactionSettings
-from impact_control.scenario.robot import Robot, joint_sizes
+from impact_control.scenario.robot import Robot, joint_sizes, robot_of
 from impact_control.scenario.robot_side import Simulation
-from impact_control.scenario.task import Motions, Posture
+from impact_control.scenario.task import Motions, Posture, Task
 from impact_control.scenario.validation import build
-
-if TYPE_CHECKING:
-    from impact_control.scenario.schema import Scenario
+from impact_control.util.yaml_text import yaml_of
 
 OUTCOMES = ("succeeded", "impact_unexpected", "post_impact_unexpected", "no_impact", "undecided")
 """Outcomes that a scenario may be meant to end with: those of a task that ran to its end, `pipeline.Outcome`."""
 
 LONGEST_TASK = 100_000
 """Samples of the longest task, 100 s at 1 kHz: to plan it takes 1.3 s and 0.2 GB."""
+
+
+PLANE_TOLERANCE = 1e-5
+"""[m] distance within which the impact position counts as lying on the expected surface."""
+
+HEADING_TOLERANCE = 1e-3
+"""Smallest length of the heading's projection onto the expected surface."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,20 +53,20 @@ class Scene(ABC):
     )
     """Entries that are read and documented before the settings of the arms."""
 
-    name: Annotated[str, Text(), "name; the file's name when left out, never inherited"]
-    description: Annotated[str, Text(), "purpose of the scenario, one sentence"]
+    name: Annotated[str, "name; the file's name when left out, never inherited"]
+    description: Annotated[str, "purpose of the scenario, one sentence"]
     expected_outcome: Annotated[
         str, Choice(OUTCOMES), "outcome that a run is meant to end with; a report compares", OUTCOMES[0]
     ]
-    robot: Annotated[Robot, Section(Robot), "robot model of every arm"]
+    robot: Annotated[Robot, "robot model of every arm"]
     task: Motions
     expected_environment: ExpectedEnvironment | SceneExpectedEnvironment
     actual_environment: ActualEnvironment
-    control: Annotated[Control, Section(Control), "controller of each arm"]
-    detection: Annotated[Detection, Section(Detection), "observer and detectors of each arm"]
-    classification: Annotated[Classification, Section(Classification), "classifier of each arm"]
-    reaction: Annotated[ReactionSettings, Section(ReactionSettings), "reaction of each arm"]
-    simulation: Annotated[Simulation, Section(Simulation), "simulator"]
+    control: Annotated[Control, "controller of each arm"]
+    detection: Annotated[Detection, "observer and detectors of each arm"]
+    classification: Annotated[Classification, "classifier of each arm"]
+    reaction: Annotated[ReactionSettings, "reaction of each arm"]
+    simulation: Annotated[Simulation, "simulator"]
     document: Node = field(repr=False)
 
     @classmethod
@@ -129,7 +136,7 @@ class Scene(ABC):
 
     def to_yaml(self) -> str:
         """Return the whole scene, inheritance and overrides resolved, as YAML that loads to the same."""
-        return document_text(self.document)
+        return yaml_of(self.document.plain())
 
     def require_sampling(self) -> None:
         """Refuse settings that do not fit the control period."""
@@ -151,6 +158,52 @@ class Scene(ABC):
         delay = self.simulation.measurement_delay
         if abs(delay / period - round(delay / period)) > 1e-6:
             raise Refusal("simulation.measurement_delay", delay, f"a multiple of control.period = {period:g} s")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Scenario(Scene):
+    """A scene with one arm, which hits a surface; or one arm of a scene, and what it hits is a face of its `target`."""
+
+    task: Annotated[Task, "motion and impact of the arm"]
+    expected_environment: Annotated[ExpectedEnvironment, "what the robot believes"]
+    actual_environment: Annotated[ActualEnvironment, "what is really there"]
+    prediction: Annotated[Prediction, "what may be learned from impacts", {}]
+    target: Target | None = None
+
+    @property
+    def arm_names(self) -> tuple[str, ...]:
+        """The only arm, which has no name."""
+        return ("",)
+
+    def arm(self, name: str = "") -> Scenario:
+        """Return this scenario: it has one arm."""
+        return self
+
+    def robots(self) -> dict[str, RobotDescription]:
+        """Return the robot, with its base at the origin of A. Raises ScenarioError."""
+        return {"": robot_of(self.robot)}
+
+    def touches_of(self, arm: str) -> Sequence[Touch]:
+        """Return the touches of the arm, beside the impact."""
+        return self.actual_environment.touches
+
+    def check(self) -> None:
+        """Require that robot, task, surface and sampling fit together."""
+        robot = robot_of(self.robot)
+        self.require_sampling()
+        require_inside_limits("task", self.task, robot)
+        impact, surface = self.task.impact, self.expected_environment.surface
+        distance = float(surface.normal @ (impact.position - surface.point))
+        if abs(distance) > PLANE_TOLERANCE:
+            side = "above" if distance > 0.0 else "below"
+            words = f"a point on expected_environment.surface; it lies {1e3 * abs(distance):.4g} mm {side} it"
+            raise Refusal("task.impact.position", impact.position.tolist(), words)
+        if np.linalg.norm(np.cross(impact.heading, surface.normal)) < HEADING_TOLERANCE:
+            raise Refusal("task.impact.heading", impact.heading.tolist(), "a direction off the surface's normal")
+        require_known_links(self.actual_environment.touches, robot)
+        contacts = len(robot.end_effector.contact_points)
+        if self.prediction.adapt and contacts > 1:
+            raise Refusal("prediction.adapt", True, f"false with an end-effector of {contacts} contact points")
 
 
 def require_known_links(touches: Sequence[Touch], robot: RobotDescription) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated, Any, Self, get_origin, get_type_hints
+from typing import Annotated, Any, Self, get_args, get_origin, get_type_hints
 
-from impact_control.scenario.fields import REQUIRED, Entry, Numbers, PowerLawCoefficient, Section
+from impact_control.scenario.fields import REQUIRED, Entry, Kind, Number, Numbers, PowerLawCoefficient, Section, kind_of
 from impact_control.util.errors import InvalidInputError
 
 _NO_DEFAULT = object()
@@ -37,27 +37,38 @@ class Settings:
         """Return the section with these values in SI, and the defaults of the other entries."""
         return cls(**values)
 
+    @classmethod
+    def require(cls, **values: Any) -> None:
+        """Require that values in SI are inside the bounds of their entries. Raises InvalidInputError."""
+        section: type = cls
+        for name, value in values.items():
+            entry = entries(section)[name]
+            left_out = value is None and entry.default in (None, "none")
+            if not (left_out or entry.kind.admits(value)):
+                raise InvalidInputError(name, value, entry.kind.allowed())
+
     def __post_init__(self) -> None:
         """Require that every value is inside its bounds."""
         section: type = type(self)
-        for name, entry in entries(section).items():
-            value = getattr(self, name)
-            if value is None and entry.default in (None, "none"):
-                continue
-            if not entry.kind.admits(value):
-                raise InvalidInputError(name, value, entry.kind.allowed())
+        self.require(**{name: getattr(self, name) for name in entries(section)})
 
 
 def _declared(section_type: type) -> dict[str, Entry]:
-    hints = get_type_hints(section_type, include_extras=True)
-    return {name: Entry(*hint.__metadata__) for name, hint in hints.items() if get_origin(hint) is Annotated}
+    declared = {}
+    for name, hint in get_type_hints(section_type, include_extras=True).items():
+        if get_origin(hint) is Annotated:
+            said = hint.__metadata__
+            declared[name] = Entry(*said) if isinstance(said[0], Kind) else Entry(kind_of(get_args(hint)[0]), *said)
+    return declared
 
 
 def _default_of(entry: Entry) -> Any:
-    """Return the default value; `_NO_DEFAULT` for arrays, and where it depends on the robot or on another entry."""
+    """Return the default value; `_NO_DEFAULT` where there is none, or it depends on the robot or on another entry."""
     default, kind = entry.default, entry.kind
     if default is None or default == "none":
         return None
+    if default is not REQUIRED and isinstance(kind, Numbers) and kind.repeats:
+        return Number(kind.unit, kind.range).parse(default, {}, {})
     if default is REQUIRED or isinstance(kind, Numbers | PowerLawCoefficient):
         return _NO_DEFAULT
     if not isinstance(kind, Section):

@@ -6,17 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from impact_control.scenario.fields import (
-    JOINTS,
-    NOT_NEGATIVE,
-    POSITIVE,
-    Direction,
-    Number,
-    Numbers,
-    Range,
-    Refusal,
-    Section,
-)
+from impact_control.scenario.fields import JOINTS, NOT_NEGATIVE, POSITIVE, Direction, Number, Numbers, Range, Refusal
 from impact_control.util.types import Vector
 
 
@@ -111,7 +101,7 @@ class Motions:
 
     duration: Annotated[float, Number("s", POSITIVE), "end of the task, at most 100 000 times `control.period`"]
     impact: NominalImpact
-    ante: Annotated[Ante, Section(Ante), "the motion before the impact, extended past it"]
+    ante: Annotated[Ante, "the motion before the impact, extended past it"]
     post: AfterImpact
 
     def check(self) -> None:
@@ -127,5 +117,5 @@ class Motions:
 class Task(Motions, Posture):
     """Task of an arm with one planned impact."""
 
-    impact: Annotated[Impact, Section(Impact), "the impact as planned"]
-    post: Annotated[Post, Section(Post), "the motion after the impact, extended before it"]
+    impact: Annotated[Impact, "the impact as planned"]
+    post: Annotated[Post, "the motion after the impact, extended before it"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, TypeVar
 
 from impact_control.scenario.document import Node
 from impact_control.scenario.fields import REQUIRED, Entry, NamedSections, Refusal, Section, Sections, Sizes
@@ -14,19 +14,12 @@ from impact_control.util.words import nearest
 _T = TypeVar("_T")
 
 
-@runtime_checkable
-class Checked(Protocol):
-    """A section whose entries have to fit together."""
-
-    def check(self) -> None:
-        """Raise Refusal when they do not."""
-
-
 def build(section_type: type[_T], node: Node, sizes: Sizes, key: str = "", **extra: Any) -> _T:
     """Read one section and everything below it.
 
-    key: dotted path of the section; sizes: the named array sizes; extra: values of fields that are no
-    entries. Raises ScenarioError for keys that are unknown or missing and for values that are refused.
+    key: dotted path of the section; sizes: the named array sizes; extra: values of fields that are no entries. Where
+    entries have to fit together the section has a method `check`, which raises Refusal when they do not. Raises
+    ScenarioError for keys that are unknown or missing and for values that are refused.
     """
     if not node.is_mapping:
         raise ScenarioError(node.origin, key, node.value, "a section with keys of its own")
@@ -40,7 +33,7 @@ def build(section_type: type[_T], node: Node, sizes: Sizes, key: str = "", **ext
     for name, declaration in declared.items():
         values[name] = _entry(declaration, node, name, key, sizes, values)
     section = section_type(**values, **extra)
-    if isinstance(section, Checked):
+    if hasattr(section, "check"):
         try:
             section.check()
         except Refusal as refusal:

@@ -1,20 +1,17 @@
 """Simulated robots: flexible joints, compliant contact, low-level torque loop, sensors; scenes with free boxes."""
 
-from impact_control.robots import mounted_at
 from impact_control.simulation.command_gate import CommandGate, CommandState
 from impact_control.simulation.objects import Arm, Box, Pusher
-from impact_control.simulation.options import Backlash, PlantOptions
+from impact_control.simulation.options import PlantOptions
 from impact_control.simulation.plant import FlexibleJointPlant
 from impact_control.simulation.scene import ScenePlant
 from impact_control.simulation.scene_bodies import SimulatedArm, SimulatedBox, SimulatedPusher
 from impact_control.simulation.sensors import Measurement, Sensors
-from impact_control.simulation.surface import Surface, inclined_plane, tilted_plane
-from impact_control.simulation.touch import Touch, TouchProfile
+from impact_control.simulation.surface import Surface, inclined_plane
 from impact_control.simulation.world import World, build_world, plant_options, rehearse
 
 __all__ = [
     "Arm",
-    "Backlash",
     "Box",
     "CommandGate",
     "CommandState",
@@ -28,13 +25,9 @@ __all__ = [
     "SimulatedBox",
     "SimulatedPusher",
     "Surface",
-    "Touch",
-    "TouchProfile",
     "World",
     "build_world",
     "inclined_plane",
-    "mounted_at",
     "plant_options",
     "rehearse",
-    "tilted_plane",
 ]

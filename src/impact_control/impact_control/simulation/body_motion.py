@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from impact_control.simulation.contact_kernel import resolve_contact
-from impact_control.simulation.joint_kernel import joint_friction, transmission
+from impact_control.simulation.joint_kernel import joint_friction, joint_state, transmission
 from impact_control.simulation.scene_arrays import ARM, BOX, SceneArrays
 from impact_control.util.compiled import compiled_in_place
 from impact_control.util.types import Matrix, Records, Vector
@@ -91,10 +91,8 @@ def _arm_derivative(state: Vector, slope: Vector, body: np.record, joints: Recor
     touched = body.touched
     for j in range(n):
         joint = joints[j]
-        velocity = state[base + n + j]
-        motor_velocity = state[base + 3 * n + j]
-        deflection = state[base + 2 * n + j] - state[base + j]
-        spring, transmitted = transmission(joint, deflection, motor_velocity - velocity)
+        q, velocity, theta, motor_velocity, filtered = joint_state(state, body, j)
+        spring, transmitted = transmission(joint, theta - q, motor_velocity - velocity)
         friction = joint_friction(joint, motor_velocity if joint.friction_on_motor else velocity)
         torque = transmitted - joint.nonlinear
         driving = joint.actuation - transmitted
@@ -111,7 +109,7 @@ def _arm_derivative(state: Vector, slope: Vector, body: np.record, joints: Recor
         slope[base + j] = velocity
         slope[base + 2 * n + j] = motor_velocity
         slope[base + 3 * n + j] = driving / joint.motor_inertia
-        slope[base + 4 * n + j] = joint.filter_rate * (spring - state[base + 4 * n + j])
+        slope[base + 4 * n + j] = joint.filter_rate * (spring - filtered)
     for j in range(n):
         acceleration = 0.0
         for k in range(n):

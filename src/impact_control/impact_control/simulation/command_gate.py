@@ -11,7 +11,7 @@ from enum import IntEnum
 import numpy as np
 
 from impact_control.robots import JointLimits
-from impact_control.util.checks import require_positive
+from impact_control.scenario import Simulation
 from impact_control.util.types import Vector
 
 
@@ -34,7 +34,7 @@ class CommandGate:
 
     def __init__(self, limits: JointLimits, timeout: float, damping: Vector) -> None:
         """Commands older than timeout [s] are replaced by -damping dq; damping (n,) [Nm s/rad]."""
-        require_positive("command timeout", timeout)
+        Simulation.require(command_timeout=timeout)
         self._limit = limits.torque
         self.timeout = timeout
         self._damping = np.asarray(damping, dtype=float)

@@ -34,6 +34,13 @@ def holding_deflection(transmission: Transmission, backlash: Vector, torque: Vec
 
 
 @compiled_in_place
+def joint_state(state: Vector, body: np.record, j: int) -> tuple[float, float, float, float, float]:
+    """Return link position and velocity, motor position and velocity, and filtered torque of joint j of an arm."""
+    place, n = body.start + j, body.joint_count
+    return state[place], state[place + n], state[place + 2 * n], state[place + 3 * n], state[place + 4 * n]
+
+
+@compiled_in_place
 def transmission(joint: np.record, deflection: float, rate: float) -> tuple[float, float]:
     """Return the spring torque tau [Nm] of a joint and the whole torque [Nm] from motor to link.
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from impact_control.impacts import NormalForceLaw
 from impact_control.robots import RobotDescription
+from impact_control.scenario import Touch
 from impact_control.simulation.surface import require_contact
-from impact_control.simulation.touch import Touch
 from impact_control.util.checks import checked_vector, freeze, require_not_negative, require_positive
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Matrix, Vector

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from impact_control.robots import RobotDescription
+from impact_control.scenario import Touch
 from impact_control.simulation.objects import Arm
 from impact_control.simulation.options import PlantOptions
 from impact_control.simulation.scene import ScenePlant
 from impact_control.simulation.scene_bodies import SimulatedArm
 from impact_control.simulation.surface import Surface
-from impact_control.simulation.touch import Touch
 from impact_control.util.types import Vector
 
 
@@ -34,7 +34,7 @@ class FlexibleJointPlant(SimulatedArm):
     ) -> None:
         """Put the arm at rest at `configuration` (n,) [rad], holding itself against gravity."""
         self.robot = robot
-        self.options = options or PlantOptions()
+        self.options = options or PlantOptions.of()
         self.touches = tuple(touches)
         self.reset(configuration, surface)
 

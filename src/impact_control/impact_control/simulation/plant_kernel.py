@@ -17,7 +17,7 @@ import numpy as np
 from impact_control.simulation.body_motion import derivative, normalise_orientations, place_bodies, store_accelerations
 from impact_control.simulation.chain_dynamics import SerialChain, chain_terms, point_jacobian, update_chain
 from impact_control.simulation.contact_kernel import find_mobility, resolve_contact
-from impact_control.simulation.joint_kernel import torque_loop
+from impact_control.simulation.joint_kernel import joint_state, torque_loop
 from impact_control.simulation.scene_arrays import SceneArrays
 from impact_control.simulation.stabilised_step import advance_stabilised
 from impact_control.simulation.step_control import SHORTEST_STEP, Schedule, due_step, joint_rates
@@ -32,15 +32,12 @@ REACH = 0.005
 @compiled_in_place
 def _actuate(scene: SceneArrays) -> None:
     """Compute the actuation torques (4b) with u = command + gravity; they are held for one period of the loop."""
-    state = scene.state
     for arm in range(scene.joints.shape[0]):
-        base, n = scene.bodies[arm].start, scene.bodies[arm].joint_count
-        for j in range(n):
+        for j in range(scene.bodies[arm].joint_count):
             joint = scene.joints[arm, j]
-            deflection = state[base + 2 * n + j] - state[base + j]
-            rate = state[base + 3 * n + j] - state[base + n + j]
+            q, dq, theta, dtheta, filtered = joint_state(scene.state, scene.bodies[arm], j)
             desired = joint.command + joint.compensation
-            joint.actuation = torque_loop(joint, desired, deflection, rate, state[base + 4 * n + j])
+            joint.actuation = torque_loop(joint, desired, theta - q, dtheta - dq, filtered)
 
 
 @compiled_in_place
@@ -77,21 +74,20 @@ def observe(scene: SceneArrays, interval: float) -> None:
 
 
 @compiled
-def freeze_arm(scene: SceneArrays, arm: int, interval: float, predict_velocity: bool, compensation: float) -> None:
+def freeze_arm(scene: SceneArrays, arm: int, interval: float, compensation: float) -> None:
     """Write the terms of an arm for the next interval [s].
 
-    The middle makes the frozen terms and the linearised gaps second-order accurate. The velocity there is that of
-    now, or with predict_velocity (see `PlantOptions`) the one that the acceleration at the end of the last interval
-    leads to. compensation: 1 when the arm adds its gravity torque to the command, 0 when not.
+    The middle makes the frozen terms and the linearised gaps second-order accurate. The velocity there is the one that
+    the acceleration at the end of the last interval leads to: with that of now the energy of a free arm would drift by
+    1e-3 of the kinetic energy in 1 s at 2 rad/s, instead of less than 1e-5. compensation: 1 when the arm adds its
+    gravity torque to the command, 0 when not.
     """
-    body, joints, state = scene.bodies[arm], scene.joints[arm], scene.state
-    base, n = body.start, body.joint_count
+    body, joints, n = scene.bodies[arm], scene.joints[arm], scene.bodies[arm].joint_count
     middle, rate = np.empty(n), np.empty(n)
     for j in range(n):
-        middle[j] = 0.5 * interval * state[base + n + j] + state[base + j]
-        rate[j] = state[base + n + j]
-        if predict_velocity:
-            rate[j] += 0.5 * interval * joints[j].acceleration
+        q, dq, _, _, _ = joint_state(scene.state, body, j)
+        middle[j] = 0.5 * interval * dq + q
+        rate[j] = dq + 0.5 * interval * joints[j].acceleration
         joints[j].middle = middle[j]
     now = chain_terms(n)
     update_chain(SerialChain(scene.links[arm, :n], scene.ends[arm : arm + 1]), middle, rate, now)
@@ -155,7 +151,7 @@ def advance_sample(schedule: tuple[Any, ...], arrays: tuple[Any, ...], time: flo
         scene.bodies[index].peak_normal_force = 0.0
     for _ in range(plan.intervals):
         for arm in range(scene.joints.shape[0]):
-            freeze_arm(scene, arm, plan.interval, plan.predict_velocity, plan.compensation)
+            freeze_arm(scene, arm, plan.interval, plan.compensation)
         taken, reached, step = _advance_interval(plan, scene, time)
         steps += taken
         if step != 0.0:

@@ -10,6 +10,7 @@ no border.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -55,7 +56,7 @@ class ScenePlant:
         gravity (3,) [m/s^2]: of the boxes, frame A; by default that of the first arm. Raises InvalidInputError, also
         when something starts inside something else, or an arm is not a chain of joints.
         """
-        self.options = options or PlantOptions()
+        self.options = options or PlantOptions.of()
         if gravity is None:
             gravity = arms[0].robot.gravity if arms else _STANDARD_GRAVITY
         arrays = scene_arrays(arms, pushers, boxes, surfaces, self.options, finite_array("gravity", gravity, (3,)))
@@ -77,7 +78,7 @@ class ScenePlant:
         self.integration_steps = 0
         for i, (arm, description) in enumerate(zip(self.arms, arms, strict=True)):
             arm.link_position[:] = description.configuration
-            freeze_arm(arrays, i, 0.0, False, schedule.compensation)
+            freeze_arm(arrays, i, 0.0, schedule.compensation)
             # At rest, and with nothing from outside, the nonlinear torques are those of gravity.
             arm.hold(arrays.joints["nonlinear"][i, : arm.link_position.size])
         observe(arrays, 0.0)
@@ -117,8 +118,7 @@ def _schedule(arms: Sequence[Arm], options: PlantOptions) -> Schedule:
         tick_period=1.0 / rate,
         largest_step=options.largest_step,
         step_safety=options.step_safety,
-        stiff_friction=options.stiff_friction,
-        predict_velocity=options.predict_velocity,
+        stiff_friction=math.inf if options.stiff_friction is None else options.stiff_friction,
         compensation=1.0 if options.gravity_compensation else 0.0,
     )
 

@@ -19,6 +19,7 @@ from impact_control.simulation.chain_dynamics import CHAIN_END, LINK, serial_cha
 from impact_control.simulation.objects import Arm, Box, Pusher
 from impact_control.simulation.options import PlantOptions
 from impact_control.simulation.surface import Surface
+from impact_control.util.checks import finite_array
 from impact_control.util.compiled import record_type
 from impact_control.util.types import Matrix, Records, Vector
 
@@ -155,7 +156,6 @@ def joint_records(robot: RobotDescription, options: PlantOptions) -> Records:
     """Return the constants of the joints of a robot (n,) as JOINT records. Raises InvalidInputError."""
     t, friction, n = robot.transmission, robot.friction, len(robot.joint_names)
     torque_gain = t.motor_inertia / t.reduced_motor_inertia - 1.0 if options.torque_loop else np.zeros(n)
-    backlash = options.backlash.expanded(n)
     joints = np.zeros(n, JOINT)
     joints["stiffness"], joints["damping"], joints["motor_inertia"] = t.stiffness, t.damping, t.motor_inertia
     joints["torque_gain"], joints["torque_rate_gain"] = torque_gain, torque_gain * t.damping / t.stiffness
@@ -164,8 +164,9 @@ def joint_records(robot: RobotDescription, options: PlantOptions) -> Records:
     joints["friction_at_rest"] = 1.0 / (1.0 + np.exp(-friction.slope * friction.offset))
     joints["friction_on_motor"] = friction.on_motor
     joints["filter_rate"] = 2.0 * math.pi * robot.torque_loop.filter_cutoff if options.torque_filter else 0.0
-    joints["backlash"], joints["backlash_damping"] = backlash.gap, backlash.damping
-    joints["backlash_friction"] = backlash.dry_friction
+    for field, name in (("backlash", "gap"), ("backlash_damping", "damping"), ("backlash_friction", "dry_friction")):
+        value = getattr(options.backlash, name)
+        joints[field] = value if np.ndim(value) == 0 else finite_array(f"backlash {name}", value, (n,))
     return joints
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from impact_control.robots import SensorNoise
+from impact_control.scenario import Simulation
 from impact_control.simulation.scene_bodies import SimulatedArm
-from impact_control.util.checks import checked_count, require_not_negative
-from impact_control.util.errors import InvalidInputError
+from impact_control.util.checks import checked_count
 from impact_control.util.types import Vector
 
 _RUNS = np.repeat((1, 2, 3, 4, 6, 7, 11), (1785, 80, 35, 9, 1, 1, 1))
@@ -41,9 +41,7 @@ class Sensors:
         repeats: share of the samples that repeat the one before, in runs as recordings have them. Raises
         InvalidInputError.
         """
-        if not 0.0 <= repeats <= 0.5:
-            raise InvalidInputError("repeats", repeats, "a share from 0 to 0.5")
-        require_not_negative("noise scale", scale)
+        Simulation.require(noise=scale, repeats=repeats)
         past = checked_count("measurement delay", delay, 0)
         self._past: deque[tuple[Vector, Vector, Vector]] = deque(maxlen=past + 1)
         self._half_widths = (noise.position * scale, noise.velocity * scale, noise.torque * scale)

@@ -16,7 +16,7 @@ import numpy as np
 
 from impact_control.impacts.contact_laws import EXPONENT
 from impact_control.simulation.contact_kernel import contact_rates, landing_rate
-from impact_control.simulation.joint_kernel import column_rates, time_to_backlash_edge
+from impact_control.simulation.joint_kernel import column_rates, joint_state, time_to_backlash_edge
 from impact_control.simulation.scene_arrays import SceneArrays
 from impact_control.simulation.stabilised_step import LENGTH, MOST_STAGES, stages_for
 from impact_control.util.compiled import compiled_in_place
@@ -24,7 +24,6 @@ from impact_control.util.types import Vector
 
 LANDING = 0.005
 """Steps that end at an event overshoot it by this part of the largest step: the force starts from zero depth."""
-
 
 DEEPER = 0.1
 """By this part of itself a depth may grow in a step, above a floor of LANDING."""
@@ -50,7 +49,7 @@ class Schedule(NamedTuple):
     """Division of a sample into intervals and ticks, and limits of the integration steps.
 
     A sample has `intervals` intervals [s] of `ticks` periods [s] of the torque loops each. largest_step [s],
-    step_safety, stiff_friction, predict_velocity: see `PlantOptions`; compensation: see `freeze_arm`.
+    step_safety, stiff_friction, infinite for none: see `PlantOptions`; compensation: see `freeze_arm`.
     """
 
     intervals: int
@@ -60,7 +59,6 @@ class Schedule(NamedTuple):
     largest_step: float
     step_safety: float
     stiff_friction: float
-    predict_velocity: bool
     compensation: float
 
 
@@ -183,15 +181,12 @@ def contact_step(schedule: Schedule, scene: SceneArrays, time: float) -> tuple[f
 @compiled_in_place
 def joint_step(step: float, overshoot: float, scene: SceneArrays) -> float:
     """Return the step [s], shortened so that it ends, but for the overshoot, where a backlash begins or ends."""
-    state = scene.state
     for arm in range(scene.joints.shape[0]):
-        base, n = scene.bodies[arm].start, scene.bodies[arm].joint_count
-        for j in range(n):
+        for j in range(scene.bodies[arm].joint_count):
             joint = scene.joints[arm, j]
             if joint.backlash > 0.0:
-                deflection = state[base + 2 * n + j] - state[base + j]
-                rate = state[base + 3 * n + j] - state[base + n + j]
-                step = min(step, time_to_backlash_edge(joint, deflection, rate) + overshoot)
+                q, dq, theta, dtheta, _ = joint_state(scene.state, scene.bodies[arm], j)
+                step = min(step, time_to_backlash_edge(joint, theta - q, dtheta - dq) + overshoot)
     return step
 
 

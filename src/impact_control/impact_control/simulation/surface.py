@@ -8,14 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from impact_control.impacts import LawKind, NormalForceLaw
-from impact_control.util.checks import (
-    finite_array,
-    freeze,
-    require_finite,
-    require_not_negative,
-    require_positive,
-    unit_vector,
-)
+from impact_control.util.checks import freeze, require_finite, require_not_negative, require_positive, unit_vector
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Vector
 
@@ -59,24 +52,3 @@ def inclined_plane(inclination: float, elevation: float) -> tuple[Vector, Vector
     require_finite("inclination", inclination)
     require_finite("elevation", elevation)
     return np.array([0.0, 0.0, elevation]), np.array([-math.sin(inclination), 0.0, math.cos(inclination)])
-
-
-def tilted_plane(
-    point: Vector, normal: Vector, axis: Vector, angle: float, pivot: Vector | None = None
-) -> tuple[Vector, Vector]:
-    """Return point (3,) [m] and normal (3,) of a plane turned by angle [rad] about axis (3,), right-handed, frame A.
-
-    It turns about pivot (3,) [m], by default its own point. With the place of impact as pivot that place stays on
-    the surface, which is what l = -tan(beta) x_imp does in Proper 2021 (3.3). Raises InvalidInputError.
-    """
-    point, normal = finite_array("point", point, (3,)), unit_vector("normal", normal)
-    direction = finite_array("axis", axis, (3,))
-    length = float(np.linalg.norm(direction))
-    if length == 0.0:
-        raise InvalidInputError("axis", direction, "a vector that is not zero")
-    require_finite("angle", angle)
-    x, y, z = direction / length
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    rotation = np.eye(3) + math.sin(angle) * cross + (1.0 - math.cos(angle)) * cross @ cross
-    centre = point if pivot is None else finite_array("pivot", pivot, (3,))
-    return centre + rotation @ (point - centre), rotation @ normal

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 import pinocchio as pin
 
 from impact_control.robots import RobotDescription, contact_point_jacobian
-from impact_control.util.checks import freeze, require_not_negative, require_positive
+from impact_control.scenario import Touch, TouchProfile
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Vector
 
@@ -23,48 +21,16 @@ DEPARTURE = 1e-3
 """[rad] A joint this far from where the arm stood has moved: holding still under sensor noise takes far less."""
 
 
-class TouchProfile(Enum):
-    """Course of the force over its duration, from 0 at both ends to 1 in the middle."""
-
-    HALF_SINE = "half_sine"
-    """sin(pi s): rises and falls at a finite rate from the first instant, like a bump."""
-
-    RAISED_COSINE = "raised_cosine"
-    """(1 - cos(2 pi s)) / 2: the rate starts at zero, too, like a push."""
-
-    def share(self, part: float) -> float:
-        """Return the force over its largest value at the part s of the duration; 0 outside of it."""
-        if not 0.0 < part < 1.0:
-            return 0.0
-        if self is TouchProfile.HALF_SINE:
-            return math.sin(math.pi * part)
-        return 0.5 * (1.0 - math.cos(2.0 * math.pi * part))
-
-
-@dataclass(frozen=True, eq=False)
-class Touch:
-    """A force on a point of a link. Raises InvalidInputError.
-
-    link: a frame of the robot's model. point (3,) [m]: from the origin of that frame, in its axes. force (3,) [N]:
-    the largest, on the link, axes of A, which it keeps. start [s]: after the arm has begun to move, at least 0.
-    duration [s]: above 0.
-    """
-
-    link: str
-    point: Vector
-    force: Vector
-    start: float
-    duration: float
-    profile: TouchProfile = TouchProfile.HALF_SINE
-
-    def __post_init__(self) -> None:
-        freeze(self, (3,), "point", "force", owner="touch")
-        require_not_negative("touch start", self.start)
-        require_positive("touch duration", self.duration)
-
-    def force_at(self, elapsed: float) -> Vector:
-        """Return the force (3,) [N] at `elapsed` [s] after the arm began to move, axes of A."""
-        return self.profile.share((elapsed - self.start) / self.duration) * self.force
+def force_at(touch: Touch, elapsed: float) -> Vector:
+    """Return the force (3,) [N] of a touch at `elapsed` [s] after the arm began to move, axes of A."""
+    part = (elapsed - touch.start) / touch.duration
+    if not 0.0 < part < 1.0:
+        share = 0.0
+    elif touch.profile is TouchProfile.HALF_SINE:
+        share = math.sin(math.pi * part)
+    else:
+        share = 0.5 * (1.0 - math.cos(2.0 * math.pi * part))
+    return share * np.asarray(touch.force)
 
 
 class Touches:
@@ -97,7 +63,7 @@ class Touches:
         elapsed = time + 0.5 * period - self._departure
         torque = np.zeros_like(configuration)
         for touch, frame in zip(self.touches, self._frames, strict=True):
-            force = touch.force_at(elapsed)
+            force = force_at(touch, elapsed)
             if force.any():
                 jacobian = pin.computeFrameJacobian(
                     self._model, self._data, configuration, frame, pin.LOCAL_WORLD_ALIGNED

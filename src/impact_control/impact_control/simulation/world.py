@@ -12,16 +12,16 @@ from impact_control.impacts import ExponentialHuntCrossley
 from impact_control.references import initial_configuration
 from impact_control.robots import RobotDescription
 from impact_control.scenario import ActualObject, ArmDeviation, Contact, Scene
-from impact_control.scenario import Touch as TouchSection
+from impact_control.scenario.robot_side import PlantSettings
+from impact_control.scenario.settings import entries
 from impact_control.simulation.command_gate import CommandGate, CommandState
 from impact_control.simulation.deviating_arm import GravityError, deviating_robot
 from impact_control.simulation.objects import Arm, Box
-from impact_control.simulation.options import Backlash, PlantOptions
+from impact_control.simulation.options import PlantOptions
 from impact_control.simulation.scene import ScenePlant
 from impact_control.simulation.scene_bodies import SimulatedArm, SimulatedBox
 from impact_control.simulation.sensors import Sensors
 from impact_control.simulation.surface import Surface
-from impact_control.simulation.touch import Touch, TouchProfile
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Vector
 
@@ -101,9 +101,8 @@ def build_world(
     cover = next(iter(robots.values())).end_effector.cover
     fallback = None if cover is None else ExponentialHuntCrossley(cover.stiffness, cover.damping, cover.exponent)
     real = scenario.actual_surface
-    touches = {name: tuple(_touch(touch) for touch in scenario.touches_of(name)) for name in robots}
     plant = ScenePlant(
-        [Arm(robot, starts[name], touches[name]) for name, robot in robots.items()],
+        [Arm(robot, starts[name], tuple(scenario.touches_of(name))) for name, robot in robots.items()],
         [_box(name, box, fallback) for name, box in scenario.actual_objects.items()],
         surfaces=[] if real is None else [Surface(real.point, real.normal, _law(real.contact), real.friction)],
         options=options,
@@ -150,21 +149,11 @@ def rehearse(scenario: Scene) -> None:
 
 def plant_options(scenario: Scene) -> PlantOptions:
     """Return the effects that a scenario leaves out of its plant or adds to it."""
-    settings = scenario.simulation
-    return PlantOptions(
+    return PlantOptions.of(
         sample_period=scenario.control.period,
-        largest_step=settings.largest_step,
-        joint_friction=settings.joint_friction,
-        torque_loop=settings.torque_loop,
-        torque_filter=settings.torque_filter,
         gravity_compensation=scenario.robot.gravity_compensated_by_robot,
-        backlash=Backlash(settings.backlash.gap, settings.backlash.damping, settings.backlash.dry_friction),
+        **{name: getattr(scenario.simulation, name) for name in entries(PlantSettings)},
     )
-
-
-def _touch(section: TouchSection) -> Touch:
-    profile = TouchProfile(section.profile)
-    return Touch(section.link, section.point, section.force, section.start, section.duration, profile)
 
 
 def _law(contact: Contact) -> ExponentialHuntCrossley:

@@ -59,7 +59,7 @@ def _run(seed: int, quick: bool, progress: Progress) -> StudyResult:
     trials = [from_arrays(Trial, arrays) for arrays in found]
     robot = experiment_robot()
     evaluations = [evaluate_type(robot, trials[i : i + repetitions]) for i in range(0, len(trials), repetitions)]
-    outcome = Outcome(tuple(evaluations), trials[0], robot.noise.position, PlantOptions().sample_period)
+    outcome = Outcome(tuple(evaluations), trials[0], robot.noise.position, PlantOptions.of().sample_period)
     holds, sentence = verdict(outcome)
     compared = comparisons(outcome)
     return StudyResult(

@@ -51,7 +51,7 @@ REFRACTORY = 0.01
 COMPLETION = CompletionSettings(window=8, largest_speed=4e-3, least_force=2.0)
 
 _LAW = ExponentialHuntCrossley(CONTACT_STIFFNESS, CONTACT_DAMPING, CONTACT_EXPONENT)
-_OPTIONS = PlantOptions(sample_period=PERIOD, joint_friction=False, largest_step=125e-6)
+_OPTIONS = PlantOptions.of(sample_period=PERIOD, joint_friction=False, largest_step=125e-6)
 """Without friction, as in the source. A step of free flight is an eighth of a radian of the fastest resonance; in
 contact the law sets the step."""
 

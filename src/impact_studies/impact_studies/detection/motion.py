@@ -203,7 +203,7 @@ def impact_record(
         return q_impact + (time - lead) * dq_impact, dq_impact, np.zeros_like(dq_impact)
 
     push = _Touch(robot, arm.touched_link, speed, lead, random) if contact == TOUCH else None
-    options = PlantOptions(sample_period=PERIOD / SUBSTEPS, refresh_ticks=1, joint_friction=joint_friction)
+    options = PlantOptions.of(sample_period=PERIOD / SUBSTEPS, refresh_ticks=1, joint_friction=joint_friction)
     duration = lead + LATE + AFTER
     if nothing_there:
         return _run(robot, reference, duration, None, options, None, random)
@@ -247,7 +247,7 @@ def free_record(arm: ArmSetting, joint_friction: bool, duration: float, seed: in
             -(acceleration * sine).sum(axis=0),
         )
 
-    return _run(robot, reference, duration, None, PlantOptions(joint_friction=joint_friction), None, random)
+    return _run(robot, reference, duration, None, PlantOptions.of(joint_friction=joint_friction), None, random)
 
 
 class _Touch:

@@ -12,11 +12,11 @@ import pinocchio as pin
 from impact_control.robots import Dynamics, InertiaModel, RobotDescription
 from impact_control.robots.inverse_kinematics import solve
 from impact_control.simulation import FlexibleJointPlant, PlantOptions, Surface
-from impact_control.simulation.options import RigidContactOptions
 from impact_control.util.checks import require_positive
 from impact_control.util.errors import ImpactControlError, InvalidInputError
 from impact_control.util.types import Matrix, Vector
 from impact_studies.models.rigid_contact.contact import RigidSurface
+from impact_studies.models.rigid_contact.options import RigidContactOptions
 from impact_studies.models.rigid_contact.plant import RigidJointRigidContactPlant
 
 PLANAR_TASK = (0, 2, 4)
@@ -219,7 +219,7 @@ def flexible_response(
     """
     controller = TaskController(robot, approach)
     start = approach.configuration(robot, approach.at(0.0)[0])
-    options = PlantOptions(sample_period=_SAMPLE, largest_step=largest_step, joint_friction=False)
+    options = PlantOptions.of(sample_period=_SAMPLE, largest_step=largest_step, joint_friction=False)
     plant = FlexibleJointPlant(robot, start, surface, options)
     held = np.zeros_like(start)
     rows: list[tuple[Vector, ...]] = []
@@ -261,7 +261,7 @@ def rigid_response(response: FlexibleResponse, model: InertiaModel) -> tuple[Vec
     plant = RigidJointRigidContactPlant(
         with_reflected_inertia(response.robot, model),
         q,
-        options=RigidContactOptions(joints=PlantOptions(joint_friction=False)),
+        options=RigidContactOptions(joints=PlantOptions.of(joint_friction=False)),
     )
     normal = response.surface.normal
     touched = Dynamics(response.robot)

@@ -76,7 +76,7 @@ def observe(case: ObserverCase) -> Mapping[str, NDArray[Any]]:
     point, normal = tilted_surface(TILT)
     law = ExponentialHuntCrossley(CONTACT_STIFFNESS, CONTACT_DAMPING, CONTACT_EXPONENT)
     start = course.approach.configuration(robot, course.approach.at(0.0)[0])
-    options = PlantOptions(sample_period=PERIOD, joint_friction=False)
+    options = PlantOptions.of(sample_period=PERIOD, joint_friction=False)
     plant = FlexibleJointPlant(robot, start, Surface(point, normal, law, friction=0.0), options)
     sensors = Sensors(robot.noise, case.noise, case.seed)
     transmission, tool = robot.transmission, robot.end_effector

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from impact_control.impacts import ExponentialHuntCrossley
 from impact_control.robots import RobotDescription, load_robot
 from impact_control.simulation import FlexibleJointPlant, PlantOptions, Surface
-from impact_control.simulation.options import RigidContactOptions
 from impact_control.util.types import Matrix, Vector
 from impact_studies.frame.trials import from_arrays
 from impact_studies.models.rigid_contact.contact import RigidSurface
+from impact_studies.models.rigid_contact.options import RigidContactOptions
 from impact_studies.models.rigid_contact.plant import (
     FlexibleJointRigidContactPlant,
     Impact,
@@ -209,7 +209,7 @@ def response_of(case: PlantCase, arrays: Mapping[str, NDArray[Any]]) -> Response
 
 
 def _plant(robot: RobotDescription, model: PlantModel, start: Vector, point: Vector, normal: Vector) -> _Plant:
-    options = PlantOptions(sample_period=SAMPLE, refresh_ticks=1, joint_friction=False)
+    options = PlantOptions.of(sample_period=SAMPLE, refresh_ticks=1, joint_friction=False)
     if model is PlantModel.A:
         law = ExponentialHuntCrossley(CONTACT_STIFFNESS, CONTACT_DAMPING, CONTACT_EXPONENT)
         return FlexibleJointPlant(robot, start, Surface(point, normal, law, friction=0.0), options)

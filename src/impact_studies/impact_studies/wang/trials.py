@@ -130,7 +130,7 @@ def build_plant(robot: RobotDescription, mode: ControlMode, position: Vector, su
     if mode is ControlMode.MOTORS_LOCKED:
         inertia = np.full_like(robot.transmission.motor_inertia, LOCKED_INERTIA)
         robot = replace(robot, transmission=replace(robot.transmission, motor_inertia=inertia))
-    options = PlantOptions(
+    options = PlantOptions.of(
         sample_period=DRIVE_PERIOD,
         refresh_ticks=1,
         torque_loop=mode not in (ControlMode.VELOCITY_DRIVE, ControlMode.MOTORS_LOCKED),

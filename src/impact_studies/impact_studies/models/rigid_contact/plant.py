@@ -22,7 +22,7 @@ import numpy as np
 from impact_control.robots import RobotDescription
 from impact_control.simulation.chain_dynamics import chain_terms, serial_chain, update_chain
 from impact_control.simulation.joint_kernel import holding_deflection, spring_torque
-from impact_control.simulation.options import PlantOptions, RigidContactOptions
+from impact_control.simulation.options import PlantOptions
 from impact_control.simulation.scene_arrays import joint_records
 from impact_control.util.checks import finite_array
 from impact_control.util.errors import InvalidInputError, SimulationError
@@ -46,6 +46,7 @@ from impact_studies.models.rigid_contact.contact import (
     locate_contacts,
 )
 from impact_studies.models.rigid_contact.motion import JAMS, LEAVES, TOUCHES, TOUCHING, advance_smooth, strike
+from impact_studies.models.rigid_contact.options import RigidContactOptions
 
 MOST_EVENTS = 2000
 """Events in one sample after which the simulation gives up."""
