@@ -14,7 +14,6 @@ from impact_control.impacts import (
     ExponentialHuntCrossley,
     HuntCrossley,
     LinearSpring,
-    Maxwell,
     RegularisedCoulomb,
     predict_post_impact_velocity,
 )
@@ -303,21 +302,6 @@ def test_refuses_to_start_inside_the_surface():
 def test_refuses_a_configuration_that_is_none(configuration):
     with pytest.raises(InvalidInputError, match="configuration"):
         FlexibleJointPlant(ROBOT, configuration)
-
-
-@pytest.mark.parametrize(
-    ("change", "name"),
-    [
-        ({"slip_scale": 0.0}, "slip_scale"),
-        ({"friction": -0.1}, "friction"),
-        ({"law": Maxwell(1e5, 1e3)}, "without memory"),
-        ({"normal": 2.0 * UP}, "length 1"),
-        ({"point": np.array([0.0, math.nan, 0.0])}, "point"),
-    ],
-)
-def test_surface_refuses_what_cannot_be_simulated(change, name):
-    with pytest.raises(InvalidInputError, match=name):
-        dataclasses.replace(surface_below(ROBOT), **change)
 
 
 def test_refresh_must_divide_the_sample_period():
