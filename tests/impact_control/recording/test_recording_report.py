@@ -13,13 +13,14 @@ import pytest
 from matplotlib.image import imread
 
 from documentation import ROOT, blocks
+from impact_control.control import Mode
 from impact_control.recording.analysis import RunAnalysis, analyse
 from impact_control.recording.measures import CommandLimits, ModeInterval, Verdict
 from impact_control.recording.motion_figures import Envelope, RunData, velocity_error
 from impact_control.recording.page import summary_text
 from impact_control.recording.report import FIGURES, FIGURES_DIRECTORY, REPORT_FILE, write_report
 from impact_control.recording.series import Recording, read_bag
-from impact_control.recording.style import impact_names
+from impact_control.recording.style import MODE_COLOURS, impact_names
 from impact_control.recording.summary import (
     Grid,
     Mark,
@@ -30,6 +31,7 @@ from impact_control.recording.summary import (
     summarise,
 )
 from impact_control.util.errors import InvalidInputError
+from impact_control.util.words import in_words
 from recording_samples import TORQUE_LIMITS, SampleRun, install_messages, write_run
 
 LIMITS = CommandLimits(TORQUE_LIMITS, np.full(7, 1000.0))
@@ -302,6 +304,10 @@ def test_joint_names_are_shortened_only_where_they_stay_distinct() -> None:
     assert short_joint_names(("fr3_joint1", "fr3_joint2")) == ("joint 1", "joint 2")
     assert short_joint_names(("left_joint1", "right_joint1")) == ("left_joint1", "right_joint1")
     assert short_joint_names(("hip", "knee")) == ("hip", "knee")
+
+
+def test_the_modes_that_are_shaded_have_the_names_that_a_recording_gives_them() -> None:
+    assert set(MODE_COLOURS) <= {in_words(mode) for mode in Mode}
 
 
 def test_labels_of_impacts_close_together_are_one():

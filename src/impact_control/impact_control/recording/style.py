@@ -44,7 +44,7 @@ MODE_COLOURS = {
     "interim": INTERIM,
     "post": POST,
     "fault": LIMIT,
-    "pull_back": IMPACT,
+    "pull back": IMPACT,
     "admittance": "#56b4e9",
     "resume": NEUTRAL,
 }
@@ -212,7 +212,7 @@ def finish(
     """
     occurred = dict.fromkeys(interval.mode for interval in analysis.modes)
     shades = [
-        Patch(color=MODE_COLOURS[mode], alpha=3 * _SHADE, linewidth=0, label=f"{mode.replace('_', ' ')} mode")
+        Patch(color=MODE_COLOURS[mode], alpha=3 * _SHADE, linewidth=0, label=f"{mode} mode")
         for mode in occurred
         if mode in MODE_COLOURS
     ]

@@ -86,7 +86,7 @@ def run_content(evaluation: Evaluation, stage: Stage, record: Record, arm: str) 
             {
                 "start": mode.start,
                 "end": mode.end,
-                "name": mode.mode.replace("_", " "),
+                "name": mode.mode,
                 "color": MODE_COLOURS[mode.mode],
             }
             for mode in analysis.modes
