@@ -11,19 +11,18 @@ import contextlib
 import os
 import shutil
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError
 from mcap.opcode import Opcode
 from mcap.reader import make_reader
-from mcap.records import Channel, Chunk, McapRecord, Message, Metadata, Schema
-from mcap.stream_reader import breakup_chunk
+from mcap.records import Channel, McapRecord, Message, Metadata, Schema
+from mcap.stream_reader import StreamReader
 from mcap.summary import Summary
 from mcap.well_known import MessageEncoding, Profile, SchemaEncoding
 from mcap.writer import MCAP0_MAGIC, Writer
@@ -139,7 +138,8 @@ class BagWriter:
         if self._file.closed:
             return
         self._writer.finish()
-        _sync_and_close(self._file)
+        _sync(self._file)
+        self._file.close()
         write_metadata(self.directory)
 
     def abandon(self) -> None:
@@ -226,8 +226,8 @@ def write_metadata(directory: Path | str) -> None:
         "custom_data": {},
         "ros_distro": _ROS_DISTRO,
     }
-    text = yaml_of({"rosbag2_bagfile_information": information})
-    _replace(Path(directory) / METADATA_FILE, lambda output: output.write(text.encode()))
+    with _replaced(Path(directory) / METADATA_FILE) as output:
+        output.write(yaml_of({"rosbag2_bagfile_information": information}).encode())
 
 
 def _start(file: BinaryIO, chunk_size: int = 1024 * 1024) -> Any:
@@ -240,12 +240,10 @@ def _start(file: BinaryIO, chunk_size: int = 1024 * 1024) -> Any:
 def _rewrite(path: Path) -> int:
     """Replace a torn file by a complete one with its whole messages; return their number."""
     count = 0
-
-    def copy(output: BinaryIO) -> None:
-        nonlocal count
+    schemas = {0: 0}
+    channels: dict[int, int] = {}
+    with _replaced(path, keep=True) as output:
         writer = _start(output)
-        schemas = {0: 0}
-        channels: dict[int, int] = {}
         for record in whole_records(path):
             if isinstance(record, Schema) and record.id not in schemas:
                 schemas[record.id] = writer.register_schema(record.name, record.encoding, record.data)
@@ -261,25 +259,23 @@ def _rewrite(path: Path) -> int:
             elif isinstance(record, Metadata):
                 writer.add_metadata(record.name, record.metadata)
         writer.finish()
-
-    _replace(path, copy, keep=True)
     return count
 
 
-def _replace(path: Path, write: Callable[[BinaryIO], object], *, keep: bool = False) -> None:
-    """Write a file so that at every moment either its old or its new content stands under its name.
+@contextlib.contextmanager
+def _replaced(path: Path, *, keep: bool = False) -> Iterator[BinaryIO]:
+    """Give a file to write so that at every moment either its old or its new content stands under its name.
 
     keep: the old content under a further name.
     """
     temporary = path.with_name(f".{path.name}.part")
-    file = temporary.open("wb")
     try:
-        write(file)
+        with temporary.open("wb") as file:
+            yield file
+            _sync(file)
     except BaseException:
-        file.close()
-        temporary.unlink()
+        temporary.unlink(missing_ok=True)
         raise
-    _sync_and_close(file)
     if keep:
         _keep(path)
     temporary.replace(path)
@@ -295,10 +291,9 @@ def _keep(path: Path) -> None:
         shutil.copy2(path, kept)
 
 
-def _sync_and_close(file: BinaryIO) -> None:
+def _sync(file: BinaryIO) -> None:
     file.flush()
     os.fsync(file.fileno())
-    file.close()
 
 
 def _span(start: int, end: int, count: int) -> dict[str, Any]:
@@ -331,6 +326,8 @@ _DAMAGE = (McapError, ZstdError, struct.error, ValueError, OverflowError, Memory
 
 _HEAD = struct.Struct("<BQ")
 
+_READ = (Opcode.SCHEMA, Opcode.CHANNEL, Opcode.MESSAGE, Opcode.METADATA, Opcode.CHUNK)
+
 
 def whole_records(path: Path) -> Iterator[McapRecord]:
     """Yield schemas, channels, messages and metadata of a file in the order of writing, up to the first torn record.
@@ -345,7 +342,14 @@ def whole_records(path: Path) -> Iterator[McapRecord]:
         magic = file.read(len(MCAP0_MAGIC))
         if not MCAP0_MAGIC.startswith(magic):
             raise InvalidInputError("path", str(path), "an MCAP file")
-        yield from _records(file, size)
+        while len(head := file.read(_HEAD.size)) == _HEAD.size:
+            opcode, length = _HEAD.unpack(head)
+            if file.tell() + length > size:
+                return
+            record = BytesIO(head + file.read(length))
+            if opcode in _READ:
+                with contextlib.suppress(*_DAMAGE):  # also the end of the file, behind this one record
+                    yield from StreamReader(record, skip_magic=True, validate_crcs=True).records
 
 
 def summary_of(path: Path) -> Summary | None:
@@ -356,29 +360,3 @@ def summary_of(path: Path) -> Summary | None:
         except _DAMAGE:
             return None
     return summary if summary is not None and summary.statistics is not None else None
-
-
-def _records(file: BinaryIO, size: int) -> Iterator[McapRecord]:
-    while len(head := file.read(_HEAD.size)) == _HEAD.size:
-        opcode, length = _HEAD.unpack(head)
-        if file.tell() + length > size:
-            return
-        content = file.read(length)
-        try:
-            yield from _parse(opcode, content)
-        except _DAMAGE:
-            continue  # this record is lost
-
-
-def _parse(opcode: int, content: bytes) -> list[McapRecord]:
-    stream = ReadDataStream(BytesIO(content))
-    if opcode == Opcode.CHUNK:
-        return breakup_chunk(Chunk.read(stream), validate_crc=True)
-    if opcode == Opcode.MESSAGE:
-        return [Message.read(stream, len(content))]
-    kinds: dict[int, type[Schema | Channel | Metadata]] = {
-        Opcode.SCHEMA: Schema,
-        Opcode.CHANNEL: Channel,
-        Opcode.METADATA: Metadata,
-    }
-    return [kinds[opcode].read(stream)] if opcode in kinds else []
