@@ -103,13 +103,10 @@ def arm_frame(signals: Signals, time: float, before: float) -> ArmFrame:
     peak = signals["peak_force"].within(-math.inf, time)
     recent = signals["residual_rate"].within(time - PEAK_TIME, time).value
     mode, error = signals["mode"].at(time), signals["position_error"].at(time)
+    as_told = ("position", "residual", "rate_threshold", "target", "desired_force")
     return ArmFrame(
-        position=signals["position"].at(time),
-        residual=signals["residual"].at(time),
+        **{name: signals[name].at(time) for name in as_told},
         peak_rate=np.abs(recent).max(axis=0) if len(recent) else None,
-        rate_threshold=signals["rate_threshold"].at(time),
-        target=signals["target"].at(time),
-        desired_force=signals["desired_force"].at(time),
         contact_force=force.at(moment),
         point_forces=points.at(moment),
         peak_force=float(peak.value.max()) if len(peak.time) else math.nan,

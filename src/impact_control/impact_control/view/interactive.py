@@ -6,6 +6,7 @@ import base64
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,8 @@ _BAR, _ROD = 0.03, 0.01
 _INK = ""
 """Colour of a line that is that of the text, light or dark."""
 
-_AXES = (("x", ANTE), ("y", POST), ("z", INTERIM))
+_AXES = (ANTE, POST, INTERIM)
+"""Colours of x, y and z."""
 
 
 def report(evaluation: Evaluation, output: Path, arm: str = "") -> RunSummary:
@@ -83,16 +85,11 @@ def run_content(evaluation: Evaluation, stage: Stage, record: Record, arm: str) 
         "impact": analysis.impact_time,
         "marks": [{"time": time, "label": label} for time, label in _marks(analysis)],
         "modes": [
-            {
-                "start": mode.start,
-                "end": mode.end,
-                "name": mode.mode,
-                "color": MODE_COLOURS[mode.mode],
-            }
+            {"start": mode.start, "end": mode.end, "name": mode.mode, "color": MODE_COLOURS[mode.mode]}
             for mode in analysis.modes
             if mode.mode in MODE_COLOURS
         ],
-        "joints": [{"name": name, "color": JOINT_COLORS[j % len(JOINT_COLORS)]} for j, name in enumerate(names)],
+        "joints": [{"name": name, "color": color} for name, color in zip(names, cycle(JOINT_COLORS), strict=False)],
         "plots": [*_plots(evaluation, signals, names, grid), *_object_plots(record, grid)],
         "arms": [_arm_content(stage, record, name, grid) for name in stage.arms],
         "surfaces": [
@@ -139,26 +136,26 @@ def _marks(analysis: RunAnalysis) -> Iterable[tuple[float, str]]:
 def _plots(evaluation: Evaluation, signals: Signals, names: Sequence[str], grid: Vector) -> Iterable[dict[str, Any]]:
     ante, post, mode = (sampled(signals[name], grid, _PATIENCE) for name in ("ante_velocity", "post_velocity", "mode"))
     nothing = np.isnan(mode) | (mode == Mode.FAULT) | (mode == Mode.IDLE)
-    followed = _Lines(names, np.where(nothing, np.nan, np.where(mode == Mode.ANTE, ante, post)), dashed=True)
-    velocity, residual = (_Lines(names, sampled(signals[name], grid, _PATIENCE)) for name in ("velocity", "residual"))
-    yield _plot("Joint velocity, dashed: reference that is followed", "rad/s", velocity, followed)
-    yield _plot("External torque, momentum residual", "Nm", residual)
+    followed = _lines(names, np.where(nothing, np.nan, np.where(mode == Mode.ANTE, ante, post)), dashed=True)
+    velocity, residual = (_lines(names, sampled(signals[name], grid, _PATIENCE)) for name in ("velocity", "residual"))
+    title = "Joint velocity, dashed: reference that is followed"
+    yield _plot(title, "rad/s", [*velocity, *followed], of_joints=True)
+    yield _plot("External torque, momentum residual", "Nm", residual, of_joints=True)
     commanded = commanded_torque(evaluation.recording)
     if commanded is not None:
-        torque = sampled(Signal(*commanded), grid, _PATIENCE)
-        yield _plot("Commanded torque, without gravity", "Nm", _Lines(names, torque))
+        torque = _lines(names, sampled(Signal(*commanded), grid, _PATIENCE))
+        yield _plot("Commanded torque, without gravity", "Nm", torque, of_joints=True)
     error = 1e3 * sampled(signals["position_error"], grid, _PATIENCE)
     if error.shape[1] == len(_AXES):
         yield _plot("Position error of the end-effector", "mm", _of_axes(error))
     truth = signals["contact_force"]
     if len(truth.time):
-        actual = _size(sampled(truth, grid, _PATIENCE))
         desired = _size(sampled(signals["desired_force"], grid, _PATIENCE))
-        felt = _Lines(("contact",), actual, colors=(_INK,))
-        asked = _Lines(("desired",), desired, colors=(LIMIT,), dashed=True)
+        felt = _lines(("contact",), _size(sampled(truth, grid, _PATIENCE)), (_INK,))
+        asked = _lines(("desired",), desired, (LIMIT,), dashed=True)
         top = 3.0 * float(np.nanmax(desired, initial=20.0))
         title = "Contact force in the simulation; its peak shows when less than 50 ms are shown"
-        yield {**_plot(title, "N", felt, asked), "top": top}
+        yield {**_plot(title, "N", [*felt, *asked]), "top": top}
 
 
 def _object_plots(record: Record, grid: Vector) -> Iterable[dict[str, Any]]:
@@ -168,33 +165,26 @@ def _object_plots(record: Record, grid: Vector) -> Iterable[dict[str, Any]]:
         yield _plot(f"Motion of the object {name}", "mm", _of_axes(1e3 * (pose[:, :3] - start[:3])))
         cosine = np.clip(np.abs(pose[:, 3:] @ start[3:]), 0.0, 1.0)
         turn = np.rad2deg(2.0 * np.arccos(cosine))[:, None]
-        yield _plot(f"Turn of the object {name}", "deg", _Lines(("turn",), turn, colors=(_INK,)))
+        yield _plot(f"Turn of the object {name}", "deg", _lines(("turn",), turn, (_INK,)))
 
 
-class _Lines:
-    """Lines of a plot: columns (g, k) with their names; colours those of the joints unless given."""
-
-    def __init__(self, names: Sequence[str], values: Matrix, *, colors: Sequence[str] = (), dashed: bool = False):
-        self.of_joints = not colors
-        self._named = zip(names, colors or JOINT_COLORS * len(names), values.T, strict=False)
-        self._dashed = dashed
-
-    def content(self) -> list[dict[str, Any]]:
-        """Return them for JSON."""
-        return [
-            {"label": name, "color": color, "dashed": self._dashed, "values": _packed(column, "<f4")}
-            for name, color, column in self._named
-        ]
+def _lines(
+    names: Iterable[str], values: Matrix, colors: Iterable[str] = JOINT_COLORS, *, dashed: bool = False
+) -> list[dict[str, Any]]:
+    """Return lines of a plot for JSON: columns (g, k) with their names; the colours are repeated."""
+    return [
+        {"label": name, "color": color, "dashed": dashed, "values": _packed(column, "<f4")}
+        for name, color, column in zip(names, cycle(colors), values.T, strict=False)
+    ]
 
 
-def _of_axes(values: Matrix) -> _Lines:
-    return _Lines([name for name, _ in _AXES], values, colors=[color for _, color in _AXES])
+def _of_axes(values: Matrix) -> list[dict[str, Any]]:
+    return _lines("xyz", values, _AXES)
 
 
-def _plot(title: str, unit: str, *lines: _Lines) -> dict[str, Any]:
+def _plot(title: str, unit: str, lines: list[dict[str, Any]], *, of_joints: bool = False) -> dict[str, Any]:
     """Return a plot for JSON; of_joints: whether its lines are those of the joints, one after the other."""
-    parts = [part for group in lines for part in group.content()]
-    return {"title": title, "unit": unit, "lines": parts, "of_joints": all(group.of_joints for group in lines)}
+    return {"title": title, "unit": unit, "lines": lines, "of_joints": of_joints}
 
 
 def _size(vectors: Matrix) -> Matrix:
@@ -230,13 +220,8 @@ def _joints(robot: RobotDescription) -> list[dict[str, Any]]:
     for i in range(1, len(robot.joint_names) + 1):
         placed: pin.SE3 = model.jointPlacements[i]
         axis = pin.log3(placed.rotation.T @ data.liMi[i].rotation)
-        found.append(
-            {
-                "rotation": placed.rotation.ravel().tolist(),
-                "translation": placed.translation.tolist(),
-                "axis": axis.round(9).tolist(),
-            }
-        )
+        columns = {"rotation": placed.rotation.ravel(), "translation": placed.translation, "axis": axis.round(9)}
+        found.append({name: column.tolist() for name, column in columns.items()})
     return found
 
 

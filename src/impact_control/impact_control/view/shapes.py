@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -18,6 +19,9 @@ Color = tuple[int, int, int]
 
 _AROUND = 32
 """Corners of a circle."""
+
+_SIDES = np.array([[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]])
+"""Corners of the sides of a box, seen from outside against the clock; a corner is 4 x + 2 y + z, each 0 or 1."""
 
 _COLLADA = {"c": "http://www.collada.org/2005/11/COLLADASchema"}
 
@@ -79,21 +83,9 @@ def cylinder(start: Vector, end: Vector, radius: float, color: Color) -> Mesh:
 
 def box(lower: Vector, upper: Vector, color: Color) -> Mesh:
     """Return the box between two corners (3,) [m], edges along the axes."""
-    vertices: list[Vector] = []
-    faces: list[list[int]] = []
-    for axis in range(3):
-        u, v = (axis + 1) % 3, (axis + 2) % 3
-        for side, corners in ((0, (0, 2, 3, 1)), (1, (0, 1, 3, 2))):
-            first = len(vertices)
-            for corner in range(4):
-                point = np.array(lower, dtype=float)
-                point[axis] = (lower, upper)[side][axis]
-                point[u] = (lower, upper)[corner & 1][u]
-                point[v] = (lower, upper)[corner >> 1][v]
-                vertices.append(point)
-            a, b, c, d = (first + corner for corner in corners)
-            faces += [[a, b, c], [a, c, d]]
-    return Mesh(np.array(vertices), np.array(faces), color)
+    corners = np.array([lower, upper])[list(product((0, 1), repeat=3)), range(3)]
+    faces = np.arange(_SIDES.size).reshape(-1, 4)[:, [0, 1, 2, 0, 2, 3]]
+    return Mesh(corners[_SIDES].reshape(-1, 3), faces.reshape(-1, 3), color)
 
 
 def read_collada(path: Path, color: Color) -> Mesh:

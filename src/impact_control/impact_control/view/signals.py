@@ -64,41 +64,6 @@ def peaks(signal: Signal, grid: Vector) -> Matrix:
     return values
 
 
-class GrowingSignal:
-    """A signal of which only the newest samples are kept, and always the last one."""
-
-    def __init__(self, like: Signal, span: float, capacity: int = 16_384) -> None:
-        """like: a signal whose values are of the same kind. span: [s] that is kept. capacity: most samples kept."""
-        self._span = span
-        self._time: Vector = np.empty(capacity)
-        self._value: NDArray[Any] = np.empty((capacity, like.value.shape[1]), dtype=like.value.dtype)
-        self._start = self._end = 0
-
-    def extend(self, part: Signal) -> None:
-        """Add samples. Those not later than the last one are left out."""
-        time, value = part.time, part.value
-        if self._end > self._start:
-            later = time > self._time[self._end - 1]
-            time, value = time[later], value[later]
-        capacity = len(self._time)
-        time, value = time[-capacity:], value[-capacity:]
-        if self._end + len(time) > capacity:
-            kept = min(self._end - self._start, capacity - len(time))
-            self._time[:kept] = self._time[self._end - kept : self._end].copy()
-            self._value[:kept] = self._value[self._end - kept : self._end].copy()
-            self._start, self._end = 0, kept
-        rows = slice(self._end, self._end + len(time))
-        self._time[rows], self._value[rows] = time, value
-        self._end = rows.stop
-        if len(time):
-            self._start += int(self._time[self._start : self._end].searchsorted(time[-1] - self._span))
-
-    @property
-    def signal(self) -> Signal:
-        """The samples kept; valid until the next `extend`."""
-        return Signal(self._time[self._start : self._end], self._value[self._start : self._end])
-
-
 class Signals(Protocol):
     """Signals of an arm, by name of the quantity, see `LAYOUTS`."""
 
@@ -115,74 +80,71 @@ class RecordedSignals(dict[str, Signal]):
 
 
 class GrowingSignals:
-    """Signals that grow; what is older than `span` [s] is forgotten."""
+    """Signals that grow; forgotten is what is older than `span` [s] or comes before the newest `MOST`, not the last."""
 
     def __init__(self, span: float) -> None:
         self._span = span
-        self._signals: dict[str, GrowingSignal] = {}
+        self._signals = RecordedSignals()
 
     def __getitem__(self, name: str) -> Signal:
         """Return what is kept of a quantity."""
-        growing = self._signals.get(name)
-        return EMPTY if growing is None else growing.signal
+        return self._signals[name]
 
     def extend(self, parts: Mapping[str, Signal]) -> None:
-        """Add samples by name of their quantity; one whose size has changed restarts."""
+        """Add samples by name of their quantity, those later than its last one; a changed size begins anew."""
         for name, part in parts.items():
-            growing = self._signals.get(name)
-            if growing is None or growing.signal.value.shape[1] != part.value.shape[1]:
-                growing = self._signals[name] = GrowingSignal(part, self._span)
-            growing.extend(part)
+            time, value, kept = part.time, part.value, self._signals[name]
+            if len(kept.time) and kept.value.shape[1] == value.shape[1]:
+                later = time > kept.time[-1]
+                time = np.concatenate([kept.time, time[later]])
+                value = np.concatenate([kept.value, value[later]])
+            if len(time):
+                first = max(int(time.searchsorted(time[-1] - self._span)), len(time) - MOST)
+                self._signals[name] = Signal(time[first:], value[first:])
 
     def clear(self) -> None:
         """Forget everything."""
         self._signals.clear()
 
 
+MOST = 16_384
+"""Samples of a quantity that are kept while it grows."""
+
 POSE = "pose"
 """Quantity of an object: position (3,) [m] and quaternion x, y, z, w, frame A."""
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """Fields of a topic by name of the quantity; names: field with the joints of those in `of_joints`."""
-
-    names: str = ""
-    of_joints: tuple[tuple[str, str], ...] = ()
-    others: tuple[tuple[str, str], ...] = ()
-
-
-LAYOUTS: Mapping[str, _Layout] = {
-    Topics.joint_states: _Layout("name", (("position", "position"), ("velocity", "velocity"))),
-    Topics.external_torque: _Layout(
-        "joint_names",
-        (
-            ("residual", "external_torque"),
-            ("residual_rate", "external_torque_rate"),
-            ("rate_threshold", "rate_threshold"),
-        ),
-    ),
-    Topics.reference: _Layout(
-        "joint_names",
-        (("ante_velocity", "ante_joint_velocity"), ("post_velocity", "post_joint_velocity")),
-        (("mode", "mode"), ("task_time", "task_time"), ("target", "position"), ("desired_force", "force")),
-    ),
-    Topics.status: _Layout(
-        others=(("fault", "fault"), ("position_error", "position_error"), ("missed_samples", "missed_samples"))
-    ),
-    Topics.truth: _Layout(
-        others=(
-            ("contact_force", "contact_force"),
-            ("peak_force", "peak_normal_force"),
-            ("point_forces", "contact_normal_forces"),
-        )
-    ),
-    Topics.events: _Layout(others=(("impact_index", "index"), ("isolated_link", "isolated_link"))),
-    Topics.classification: _Layout(
-        others=(("impact_verdict", "impact"), ("post_impact_verdict", "post_impact"), ("reason", "reason"))
-    ),
+LAYOUTS: Mapping[str, Mapping[str, str]] = {
+    Topics.joint_states: {"position": "position", "velocity": "velocity"},
+    Topics.external_torque: {
+        "residual": "external_torque",
+        "residual_rate": "external_torque_rate",
+        "rate_threshold": "rate_threshold",
+    },
+    Topics.reference: {
+        "ante_velocity": "ante_joint_velocity",
+        "post_velocity": "post_joint_velocity",
+        "mode": "mode",
+        "task_time": "task_time",
+        "target": "position",
+        "desired_force": "force",
+    },
+    Topics.status: {"fault": "fault", "position_error": "position_error", "missed_samples": "missed_samples"},
+    Topics.truth: {
+        "contact_force": "contact_force",
+        "peak_force": "peak_normal_force",
+        "point_forces": "contact_normal_forces",
+    },
+    Topics.events: {"impact_index": "index", "isolated_link": "isolated_link"},
+    Topics.classification: {"impact_verdict": "impact", "post_impact_verdict": "post_impact", "reason": "reason"},
 }
-"""Quantities of each topic of an arm, by the end of its name, in the units of the messages."""
+"""Field by quantity of each topic of an arm, by the end of its name, in the units of the messages."""
+
+_JOINTS = {Topics.joint_states: "name", Topics.external_torque: "joint_names", Topics.reference: "joint_names"}
+"""Field with the names of the joints."""
+
+_OF_JOINTS = ("position", "velocity", "residual", "residual_rate", "rate_threshold", "ante_velocity", "post_velocity")
+"""Quantities with a value for each of them."""
 
 
 def signals_of(topic: str, columns: Mapping[str, Any], time: Vector, joints: Sequence[str]) -> dict[str, Signal]:
@@ -191,16 +153,16 @@ def signals_of(topic: str, columns: Mapping[str, Any], time: Vector, joints: Seq
     topic: a key of LAYOUTS. columns: of all messages, by dotted field name, see `decode`. time (k,) [s] of each.
     joints: order of the returned values of joints; messages with other joints are ignored.
     """
-    layout = LAYOUTS[topic]
-    found = {quantity: _column(columns.get(field), time) for quantity, field in layout.others}
-    names = columns.get(layout.names)
-    if names is not None and len(names) and set(joints) <= set(names[0]):
-        order = [names[0].index(joint) for joint in joints]
-        for quantity, field in layout.of_joints:
-            signal = _column(columns.get(field), time)
-            if signal is not None and signal.value.shape[1] == len(names[0]):
-                found[quantity] = Signal(signal.time, signal.value[:, order])
-    return {quantity: signal for quantity, signal in found.items() if signal is not None}
+    found = {}
+    names = columns.get(_JOINTS.get(topic, ""))
+    known = names[0] if names is not None and len(names) and set(joints) <= set(names[0]) else []
+    for quantity, field in LAYOUTS[topic].items():
+        signal = _column(columns.get(field), time)
+        if signal is not None and quantity not in _OF_JOINTS:
+            found[quantity] = signal
+        elif signal is not None and known and signal.value.shape[1] == len(known):
+            found[quantity] = Signal(signal.time, signal.value[:, [known.index(joint) for joint in joints]])
+    return found
 
 
 def pose_signal(columns: Mapping[str, Any], time: Vector) -> Signal:
