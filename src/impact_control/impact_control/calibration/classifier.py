@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from ruamel.yaml.error import YAMLError
 from scipy.special import betaincinv
 
 from impact_control.calibration.motion import Opened, Result, open_files, quantity
@@ -27,7 +26,7 @@ from impact_control.classification import (
 )
 from impact_control.pipeline.judge import make_classifier
 from impact_control.pipeline.sensing import make_detector, make_observer
-from impact_control.recording.log import LogColumns
+from impact_control.recording.log import LogColumns, read_yaml
 from impact_control.recording.summary import Grid, Mark, Row, RunSummary, number_grid, short_joint_names
 from impact_control.replay import TaskFollower, followed_reference, replay_samples, usable_samples
 from impact_control.robots import RobotDescription
@@ -36,7 +35,6 @@ from impact_control.scenario.settings import entries
 from impact_control.util.checks import require_finite
 from impact_control.util.errors import RecordingError
 from impact_control.util.types import Vector
-from impact_control.util.yaml_text import parse_yaml
 
 FOLDS = 5
 """Parts of the trials, each judged with what was tuned on the others."""
@@ -216,10 +214,7 @@ def _replay(
 def _read_labels(path: Path) -> Mapping[str, list[bool]]:
     """Return whether the trials of each file were as expected."""
     allowed = "a YAML file with `expected` or `unexpected`, or a list of them, for the name of each recording"
-    try:
-        content = parse_yaml(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, YAMLError) as error:
-        raise RecordingError(str(path), " ".join(str(error).split()), allowed) from error
+    content = read_yaml(path, allowed)
     if not isinstance(content, Mapping):
         raise RecordingError(str(path), f"{content!r}", allowed)
     labels = {}

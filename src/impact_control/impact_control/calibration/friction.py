@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,13 +67,6 @@ class FrictionFit:
         """Mask (n,) of the identified joints."""
         return np.array([not words for words in self.objection])
 
-    def torque(self, velocity: Matrix) -> Matrix:
-        """Return tau_f at joint velocities (..., n) [rad/s], in Nm: of the sign of the velocity, 0 at rest."""
-        half = 0.5 * self.slope
-        sigmoid = np.tanh(half * (velocity + self.offset)) - np.tanh(half * self.offset)
-        torque: Matrix = 0.5 * self.amplitude * sigmoid + self.viscous * velocity
-        return torque
-
 
 def identify_joint_friction(
     time: Vector,
@@ -123,25 +117,18 @@ def identify_joint_friction(
     half = 0.5 * period[:, None] * gain
     impulse = ((1.0 + half) * r[1:] - (1.0 - half) * r[:-1]) / gain
     torque = -np.array([np.bincount(number, weights=column) for column in impulse.T]).T[whole] / duration[whole, None]
-    weight = _MeanOver(number, period, duration, whole)
 
-    columns = [_fit(weight, dq[:, j], torque[:, j], viscous, least_explained) for j in range(gain.size)]
+    def mean(signal: Vector) -> Vector:
+        """Return the means over the intervals, by the trapezoidal rule as in the observer."""
+        area = np.bincount(number, weights=0.5 * period * (signal[1:] + signal[:-1]))
+        means: Vector = area[whole] / duration[whole]
+        return means
+
+    columns = [_fit(mean, dq[:, j], torque[:, j], viscous, least_explained) for j in range(gain.size)]
     values, errors, explained, remaining, objections = zip(*columns, strict=True)
     amplitude, slope, offset, linear, bias = np.array(values).T
     rest = (np.array(errors).T, np.array(explained), np.array(remaining))
     return FrictionFit(amplitude, slope, offset, linear, bias, *rest, objection=tuple(objections))
-
-
-class _MeanOver:
-    """Means of a sampled signal over the intervals, by the trapezoidal rule as in the observer."""
-
-    def __init__(self, number: NDArray[np.int64], period: Vector, duration: Vector, whole: NDArray[np.bool_]) -> None:
-        self._number, self._period, self._duration, self._whole = number, period, duration, whole
-
-    def __call__(self, signal: Vector) -> Vector:
-        area = np.bincount(self._number, weights=0.5 * self._period * (signal[1:] + signal[:-1]))
-        mean: Vector = area[self._whole] / self._duration[self._whole]
-        return mean
 
 
 def _sigmoid(velocity: Vector, slope: float, offset: float) -> Vector:
@@ -151,7 +138,7 @@ def _sigmoid(velocity: Vector, slope: float, offset: float) -> Vector:
 
 
 def _fit(
-    mean: _MeanOver, velocity: Vector, torque: Vector, viscous: bool, least_explained: float
+    mean: Callable[[Vector], Vector], velocity: Vector, torque: Vector, viscous: bool, least_explained: float
 ) -> tuple[Vector, Vector, float, float, str]:
     """Return parameters (5,), their standard errors (5,), explained share, what remains [Nm], objection, of a joint."""
     unknown = np.full(len(PARAMETERS), math.nan)
@@ -218,24 +205,22 @@ _APART = 1.0
 """[s] between two recordings."""
 
 
+def friction_in(motions: Sequence[FreeMotion], observer_gain: Vector, **options: Any) -> FrictionFit:
+    """Return what `identify_joint_friction` makes of all recordings together, with its options and errors."""
+    velocity, residual = (np.vstack([getattr(motion, name) for motion in motions]) for name in ("velocity", "residual"))
+    return identify_joint_friction(joined_time(motions, _APART), velocity, residual, observer_gain, **options)
+
+
 def calibrate_friction(scenario: Scenario, motions: Sequence[FreeMotion]) -> Result:
     """Return the friction of the joints that moved enough; the others keep that of the scenario.
 
     There is no viscous term, as in the robots' data. A joint of which less than LEAST_EXPLAINED of the variance is
     explained is not identified. Raises RecordingError when none is.
     """
-    robot = robot_of(scenario.robot)
-    velocity, residual = (np.vstack([getattr(motion, name) for motion in motions]) for name in ("velocity", "residual"))
+    robot, gain = robot_of(scenario.robot), scenario.detection.observer_gain
     names = ", ".join(motion.name for motion in motions)
     try:
-        fit = identify_joint_friction(
-            joined_time(motions, _APART),
-            velocity,
-            residual,
-            scenario.detection.observer_gain,
-            viscous=False,
-            least_explained=LEAST_EXPLAINED,
-        )
+        fit = friction_in(motions, gain, viscous=False, least_explained=LEAST_EXPLAINED)
     except InvalidInputError as error:
         raise RecordingError(names, str(error), "a longer recording of free motion") from error
     if not fit.identified.any():

@@ -247,11 +247,11 @@ class Result:
         return page
 
 
-def quantity(values: Vector | float, unit: str) -> str:
-    """Return numbers with their unit as a scenario writes them, to four digits: `30, 31.42 1/s`."""
-    return f"{', '.join(f'{float(value):.4g}' for value in np.atleast_1d(values))} {unit}"
+def quantity(values: Vector | float, unit: str, digits: int = 4) -> str:
+    """Return numbers with their unit as a scenario writes them, to so many digits: `30, 31.42 1/s`."""
+    return f"{', '.join(f'{float(value):.{digits}g}' for value in np.atleast_1d(values))} {unit}"
 
 
-def numbers(values: Vector) -> InLine:
-    """Return numbers without a unit as a scenario writes them, to four digits."""
-    return InLine(float(f"{float(value):.4g}") for value in values)
+def numbers(values: Vector, digits: int = 4) -> InLine:
+    """Return numbers without a unit as a scenario writes them, to so many digits."""
+    return InLine(float(f"{float(value):.{digits}g}") for value in values)

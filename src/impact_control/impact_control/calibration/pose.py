@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from impact_control.calibration.motion import BRIDGED_GAP, Opened, Result, open_files
+from impact_control.calibration.motion import BRIDGED_GAP, Opened, Result, open_files, quantity
 from impact_control.planning import plan_scenario
 from impact_control.recording.log import LogColumns
 from impact_control.recording.summary import Grid, Mark, Row, RunSummary, short_joint_names
@@ -43,14 +43,12 @@ def calibrate_pose(
     dynamics.compute(position, np.zeros_like(position))
     normal, tool = chosen.expected_environment.surface.normal, robot.end_effector
     touching = lowest_points(tool.contact_points, tool.radius, dynamics.rotation, normal).mean(axis=0)
-    place = f"{', '.join(f'{value:.5g}' for value in dynamics.position + touching)} m"
-    angles = np.rad2deg(pin.rpy.matrixToRpy(dynamics.rotation))
-    orientation = f"{', '.join(f'{value:.5g}' for value in angles)} deg"
-    if as_home:
-        task: dict[str, Any] = {"home_configuration": f"{', '.join(f'{q:.5g}' for q in position)} rad"}
-        sections: dict[str, Any] = {"task": task}
-    else:
-        task = {"joint_1": f"{position[0]:.5g} rad", "impact": {"position": place, "orientation": orientation}}
+    place = quantity(dynamics.position + touching, "m", digits=5)
+    orientation = quantity(np.rad2deg(pin.rpy.matrixToRpy(dynamics.rotation)), "deg", digits=5)
+    sections: dict[str, Any] = {"task": {"home_configuration": quantity(position, "rad", digits=5)}}
+    if not as_home:
+        impact = {"position": place, "orientation": orientation}
+        task = {"joint_1": quantity(position[0], "rad", digits=5), "impact": impact}
         sections = {"expected_environment": {"surface": {"point": place}}, "task": task}
     objections = _objections(chosen, sections)
     source = f"{files[-1].name}: held still from {since:.3f} to {until:.3f} s"

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from impact_control.calibration.motion import Opened, Result, open_files
+from impact_control.calibration.motion import Opened, Result, numbers, open_files, quantity
 from impact_control.pipeline.sensing import make_detector, make_observer
 from impact_control.recording.log import LogColumns
 from impact_control.recording.summary import Grid, Mark, Row, RunSummary
@@ -21,7 +21,6 @@ from impact_control.util.checks import finite_array
 from impact_control.util.errors import InvalidInputError, RecordingError
 from impact_control.util.types import Matrix, Vector
 from impact_control.util.words import fixed
-from impact_control.util.yaml_text import InLine
 
 LEAST_TOUCHES = 3
 
@@ -153,15 +152,13 @@ def calibrate_surface(paths: Sequence[Path], scenario: str | None = None, column
     objections = _objections(plane, touches, deviations)
     impact = before + rise * expected.normal
     summary = _summary(plane, angle, rise, plane.deviation_at(impact), touches, objections)
-    place = f"{', '.join(f'{value:.6g}' for value in impact)} m"
+    place = quantity(impact, "m", digits=6)
     sections: dict[str, Any] = {
-        "expected_environment": {
-            "surface": {"point": place, "normal": InLine(float(f"{v:.6g}") for v in plane.normal)}
-        },
+        "expected_environment": {"surface": {"point": place, "normal": numbers(plane.normal, digits=6)}},
         "task": {"impact": {"position": place}},
     }
     if chosen.classification.envelope_margin is None:
-        deviation = f"{math.degrees(plane.normal_deviation):.2g} deg"
+        deviation = quantity(math.degrees(plane.normal_deviation), "deg", digits=2)
         sections["classification"] = {"uncertainty": {"normal": deviation}}
     return Result(summary, sections, tuple(touch.source for touch in touches), objections)
 
@@ -177,19 +174,14 @@ def _touch(scenario: Scenario, robot: RobotDescription, opened: Opened) -> _Touc
     position, velocity = (values[samples.usable] for values in (samples.position, samples.velocity))
     at, before = np.searchsorted(replayed.time, (time - 0.5 * period, time - _BEFORE))
     dynamics = Dynamics(robot)
-    centres, jacobians = _centres(dynamics, position[at])
+    dynamics.compute(position[at], np.zeros_like(position[at]))
+    offsets = robot.end_effector.contact_points @ dynamics.rotation.T
+    centres, jacobians = dynamics.position + offsets, contact_jacobians(dynamics.jacobian, offsets)
     speed = jacobians @ velocity[before]
     joint_noise = np.square(robot.noise.position / _HALF_WIDTH)
     noise = (jacobians * joint_noise) @ jacobians.transpose(0, 2, 1)
     since = time - float(replayed.time[0])
     return _Touch(opened.name, since, len(replayed.impacts), centres, speed, noise, period)
-
-
-def _centres(dynamics: Dynamics, position: Vector) -> tuple[Matrix, Matrix]:
-    """Return the centres (n_c, 3) [m] of the end-effector's spheres at q [rad], and their Jacobians (n_c, 3, n)."""
-    dynamics.compute(position, np.zeros_like(position))
-    offsets = dynamics.robot.end_effector.contact_points @ dynamics.rotation.T
-    return dynamics.position + offsets, contact_jacobians(dynamics.jacobian, offsets)
 
 
 def _objections(plane: Plane, touches: Sequence[_Touch], deviations: Vector) -> tuple[str, ...]:

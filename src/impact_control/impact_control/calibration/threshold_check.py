@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from impact_control.calibration.motion import FreeMotion
-from impact_control.calibration.thresholds import UNITS
+from impact_control.calibration.thresholds import UNITS, channel_names
 from impact_control.recording.summary import Grid, Mark, Row, RunSummary, short_joint_names
 from impact_control.scenario import Scenario, robot_of
 from impact_control.util.types import Vector
@@ -25,7 +25,7 @@ def check_thresholds(scenario: Scenario, motions: Sequence[FreeMotion]) -> RunSu
             continue
         threshold: Vector = np.resize(np.atleast_1d(getattr(scenario.detection, name).threshold), values.shape[1])
         largest = np.nanmax(values, axis=0)
-        channels = joints if values.shape[1] == len(joints) else [f"channel {k + 1}" for k in range(values.shape[1])]
+        channels = channel_names(values.shape[1], joints)
         for channel, bound, most in zip(channels, threshold, largest, strict=True):
             over = bool(most >= bound)
             exceeded += over

@@ -154,7 +154,6 @@ def _summary(
 def _grid(scenario: Scenario, name: str, calibration: Calibration, joints: tuple[str, ...]) -> Grid:
     before: Vector = np.atleast_1d(getattr(scenario.detection, name).threshold)
     count = calibration.threshold.size
-    columns = joints if count == len(joints) else tuple(f"channel {k + 1}" for k in range(count))
     lines = (
         ("before", np.resize(before, count)),
         ("now", calibration.threshold),
@@ -165,7 +164,12 @@ def _grid(scenario: Scenario, name: str, calibration: Calibration, joints: tuple
     )
     percent = 100.0 * (2.0 * calibration.confidence - 1.0)
     title = f"{name} [{UNITS.get(name, '1')}], the {percent:g} % interval is from lowest to now"
-    return number_grid(title, lines, columns)
+    return number_grid(title, lines, channel_names(count, joints))
+
+
+def channel_names(count: int, joints: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of the channels of a detector: the joints where it has one for each."""
+    return joints if count == len(joints) else tuple(f"channel {k + 1}" for k in range(count))
 
 
 SHAPES = (-0.25, -0.2, -0.15, -0.1, -0.05, 0.0)

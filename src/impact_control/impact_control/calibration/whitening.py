@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import nnls
 
-from impact_control.calibration.friction import FrictionFit, identify_joint_friction
+from impact_control.calibration.friction import FrictionFit, friction_in
 from impact_control.calibration.motion import BRIDGED_GAP, FreeMotion, Result, joined_time, numbers, quantity, settled
 from impact_control.calibration.thresholds import HOUR, Calibration, calibrate_thresholds
 from impact_control.detection import SCORES, DetectionSignals, WhitenedScore
@@ -44,9 +44,6 @@ BLOCK = 0.125
 GUMBEL = (0.0,)
 """Shape of the law of the maxima: a bound that a short recording seems to have is that of its few motions."""
 
-_APART = 1.0
-"""[s] between two recordings."""
-
 _LEAST_SHARE = 0.1
 """Least share of the mean square of a channel that is taken as independent of the motion."""
 
@@ -75,12 +72,7 @@ def learn_model(gain: Vector, motions: Sequence[FreeMotion], robot: RobotDescrip
 
     gain: K_O (n,) [1/s] of the observer that made the residuals. Raises InvalidInputError for too few samples.
     """
-    fit = identify_joint_friction(
-        joined_time(motions, _APART),
-        np.vstack([motion.velocity for motion in motions]),
-        np.vstack([motion.residual for motion in motions]),
-        gain,
-    )
+    fit = friction_in(motions, gain)
     found = fit.identified
     friction = SimpleNamespace(**{name: np.where(found, getattr(fit, name), 0.0) for name in _FRICTION})
     known = np.max([np.abs(motion.velocity).max(axis=0) for motion in motions], axis=0)

@@ -70,12 +70,17 @@ LIBFRANKA = LogColumns(
 """Columns that `franka::logToCSV` of libfranka writes: times in ms, SI units else."""
 
 
+def read_yaml(path: Path, allowed: str) -> Any:
+    """Return the content of a YAML file. Raises RecordingError with what is allowed when it cannot be read."""
+    try:
+        return parse_yaml(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, YAMLError) as error:
+        raise RecordingError(str(path), " ".join(str(error).split()), allowed) from error
+
+
 def load_log_columns(path: Path) -> LogColumns:
     """Read a YAML file of columns. Raises RecordingError, which names the entry that is wrong and what is allowed."""
-    try:
-        content = parse_yaml(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, YAMLError) as error:
-        raise RecordingError(str(path), " ".join(str(error).split()), "a YAML file that names columns") from error
+    content = read_yaml(path, "a YAML file that names columns")
     if not isinstance(content, Mapping):
         raise RecordingError(str(path), "no entries", f"entries {', '.join(_KEYS)}")
     for key in content:
