@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 
 from calibration_recordings import HOME, TABLETOP, called, including, motion, refused, write_log
 from impact_control import __version__
+from impact_control.calibration import calibrate_detector
 from impact_control.calibration import motion as motion_module
 from impact_control.cli.main import app
 from impact_control.pipeline import Outcome
@@ -205,6 +207,15 @@ def test_the_detector_on_all_joints_is_learned_included_and_replayed(free, tmp_p
     assert found <= 20.0 + 3.0 * math.sqrt(20.0)
     rare = called("calibrate", "detector", free / "free.csv", *options[:-1], tmp_path / "rare.yaml")
     assert np.all(numbers(rare, "threshold") > numbers(text, "threshold"))
+
+
+def test_a_doubt_about_each_recording_is_told_once(tmp_path):
+    log = write_log(tmp_path / "free.csv", *motion(11, 20.0))
+    columns = load_log_columns(tmp_path / "columns.yaml")
+    scenario, (found,) = motion_module.open_motions([Path(log)], "tabletop", columns)
+    motions = [dataclasses.replace(found, name=name, doubts=(f"{name}: a contact",)) for name in "ab"]
+    rows = calibrate_detector(scenario, motions, 1.0).summary.rows
+    assert [row.value for row in rows if row.value.endswith(": a contact")] == ["a: a contact", "b: a contact"]
 
 
 def test_a_detector_file_that_was_cut_is_refused_by_name(free, tmp_path):

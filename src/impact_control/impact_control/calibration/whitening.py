@@ -218,8 +218,8 @@ def calibrate_detector(scenario: Scenario, motions: Sequence[FreeMotion], false_
     }
     others = {name: "none" for name in (*SCORES, "own") if name != "whitened"}
     detection = {"observer_gain": quantity(gain, "1/s"), "whitened": section, **others}
-    objections = [words for motion in motions for words in motion.doubts]
-    objections += [words.replace("channel", "band") for words in found.objections]
+    doubts = [words for motion in motions for words in motion.doubts]
+    objections = [words.replace("channel", "band") for words in found.objections]
     promise = (
         f"at most {false_alarms_per_hour:g} an hour with {100 * found.confidence:g} % confidence; the law of the "
         f"maxima of {found.blocks} blocks of {found.block:g} s, trusted {found.extrapolation:.0f} times further"
@@ -228,12 +228,11 @@ def calibrate_detector(scenario: Scenario, motions: Sequence[FreeMotion], false_
     rows = [row for motion in motions for row in motion.rows]
     rows.append(Row("False alarms", promise))
     rows += [Row("Kept", f"joint {j + 1}: {words}") for j, words in enumerate(fit.objection) if words]
-    rows += [Row("Objection", words, Mark.BAD) for words in objections if not words.startswith(motions[0].name)]
-    verdict = "CALIBRATED: whitened." if not objections else "OBJECTIONS: see above."
-    summary = RunSummary(
-        "Detector on all joints", tuple(rows), _grids(robot, model, fit, found), verdict, not objections
-    )
-    return Result(summary, {"detection": detection}, sources, tuple(objections))
+    rows += [Row("Objection", words, Mark.BAD) for words in objections]
+    good = not (doubts or objections)
+    verdict = "CALIBRATED: whitened." if good else "OBJECTIONS: see above."
+    summary = RunSummary("Detector on all joints", tuple(rows), _grids(robot, model, fit, found), verdict, good)
+    return Result(summary, {"detection": detection}, sources, (*doubts, *objections))
 
 
 def _grids(robot: RobotDescription, model: Model, fit: FrictionFit, found: Calibration) -> tuple[Grid, ...]:
