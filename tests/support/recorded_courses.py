@@ -8,14 +8,13 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from impact_control.pipeline import Pipeline
-from impact_control.recording.bag import BagWriter
 from impact_control.recording.measures import Verdict
 from impact_control.recording.recorded_run import RecordedEvent, RecordedReference, RecordedRun
 from impact_control.references import ExpectedImpact, build_reference
 from impact_control.robots import load_robot
 from impact_control.scenario import load_scenario
 from impact_control.simulation import build_world
-from recording_samples import EPOCH_NS, encoder, install_messages, time_message, vector_message
+from recording_samples import EPOCH_NS, install_messages, time_message, vector_message, write_messages
 
 PERIOD = 1e-3
 TYPES = {
@@ -177,9 +176,7 @@ def course_messages(course, scenario_name, rows):
 def write_bag(directory, idle=5, rows=slice(None)):
     """Write the run of tabletop as a bag; return its directory."""
     prefix = install_messages(directory / "prefix")
-    encoders = {topic: encoder(kind, prefix) for topic, kind in TYPES.items()}
     record = {"impact_control": {"version": "0", "scenario": load_scenario("tabletop").to_yaml()}}
-    with BagWriter(directory / "bag", search_paths=[prefix], metadata=record) as writer:
-        for topic, content, stamp in course_messages(recorded_course("tabletop", idle), "tabletop", rows):
-            writer.write(topic, TYPES[topic], encoders[topic](content), stamp, stamp)
+    told = course_messages(recorded_course("tabletop", idle), "tabletop", rows)
+    write_messages(directory / "bag", prefix, TYPES, told, metadata=record)
     return directory / "bag"

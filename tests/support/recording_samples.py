@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,7 @@ def install_messages(prefix: Path) -> Path:
     return prefix
 
 
+@functools.cache
 def encoder(type_name: str, prefix: Path) -> Callable[[Mapping[str, Any]], bytes]:
     """Serialiser of one message type for nested dictionaries."""
     encode: Callable[[Mapping[str, Any]], bytes] = serialize_dynamic(
@@ -292,12 +294,23 @@ def verdict_message(header: dict[str, Any], time: float, *, impact: int, post_im
 
 def write_run(directory: Path, prefix: Path, run: SampleRun | None = None, **options: Any) -> int:
     """Write the run as a bag; return the number of messages."""
-    encoders = {topic: encoder(type_name, prefix) for topic, type_name in TYPES.items()}
-    count = 0
     record = {"impact_control": {"name": "push_on_plate", "scenario": "robot: fr3\n", "version": "0.1.0"}}
     qos = {"/arm/impact/events": OfferedQos("reliable", "transient_local", 50)}
-    with BagWriter(directory, search_paths=[prefix], metadata=record, qos=qos, **options) as writer:
-        for topic, content, log_time in messages(run or SampleRun()):
-            writer.write(topic, TYPES[topic], encoders[topic](content), log_time)
+    told = messages(run or SampleRun())
+    return write_messages(directory, prefix, TYPES, told, metadata=record, qos=qos, **options)
+
+
+def write_messages(
+    directory: Path,
+    prefix: Path,
+    types: Mapping[str, str],
+    told: Iterable[tuple[str, Mapping[str, Any], int]],
+    **options: Any,
+) -> int:
+    """Write messages (topic, content, log time in ns) as a bag, options as of `BagWriter`; return their number."""
+    count = 0
+    with BagWriter(directory, search_paths=[prefix], **options) as bag:
+        for topic, content, log_time in told:
+            bag.write(topic, types[topic], encoder(types[topic], prefix)(content), log_time)
             count += 1
     return count

@@ -11,9 +11,9 @@ import pytest
 from impact_control.recording.analysis import analyse
 from impact_control.recording.measures import contact_forces, touch_torques
 from impact_control.recording.motion_figures import RunData, task_space
-from impact_control.recording.series import Recording, Topics, read_bag
+from impact_control.recording.series import Topics, read_bag
 from impact_control.recording.torque_figures import residual
-from recording_samples import install_messages, write_run
+from recording_samples import write_run
 
 STAMPS = np.linspace(0.0, 0.4, 5)
 
@@ -24,7 +24,7 @@ class Truth:
 
     columns: dict[str, Any] = field(default_factory=dict)
 
-    def get(self, topic: str) -> dict[str, Any]:
+    def get(self, topic):
         assert topic == Topics.truth
         return {"stamp": STAMPS, "time": STAMPS + 7.0, **self.columns}
 
@@ -47,11 +47,10 @@ def test_a_recording_without_them_says_so(read, column):
 
 
 @pytest.fixture(scope="module")
-def recording(tmp_path_factory):
-    path = tmp_path_factory.mktemp("bag")
-    prefix = install_messages(path / "prefix")
-    write_run(path / "run", prefix)
-    return read_bag(path / "run")
+def recording(prefix, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("bag") / "run"
+    write_run(directory, prefix)
+    return read_bag(directory)
 
 
 def drawn(figure, label_part):
@@ -59,7 +58,7 @@ def drawn(figure, label_part):
     return [label for label in labels if label_part in label]
 
 
-def add_to_truth(recording: Recording, **columns: Any) -> RunData:
+def add_to_truth(recording, **columns):
     truth = recording.series(Topics.truth)
     truth.update(columns)
     return RunData(recording, analyse(recording))

@@ -13,7 +13,6 @@ from impact_control.calibration.thresholds import calibrate_thresholds
 from impact_control.classification import SingleImpactClassifier, Verdict
 from impact_control.detection import make_detector
 from impact_control.observation import MomentumObserver
-from impact_control.recording.bag import BagWriter
 from impact_control.recording.defects import CheckedSamples, DefectKind, check_samples
 from impact_control.recording.opening import open_recording
 from impact_control.replay import replay_samples
@@ -21,7 +20,7 @@ from impact_control.robots import load_robot
 from impact_control.scenario import Classification
 from impact_control.simulation import FlexibleJointPlant, Sensors
 from impact_control.util.errors import InvalidInputError
-from recording_samples import EPOCH_NS, encoder, install_messages, time_message
+from recording_samples import EPOCH_NS, TYPES, time_message, write_messages
 
 PERIOD = 1e-3
 DURATION = 1.5
@@ -48,7 +47,7 @@ class Samples:
         self.columns = [column[rows] for column in self.columns]
         self.names = [self.names[row] for row in rows]
 
-    def checked(self) -> CheckedSamples:
+    def checked(self):
         return check_samples(self.time, self.names, *self.columns, joints=robot().joint_names, period=PERIOD)
 
 
@@ -386,23 +385,21 @@ def test_missing_and_additional_joints():
     assert not checked.usable[7] and np.isnan(checked.position[7]).all()
 
 
-def test_faults_in_a_bag_are_found(tmp_path):
-    prefix = install_messages(tmp_path / "prefix")
+def test_faults_in_a_bag_are_found(prefix, tmp_path):
     samples = free_motion().copy()
     samples.take(np.r_[0:100, 130:200])
     for column in samples.columns:
         column[50:] = column[50:][:, ::-1]
     samples.names[50:] = [names[::-1] for names in samples.names[50:]]
     samples.columns[2][120] = np.nan
-    kind = "sensor_msgs/msg/JointState"
-    encode = encoder(kind, prefix)
-    with BagWriter(tmp_path / "bag", search_paths=[prefix]) as bag:
-        for k, time in enumerate(samples.time):
-            stamp = EPOCH_NS + round(1e9 * time)
-            message = {"header": {"stamp": time_message(stamp), "frame_id": ""}, "name": list(samples.names[k])}
-            values = [column[k].tolist() for column in samples.columns]
-            message |= dict(zip(("position", "velocity", "effort"), values, strict=True))
-            bag.write("/arm/joint_states", kind, encode(message), stamp)
+    told = []
+    for k, time in enumerate(samples.time):
+        stamp = EPOCH_NS + round(1e9 * time)
+        message = {"header": {"stamp": time_message(stamp), "frame_id": ""}, "name": list(samples.names[k])}
+        values = [column[k].tolist() for column in samples.columns]
+        message |= dict(zip(("position", "velocity", "effort"), values, strict=True))
+        told.append(("/arm/joint_states", message, stamp))
+    write_messages(tmp_path / "bag", prefix, TYPES, told)
     checked = open_recording(tmp_path / "bag").arm("").checked(robot().joint_names, PERIOD)
     whole = free_motion()
     assert checked.count(DefectKind.OTHER_ORDER) == 120

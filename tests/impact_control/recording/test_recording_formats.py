@@ -21,17 +21,12 @@ from impact_control.recording.opening import open_recording
 from impact_control.recording.series import Recording, Series
 from impact_control.util.errors import ImpactControlError, RecordingError
 from recorded_files import write_libfranka_log, write_sqlite_bag, write_trial_file
-from recording_samples import EPOCH_NS, JOINTS, TYPES, SampleRun, install_messages, messages, time_message, write_run
+from recording_samples import EPOCH_NS, JOINTS, TYPES, SampleRun, messages, time_message, write_run
 
 RUN = SampleRun(duration=0.12, rate=500.0, impact_time=0.05)
 BAGS = ("mcap", "sqlite")
 FORMATS = (*BAGS, "log", "trial")
 KINDS = {"/joint_states": "sensor_msgs/msg/JointState"}
-
-
-@pytest.fixture(scope="module")
-def prefix(tmp_path_factory):
-    return install_messages(tmp_path_factory.mktemp("messages") / "prefix")
 
 
 @pytest.fixture(scope="module")

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from impact_control.recording.analysis import RunAnalysis, analyse
-from impact_control.recording.bag import BagWriter
+from impact_control.recording.analysis import analyse
 from impact_control.recording.gaps import Gaps, with_gaps
 from impact_control.recording.measures import CommandLimits
 from impact_control.recording.motion_figures import Envelope, RunData
 from impact_control.recording.report import FIGURES
-from impact_control.recording.series import Recording, read_bag
+from impact_control.recording.series import read_bag
 from impact_control.recording.summary import Mark, summarise
-from recording_samples import EPOCH_NS, TORQUE_LIMITS, TYPES, SampleRun, encoder, install_messages, messages
+from recording_samples import EPOCH_NS, TORQUE_LIMITS, TYPES, SampleRun, messages, write_messages
 
 LIMITS = CommandLimits(TORQUE_LIMITS, np.full(7, 1000.0))
 RUN = SampleRun()
@@ -24,45 +23,40 @@ Lost = Callable[[float], bool]
 
 
 @pytest.fixture(scope="module")
-def bag_without(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Recording]:
+def bag_without(prefix, tmp_path_factory):
     """The made-up run as a recorder kept it that lost the stream at some times [s]; decisions are reliable.
 
     without: topics that were not recorded. peak: time [s] of a torque, and its part of the limit. repeated: times [s]
     at which a joint state repeats the one before.
     """
-    prefix = install_messages(tmp_path_factory.mktemp("prefix"))
-    encoders = {topic: encoder(kind, prefix) for topic, kind in TYPES.items()}
 
-    def write(
-        lost: Lost,
-        without: Sequence[str] = (),
-        peak: tuple[float, float] = (0.0, 0.0),
-        repeated: Lost = lambda time: False,
-    ) -> Recording:
-        measured: dict[str, object] = {}
+    def told(lost, without, peak, repeated):
+        measured = {}
+        for topic, content, log_time in messages(RUN):
+            time = (log_time - EPOCH_NS) * 1e-9
+            if topic.endswith("/joint_states"):
+                if repeated(time):
+                    content |= measured
+                measured = {key: content[key] for key in ("position", "velocity", "effort")}
+            if topic.endswith("/status") and time > peak[0]:
+                content["peak_torque_share"] = max(content["peak_torque_share"], peak[1])
+            if topic not in without and (topic in DECISIONS or not lost(time)):
+                yield topic, content, log_time
+
+    def write(lost, without=(), peak=(0.0, 0.0), repeated=lambda time: False):
         directory = tmp_path_factory.mktemp("gaps") / "run"
-        with BagWriter(directory, search_paths=[prefix]) as bag:
-            for topic, content, log_time in messages(RUN):
-                time = (log_time - EPOCH_NS) * 1e-9
-                if topic.endswith("/joint_states"):
-                    if repeated(time):
-                        content |= measured
-                    measured = {key: content[key] for key in ("position", "velocity", "effort")}
-                if topic.endswith("/status") and time > peak[0]:
-                    content["peak_torque_share"] = max(content["peak_torque_share"], peak[1])
-                if topic not in without and (topic in DECISIONS or not lost(time)):
-                    bag.write(topic, TYPES[topic], encoders[topic](content), log_time)
+        write_messages(directory, prefix, TYPES, told(lost, without, peak, repeated))
         return read_bag(directory)
 
     return write
 
 
 @pytest.fixture(scope="module")
-def analysis_without(bag_without: Callable[..., Recording]) -> Callable[..., RunAnalysis]:
+def analysis_without(bag_without):
     return lambda *arguments, **more: analyse(bag_without(*arguments, **more), limits=LIMITS)
 
 
-def rows(analysis: RunAnalysis) -> dict[str, tuple[str, Mark]]:
+def rows(analysis):
     return {row.label: (row.value, row.mark) for row in summarise(analysis).rows}
 
 

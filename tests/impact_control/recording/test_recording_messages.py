@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,15 +14,10 @@ from mcap_ros2._vendor.rosidl_adapter.parser import parse_message_string
 
 from impact_control.recording.messages import Field, decode, default_search_paths, message_definition, parse_definition
 from impact_control.util.errors import InvalidInputError
-from recording_samples import IMPACT_MSGS, STANDARD_MESSAGES, install_messages
+from recording_samples import IMPACT_MSGS, STANDARD_MESSAGES
 
 
-@pytest.fixture(scope="module")
-def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return install_messages(tmp_path_factory.mktemp("prefix"))
-
-
-def test_text_contains_every_dependency_once(prefix: Path) -> None:
+def test_text_contains_every_dependency_once(prefix):
     text = message_definition("impact_msgs/msg/ImpactEvent", [prefix])
     assert text.startswith((IMPACT_MSGS / "ImpactEvent.msg").read_text())
     sections = [line.removeprefix("MSG: ") for line in text.splitlines() if line.startswith("MSG: ")]
@@ -31,7 +25,7 @@ def test_text_contains_every_dependency_once(prefix: Path) -> None:
     assert text.count("=" * 80 + "\nMSG: ") == 2
 
 
-def test_parsing_finds_the_fields_of_an_independent_parser(prefix: Path) -> None:
+def test_parsing_finds_the_fields_of_an_independent_parser(prefix):
     for file in sorted(IMPACT_MSGS.glob("*.msg")):
         name = f"impact_msgs/{file.stem}"
         ours = parse_definition(name, message_definition(name, [prefix]))[name]
@@ -44,7 +38,7 @@ def test_parsing_finds_the_fields_of_an_independent_parser(prefix: Path) -> None
         assert ours.constants == {constant.name: constant.value for constant in theirs.constants}
 
 
-def test_every_kind_of_declaration() -> None:
+def test_every_kind_of_declaration():
     text = (
         "# comment\n  string<=5[<=3] a # trailing\nint8[4] b\nfloat64[<=7] c\nOther d\npkg/Other[] e\n"
         "uint8 MAX=255\nint32 LOW = -3  # reason\nstring NAME = 'x'\nfloat64 HALF=0.5\nbool f true\n"
@@ -64,16 +58,16 @@ def test_every_kind_of_declaration() -> None:
     assert types["pkg/Other"].fields == (Field("g", "uint8"),)
 
 
-def test_missing_message_names_where_it_was_looked_for(prefix: Path) -> None:
-    (prefix / "share" / "broken" / "msg").mkdir(parents=True)
-    (prefix / "share" / "broken" / "msg" / "Holder.msg").write_text("absent_msgs/Thing thing\n")
+def test_missing_message_names_where_it_was_looked_for(tmp_path):
+    (tmp_path / "share" / "broken" / "msg").mkdir(parents=True)
+    (tmp_path / "share" / "broken" / "msg" / "Holder.msg").write_text("absent_msgs/Thing thing\n")
     with pytest.raises(InvalidInputError, match=r"absent_msgs/Thing.*share/absent_msgs/msg/Thing\.msg"):
-        message_definition("broken/msg/Holder", [prefix])
+        message_definition("broken/msg/Holder", [tmp_path])
     with pytest.raises(InvalidInputError, match="package/Type"):
-        message_definition("Holder", [prefix])
+        message_definition("Holder", [tmp_path])
 
 
-def test_earlier_search_paths_win(prefix: Path, tmp_path: Path) -> None:
+def test_earlier_search_paths_win(prefix, tmp_path):
     overlay = tmp_path / "share" / "std_msgs" / "msg" / "String.msg"
     overlay.parent.mkdir(parents=True)
     overlay.write_text("string other\n")
@@ -81,12 +75,12 @@ def test_earlier_search_paths_win(prefix: Path, tmp_path: Path) -> None:
     assert message_definition("std_msgs/String", [prefix, tmp_path]) == STANDARD_MESSAGES["std_msgs/String"]
 
 
-def test_default_search_paths_follow_the_sourced_workspaces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_default_search_paths_follow_the_sourced_workspaces(monkeypatch):
     monkeypatch.setenv("AMENT_PREFIX_PATH", "/first:/second")
     assert default_search_paths()[:2] == (Path("/first"), Path("/second"))
 
 
-def test_numbers_beyond_all_sizes_are_no_sizes() -> None:
+def test_numbers_beyond_all_sizes_are_no_sizes():
     with pytest.raises(InvalidInputError, match="21 digits"):
         parse_definition("a/B", f"float64[{21 * '9'}] x\n")
     assert parse_definition("a/B", f"int8 X={5000 * '9'}\nint8 Y=3\n")["a/B"].constants == {"Y": 3}
@@ -134,7 +128,7 @@ everything = st.fixed_dictionaries(
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(everything, min_size=1, max_size=5))
-def test_agrees_with_message_by_message_decoding(contents: list[dict[str, Any]]) -> None:
+def test_agrees_with_message_by_message_decoding(contents):
     payloads = [ENCODE(content) for content in contents]
     columns = decode(payloads, TYPES, "pkg/Everything")
     for i, payload in enumerate(payloads):
@@ -154,7 +148,7 @@ def test_agrees_with_message_by_message_decoding(contents: list[dict[str, Any]])
         assert list(columns["place"][i]) == [message.place.x, message.place.y, message.place.z]
 
 
-def test_messages_of_one_layout_become_arrays() -> None:
+def test_messages_of_one_layout_become_arrays():
     text = "float64[] values\npkg/Point place\nint32 count\nstring[] names"
     text += f"{SEPARATOR}pkg/Point\nfloat64 x\nfloat64 y\nfloat64 z\n"
     encode = serialize_dynamic("pkg/msg/Sample", text)["pkg/msg/Sample"]
@@ -170,7 +164,7 @@ def test_messages_of_one_layout_become_arrays() -> None:
     assert columns["names"] == [["a", "b"]] * 4
 
 
-def test_both_byte_orders() -> None:
+def test_both_byte_orders():
     types = parse_definition("pkg/Sample", "uint8 a\nfloat64[] b\nint16 c\n")
     for order, kind in (("<", 1), (">", 0)):
         body = struct.pack(f"{order}BxxxI2dh", 7, 2, 1.5, -2.5, -300)
@@ -181,7 +175,7 @@ def test_both_byte_orders() -> None:
         assert np.asarray(columns["b"]).dtype.isnative
 
 
-def test_times_keep_their_nanoseconds() -> None:
+def test_times_keep_their_nanoseconds():
     text = "builtin_interfaces/Time stamp\nbuiltin_interfaces/Duration span"
     text += f"{SEPARATOR}builtin_interfaces/Time\nint32 sec\nuint32 nanosec\n"
     types = parse_definition("pkg/Sample", text)
@@ -193,14 +187,14 @@ def test_times_keep_their_nanoseconds() -> None:
 
 @settings(deadline=None, max_examples=40)
 @given(everything, st.data())
-def test_a_cut_message_is_refused(content: dict[str, Any], data: st.DataObject) -> None:
+def test_a_cut_message_is_refused(content, data):
     payload = ENCODE(content)
     cut = data.draw(st.integers(0, len(payload) - 1))
     with pytest.raises(InvalidInputError):
         decode([payload[:cut]], TYPES, "pkg/Everything")
 
 
-def test_no_messages_give_no_columns() -> None:
+def test_no_messages_give_no_columns():
     assert decode([], TYPES, "pkg/Everything") == {}
 
 
@@ -214,12 +208,12 @@ def test_no_messages_give_no_columns() -> None:
         ("float64[] x\n", "at least 34359738372 bytes"),
     ],
 )
-def test_definitions_and_lengths_that_would_never_end_are_refused(text: str, words: str) -> None:
+def test_definitions_and_lengths_that_would_never_end_are_refused(text, words):
     with pytest.raises(InvalidInputError, match=words):
         decode([b"\0\1\0\0\xff\xff\xff\xff"], parse_definition("a/B", text), "a/B")
 
 
-def test_a_type_may_be_there_twice_side_by_side() -> None:
+def test_a_type_may_be_there_twice_side_by_side():
     text = f"C one\nC two\n{SEPARATOR}a/C\nuint8 x\n"
     columns = decode([b"\0\1\0\0\3\4"], parse_definition("a/B", text), "a/B")
     assert [columns["one.x"], columns["two.x"]] == [3, 4]

@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
-from impact_control.replay.evaluation import evaluate
 from impact_control.replay.series import SeriesTrial, summarise_series
-from recorded_courses import write_bag
 
 CUT_SHORT = "stopped: 52.0 ms without a joint state (allowed: 20 ms)"
-
-
-@pytest.fixture(scope="module")
-def evaluation(tmp_path_factory):
-    return evaluate(write_bag(tmp_path_factory.mktemp("bag")))
 
 
 def test_a_trial_without_a_verdict_is_counted_and_says_why(evaluation):

@@ -10,18 +10,11 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from impact_control.cli.main import app
-from impact_control.replay.evaluation import evaluate
 from impact_control.util.errors import ImpactControlError, InvalidInputError, RecordingError
 from impact_control.view.animation import AFTER, BEFORE, FRAME_TIME, STEP, animate
-from recorded_courses import write_bag
 
 LARGEST = 3_000_000
 """Bytes."""
-
-
-@pytest.fixture(scope="module")
-def bag(tmp_path_factory):
-    return write_bag(tmp_path_factory.mktemp("bag"))
 
 
 def frames_of(path):
@@ -51,8 +44,7 @@ def test_the_arm_moves_and_the_curves_grow_until_the_end(bag, tmp_path):
     assert dark[-1] > 1.5 * dark[0] and np.all(np.diff(dark) >= -40)
 
 
-def test_what_cannot_be_drawn_is_named(bag, tmp_path):
-    evaluation = evaluate(bag)
+def test_what_cannot_be_drawn_is_named(evaluation, tmp_path):
     untouched = replace(
         evaluation, analysis=replace(evaluation.analysis, true_impact_time=None, detections=np.empty(0))
     )

@@ -14,25 +14,13 @@ from typer.testing import CliRunner
 
 from impact_control.cli.main import app
 from impact_control.recording.measures import measured_joints
-from impact_control.replay.evaluation import evaluate
 from impact_control.robots import Dynamics, load_robot
 from impact_control.view.interactive import AFTER, BEFORE, interactive_section, run_content
 from impact_control.view.recorded import record_of_bag
 from impact_control.view.signals import RecordedSignals, Signal
-from recorded_courses import write_bag
 
 LARGEST = 4_000_000
 """Bytes of a report."""
-
-
-@pytest.fixture(scope="module")
-def bag(tmp_path_factory):
-    return write_bag(tmp_path_factory.mktemp("bag"))
-
-
-@pytest.fixture(scope="module")
-def evaluation(bag):
-    return evaluate(bag)
 
 
 @pytest.fixture(scope="module")

@@ -17,23 +17,15 @@ from impact_control.view.recorded import signals_of_recording
 from impact_control.view.signals import LAYOUTS, GrowingSignals, RecordedSignals, Signal, signals_of
 from recording_samples import (
     EPOCH_NS,
-    IMPACT_MSGS,
     JOINTS,
     TYPES,
     SampleRun,
     encoder,
-    install_messages,
     messages,
     write_run,
 )
 
 RUN = SampleRun()
-
-
-@pytest.fixture(scope="module")
-def prefix(tmp_path_factory):
-    assert IMPACT_MSGS.is_dir()
-    return install_messages(tmp_path_factory.mktemp("prefix"))
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +38,6 @@ def recorded(prefix, tmp_path_factory):
 def heard(prefix, handful):
     """The same run as the viewer hears it: serialised messages, some at a time."""
     signals = GrowingSignals(span=100.0)
-    encoders = {topic: encoder(kind, prefix) for topic, kind in TYPES.items()}
     types = {topic: parse_definition(kind, message_definition(kind, [prefix])) for topic, kind in TYPES.items()}
     waiting = {}
 
@@ -60,7 +51,7 @@ def heard(prefix, handful):
         waiting.clear()
 
     for count, (topic, content, _) in enumerate(messages(RUN)):
-        waiting.setdefault(topic, []).append(encoders[topic](content))
+        waiting.setdefault(topic, []).append(encoder(TYPES[topic], prefix)(content))
         if count % handful == handful - 1:
             take()
     take()

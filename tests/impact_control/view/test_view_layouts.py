@@ -7,10 +7,7 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-import pytest
-
 from impact_control.recording.messages import message_definition, parse_definition, short_name
-from recording_samples import install_messages
 
 ROOT = Path(__file__).parents[3]
 TYPES = {
@@ -20,11 +17,6 @@ TYPES = {
     "/impact/classification": "impact_msgs/ImpactClassification",
     "/simulation/truth": "impact_msgs/GroundTruth",
 }
-
-
-@pytest.fixture(scope="module")
-def prefix(tmp_path_factory):
-    return install_messages(tmp_path_factory.mktemp("prefix"))
 
 
 def has_field(prefix, topic, fields):

@@ -9,7 +9,6 @@ import pytest
 from typer.testing import CliRunner
 
 from impact_control.cli import main as cli
-from impact_control.recording.bag import BagWriter
 from impact_control.replay import replay_file
 from impact_control.scenario import load_scenario
 from impact_control.util.errors import ImpactControlError
@@ -18,9 +17,8 @@ from impact_control.view.frame import arm_frame
 from impact_control.view.player import PlayClock
 from impact_control.view.recorded import record_of_bag, record_of_replay
 from impact_control_ros.session.graph import Duty, View, describe_graph
-from recorded_courses import TYPES, course_messages, recorded_course
+from recorded_courses import recorded_course
 from recorded_files import write_trial_file
-from recording_samples import encoder, install_messages
 
 
 def test_the_clock_plays_at_its_speed_and_pauses_at_the_end():
@@ -46,19 +44,6 @@ def test_a_paused_clock_stands_and_can_be_put_anywhere_within():
     for wanted, found in ((2.7, 2.7), (9.0, 3.0), (0.0, 2.0)):
         clock.seek(wanted)
         assert clock.time == found
-
-
-@pytest.fixture(scope="module")
-def bag(tmp_path_factory):
-    """A bag of our recorder."""
-    prefix = install_messages(tmp_path_factory.mktemp("prefix"))
-    directory = tmp_path_factory.mktemp("run") / "bag"
-    metadata = {"impact_control": {"version": "0", "scenario": load_scenario("tabletop").to_yaml()}}
-    with BagWriter(directory, search_paths=[prefix], metadata=metadata) as writer:
-        encoders = {topic: encoder(kind, prefix) for topic, kind in TYPES.items()}
-        for topic, content, stamp in course_messages(recorded_course("tabletop"), "tabletop", slice(None)):
-            writer.write(topic, TYPES[topic], encoders[topic](content), stamp, stamp)
-    return directory
 
 
 def test_a_bag_is_shown_as_it_was_recorded(bag):

@@ -57,6 +57,7 @@ OutputOption = Annotated[Path, typer.Option("--output", "-o", help="Directory of
 if TYPE_CHECKING:
     from impact_control.calibration import Result
     from impact_control.recording.log import LogColumns
+    from impact_control.recording.summary import RunSummary
 
 
 def add(app: typer.Typer) -> None:
@@ -86,7 +87,6 @@ def report_again(
 
     Exit code 1 says that it did not go as the scenario is meant to.
     """
-    from impact_control.recording.page import WIDTH, summary_text
     from impact_control.replay.evaluation import evaluate_arms
     from impact_control.view.interactive import report
 
@@ -96,8 +96,8 @@ def report_again(
         target = (output or directory.parent) / arm
         summary = report(evaluation, target, arm)
         good = good and summary.good
-        typer.echo(summary_text(summary, width(WIDTH), in_color()))
-        typer.echo(f"Report: {target / 'report.html'}")
+        _show(summary)
+        typer.echo(f"\nReport: {target / 'report.html'}")
     print_objects(directory)
     if not good:
         raise typer.Exit(1)
@@ -167,7 +167,6 @@ def replay(
 
     With --free-motion, exit code 1: a threshold is reached.
     """
-    from impact_control.recording.page import WIDTH, summary_text
     from impact_control.replay import replay_file, summarise_replay, write_replay_report
 
     chosen = log_columns(columns)
@@ -175,7 +174,7 @@ def replay(
         from impact_control.calibration import check_thresholds, open_motions
 
         found = check_thresholds(*open_motions([file], scenario, chosen))
-        typer.echo(summary_text(found, width(WIDTH), in_color()), nl=False)
+        _show(found)
         if not found.good:
             raise typer.Exit(1)
         return
@@ -185,7 +184,7 @@ def replay(
         page(port, host)
     runs = replay_file(file, scenario=scenario, columns=chosen, trial=trial, task_start=task_start)
     for arm, run in runs.items():
-        typer.echo(summary_text(summarise_replay(run), width(WIDTH), in_color()), nl=False)
+        _show(summarise_replay(run))
         if output is not None:
             write_replay_report(run, output / arm)
             typer.echo(f"Report: {output / arm / 'replay.html'}")
@@ -318,6 +317,13 @@ def scenarios(
         raise typer.Exit(1)
 
 
+def _show(summary: "RunSummary") -> None:
+    """Print a summary, as wide as the terminal."""
+    from impact_control.recording.page import WIDTH, summary_text
+
+    typer.echo(summary_text(summary, width(WIDTH), in_color()), nl=False)
+
+
 def log_columns(path: Optional[Path]) -> "Optional[LogColumns]":
     """Return the columns of a log that a file names, None without a file."""
     from impact_control.recording.log import load_log_columns
@@ -435,9 +441,7 @@ def tune(
 
 def _keep(context: typer.Context, result: "Result", output: Path, force: bool) -> None:
     """Print the report of a calibration, and write its file without objections."""
-    from impact_control.recording.page import WIDTH, summary_text
-
-    typer.echo(summary_text(result.summary, width(WIDTH), in_color()), nl=False)
+    _show(result.summary)
     if result.objections and not force:
         raise ImpactControlError(f"{output} is not written without --force: {'; '.join(result.objections)}")
     typer.echo(f"Report: {result.write(output, _command_line(context))}")

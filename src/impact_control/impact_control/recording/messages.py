@@ -153,14 +153,6 @@ _Reader = Callable[[NDArray[np.uint8]], Column]
 """From the byte matrix of the messages of one layout to the column of one field."""
 
 
-@dataclass
-class _Layout:
-    """Places of the fields in a message, and the bytes that decide on them."""
-
-    columns: dict[str, _Reader]
-    decisive: list[int]
-
-
 def decode(payloads: Sequence[bytes], types: Mapping[str, MessageType], root: str) -> dict[str, Column]:
     """Return the columns of all fields of equally typed messages by dotted name, in the order of the fields.
 
@@ -179,7 +171,7 @@ def decode(payloads: Sequence[bytes], types: Mapping[str, MessageType], root: st
         together = b"".join(payloads[int(i)] for i in pending)
         matrix = np.frombuffer(together, dtype=np.uint8).reshape(len(pending), length)
         while pending.size:
-            layout = _LayoutReader(matrix[0].tobytes(), types).read(root)
+            layout = _Layout(matrix[0].tobytes(), types, root)
             alike = (matrix[:, layout.decisive] == matrix[0, layout.decisive]).all(axis=1)
             for name, reader in layout.columns.items():
                 parts.setdefault(name, []).append((pending[alike], reader(matrix[alike])))
@@ -204,10 +196,13 @@ def _assemble(parts: list[tuple[NDArray[np.int64], Column]], count: int) -> Colu
     return column
 
 
-class _LayoutReader:
-    """Walk over one message that finds the places of its fields."""
+class _Layout:
+    """Places of the fields in a message, found by a walk over one.
 
-    def __init__(self, payload: bytes, types: Mapping[str, MessageType]) -> None:
+    Attributes: columns, readers of the fields; decisive, the bytes that decide on the places.
+    """
+
+    def __init__(self, payload: bytes, types: Mapping[str, MessageType], root: str) -> None:
         self._payload = payload
         self._types = types
         self._offset = _ENCAPSULATION
@@ -215,12 +210,10 @@ class _LayoutReader:
         if payload[1] not in (0, 1):
             raise InvalidInputError("encapsulation", payload[1], "0 or 1, plain CDR")
         self._order: Literal["<", ">"] = "<" if payload[1] else ">"
-        self._layout = _Layout({}, [1])
+        self.columns: dict[str, _Reader] = {}
+        self.decisive = [1]
         self._inside: list[str] = []
-
-    def read(self, root: str) -> _Layout:
         self._message(root, "")
-        return self._layout
 
     def _message(self, type_name: str, prefix: str) -> None:
         if type_name not in self._types:
@@ -274,7 +267,7 @@ class _LayoutReader:
             values = np.ascontiguousarray(matrix[:, start:stop]).view(dtype).astype(dtype.newbyteorder("="))
             return values[:, 0] if count is None else values
 
-        self._layout.columns[name] = read
+        self.columns[name] = read
 
     def _time(self, name: str, dtype: str) -> None:
         word = np.dtype(f"{self._order}i4")
@@ -284,7 +277,7 @@ class _LayoutReader:
             words = np.ascontiguousarray(matrix[:, start:stop]).view(word).astype(np.int64)
             return (words[:, 0] * 1_000_000_000 + words[:, 1]).view(dtype)
 
-        self._layout.columns[name] = read
+        self.columns[name] = read
 
     def _strings(self, name: str, field: Field) -> None:
         spans = [self._string() for _ in range(self._count(field))]
@@ -300,7 +293,7 @@ class _LayoutReader:
                 return [text(matrix[0])] * len(matrix)
             return [text(row) for row in matrix]
 
-        self._layout.columns[name] = read
+        self.columns[name] = read
 
     def _string(self) -> tuple[int, int]:
         """Return the span of a string without its final zero, which some writers leave out when it is empty."""
@@ -315,7 +308,7 @@ class _LayoutReader:
 
     def _length_word(self) -> int:
         start, stop = self._skip(4, 1)
-        self._layout.decisive.extend(range(start, stop))
+        self.decisive.extend(range(start, stop))
         return int.from_bytes(self._payload[start:stop], "little" if self._order == "<" else "big")
 
     def _skip(self, size: int, count: int) -> tuple[int, int]:

@@ -11,7 +11,7 @@ import numpy as np
 from impact_control.recording import measures
 from impact_control.recording.bag import storage_files, summary_of
 from impact_control.recording.log import LIBFRANKA, LogColumns, open_log
-from impact_control.recording.recorded_run import RecordedEvent, RecordedFile, RecordedReference, RecordedRun
+from impact_control.recording.recorded_run import OF_JOINTS, RecordedEvent, RecordedFile, RecordedReference, RecordedRun
 from impact_control.recording.series import METADATA_NAME, Recording, Topics, read_bag
 from impact_control.recording.sqlite_bag import SUFFIX, read_sqlite
 from impact_control.recording.trials import Trial, read_trials
@@ -28,6 +28,8 @@ CONTACT_FACT, EXPECTED_FACT = "contact_time", "as_expected"
 """Facts of a trial: time of the first true contact [s]; its label, 1 for as expected and 0 for not."""
 
 DEFAULT_SOURCE = "arm"
+
+_TRIALS = "trial in HDF5"
 
 _MAGIC = {b"\x89MCAP0\r\n": "mcap", b"SQLite format 3\x00": "sqlite", b"\x89HDF\r\n\x1a\n": "hdf5"}
 _SUFFIXES = {".mcap": "mcap", SUFFIX: "sqlite", ".h5": "hdf5", ".hdf5": "hdf5", ".csv": "log", ".txt": "log"}
@@ -46,33 +48,30 @@ def open_recording(path: Path, *, columns: LogColumns | None = None, trial: int 
         RecordingError: nothing is there, it is of another format, or nothing of it can be read.
         ScenarioError: a file of trials that is not whole.
     """
+    files = open_recordings(path, columns=columns, joints=joints)
+    if not 0 <= trial < len(files):
+        numbered = all(file.format == _TRIALS for file in files)
+        allowed = f"0 to {len(files) - 1}" if numbered else "0: only trials in HDF5 have numbers"
+        raise RecordingError(str(path), f"no trial {trial}", allowed)
+    return files[trial]
+
+
+def open_recordings(path: Path, *, columns: LogColumns | None = None, joints: int = 7) -> list[RecordedFile]:
+    """Open each trial of an HDF5 file, or the one recording. Arguments and errors as `open_recording`."""
     try:
         kind = "log" if columns is not None and path.is_file() else _format(path)
         if kind == "hdf5":
-            trials = open_trials(path)
-            if not 0 <= trial < len(trials):
-                raise RecordingError(str(path), f"no trial {trial}", f"0 to {len(trials) - 1}")
-            return trials[trial]
-        if trial:
-            raise RecordingError(str(path), f"no trial {trial}", "0: only trials in HDF5 have numbers")
+            return open_trials(path)
         if kind == "log":
-            return open_log(path, columns or LIBFRANKA, joints)
-        return (
-            _open_mcap(_bag(path)) if kind == "mcap" else _open_bag(_bag(path), "sqlite3 bag", *read_sqlite(_bag(path)))
-        )
+            return [open_log(path, columns or LIBFRANKA, joints)]
+        bag = _bag(path)
+        return [_open_mcap(bag) if kind == "mcap" else _open_bag(bag, "sqlite3 bag", *read_sqlite(bag))]
     except InvalidInputError as error:
         raise RecordingError(str(path), str(error), FORMATS) from error
     except ImpactControlError:
         raise
     except (OSError, ValueError, sqlite3.Error) as error:
         raise RecordingError(str(path), " ".join(str(error).split()), FORMATS) from error
-
-
-def open_recordings(path: Path, *, columns: LogColumns | None = None, joints: int = 7) -> list[RecordedFile]:
-    """Open each trial of an HDF5 file, or what `open_recording` finds. Raises as that does."""
-    if (columns is None or not path.is_file()) and _format(path) == "hdf5":
-        return open_trials(path)
-    return [open_recording(path, columns=columns, joints=joints)]
 
 
 def _bag(path: Path) -> Path:
@@ -151,20 +150,18 @@ def _reference(recording: Recording, notes: list[str]) -> RecordedReference | No
     series = recording.get(Topics.reference)
     if series is None:
         return None
-    deviations = ("jump_deviation", "friction_deviation", "configuration_deviation")
-    of_samples = ("mode", "task_time", "nominal_impact_time", "height_deviation")
-    of_joints = ("impact_configuration", *deviations, "force")
-    if lacking := [name for name in (*of_samples, *of_joints) if name not in series]:
+    rows = (*OF_JOINTS, "force")
+    names = (*rows, "mode", "task_time", "nominal_impact_time", "height_deviation")
+    fields = {name: name.replace("_velocity", "_joint_velocity") for name in names}
+    if lacking := [field for field in fields.values() if field not in series]:
         notes.append(f"{Topics.reference} of another version lacks {', '.join(lacking)} and is left out")
         return None
     joints = {tuple(names) for names in series["joint_names"]}
-    columns = {name: series[name] for name in of_joints}
-    columns |= {"ante_velocity": series["ante_joint_velocity"], "post_velocity": series["post_joint_velocity"]}
-    if len(joints) != 1 or not all(isinstance(column, np.ndarray) and column.ndim == 2 for column in columns.values()):
+    columns = {name: series[field] for name, field in fields.items()}
+    if len(joints) != 1 or not all(isinstance(columns[row], np.ndarray) and columns[row].ndim == 2 for row in rows):
         notes.append(f"{Topics.reference} changes its layout and is left out")
         return None
-    scalars = {name: series[name] for name in of_samples}
-    return RecordedReference(time=series["stamp"], names=joints.pop(), **scalars, **columns)
+    return RecordedReference(time=series["stamp"], names=joints.pop(), **columns)
 
 
 def _events(recording: Recording) -> tuple[RecordedEvent, ...] | None:
@@ -187,7 +184,7 @@ def open_trials(path: Path) -> list[RecordedFile]:
     """Open all trials of a file. Raises ScenarioError as `read_trials`."""
     trials = read_trials(path)
     return [
-        RecordedFile(path, "trial in HDF5", trials.scenario, "", (), partial(_run_of_trial, path, trial))
+        RecordedFile(path, _TRIALS, trials.scenario, "", (), partial(_run_of_trial, path, trial))
         for trial in trials.trials
     ]
 

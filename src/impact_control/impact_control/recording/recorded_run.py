@@ -14,7 +14,7 @@ from impact_control.recording.measures import Verdict
 from impact_control.util.errors import RecordingError
 from impact_control.util.types import Matrix, Vector
 
-_OF_JOINTS = (
+OF_JOINTS = (
     "impact_configuration",
     "jump_deviation",
     "friction_deviation",
@@ -22,6 +22,7 @@ _OF_JOINTS = (
     "ante_velocity",
     "post_velocity",
 )
+"""Columns of a reference with a value for each joint."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,7 @@ class RecordedReference:
     def of_joints(self, joints: Sequence[str]) -> RecordedReference | None:
         """Return it with the joints in this order; None for other joints, or without a column for each."""
         names = self.names or tuple(joints)
-        columns = {name: getattr(self, name) for name in _OF_JOINTS}
+        columns = {name: getattr(self, name) for name in OF_JOINTS}
         if sorted(names) != sorted(joints) or any(column.shape[1] != len(names) for column in columns.values()):
             return None
         order = [names.index(joint) for joint in joints]

@@ -36,6 +36,10 @@ _LATEST = 2**63 - 1
 """[ns] of the log times that arrays hold; later ones, in the year 2262, are of damaged records."""
 
 
+_OBJECTS = "/simulation/objects/"
+"""Part of the names of the topics with the poses of objects."""
+
+
 class Topics:
     """Ends of the names of the topics of one arm, see docs/topics.md."""
 
@@ -131,11 +135,9 @@ class Recording:
         """Type by full name of each topic."""
         return {name: topic.type_name for name, topic in self._topics.items()}
 
-    def message_count(self, topic: str | None = None) -> int:
-        """Return the number of messages on a topic, or on all; 0 for a topic that was not recorded."""
-        if topic is None:
-            return sum(len(entry.payloads) for entry in self._topics.values())
-        return len(self._topics[self.full_name(topic)].payloads) if topic in self else 0
+    def message_count(self) -> int:
+        """Return the number of messages on all topics."""
+        return sum(len(entry.payloads) for entry in self._topics.values())
 
     def __contains__(self, topic: object) -> bool:
         """Return whether a topic with this end has messages."""
@@ -159,6 +161,11 @@ class Recording:
     def get(self, topic: str) -> Series | None:
         """Return the columns of a topic, None if it was not recorded. Raises InvalidInputError for an ambiguous end."""
         return self.series(topic) if topic in self else None
+
+    def objects(self) -> dict[str, Series]:
+        """Return the poses of each simulated object by its name."""
+        topics = (name for name in self._topics if _OBJECTS in name and name in self)
+        return {name.rsplit("/", 1)[-1]: self.series(name) for name in topics}
 
     def decisions(self, topic: str) -> Series | None:
         """Return the columns as `get` does, without messages older than `EARLIER_TASK`.

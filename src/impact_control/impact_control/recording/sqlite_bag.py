@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 from urllib.parse import quote
 
 from impact_control.recording.messages import message_definition, parse_definition, short_name
@@ -103,7 +102,8 @@ def _read(database: sqlite3.Connection, file: str, topics: dict[str, RecordedTop
                 known[number] = topics[name] = RecordedTopic(type_name, types)
     count = 0
     try:
-        for number, stamp, data in _messages(database):
+        # In the order in which they were written: to sort them, the whole file would have to be readable.
+        for number, stamp, data in database.execute("SELECT topic_id, timestamp, data FROM messages"):
             if not (isinstance(stamp, int) and isinstance(data, bytes)):
                 notes.append(f"{file} is damaged: {count} messages could be read before it")
                 return
@@ -113,11 +113,6 @@ def _read(database: sqlite3.Connection, file: str, topics: dict[str, RecordedTop
                 count += 1
     except sqlite3.DatabaseError as error:
         notes.append(f"{file} was cut off: {count} messages could be read before '{error}'")
-
-
-def _messages(database: sqlite3.Connection) -> Iterator[tuple[Any, ...]]:
-    # In the order in which they were written: to sort them, the whole file would have to be readable.
-    yield from database.execute("SELECT topic_id, timestamp, data FROM messages")
 
 
 def _definitions(database: sqlite3.Connection) -> dict[str, str]:

@@ -118,21 +118,6 @@ class PostImpactComparison:
             if np.shape(array) != shape:
                 raise InvalidInputError(name, np.shape(array), f"shape {shape}, one entry a joint")
 
-    @classmethod
-    def from_radians(
-        cls,
-        joint_names: tuple[str, ...],
-        ante: Vector,
-        gross_post: Vector,
-        predictions: Mapping[str, Vector],
-        slips: Mapping[str, str] | None = None,
-        noise: Vector | None = None,
-    ) -> PostImpactComparison:
-        """Return the comparison of velocities in rad/s."""
-        degrees = {name: np.rad2deg(prediction) for name, prediction in predictions.items()}
-        deviation = None if noise is None else np.rad2deg(noise)
-        return cls(joint_names, np.rad2deg(ante), np.rad2deg(gross_post), degrees, slips or {}, deviation)
-
     def errors(self) -> dict[str, Vector]:
         """Return the absolute error (n,) [deg/s] of each prediction, Rey Arias 2024 (17)."""
         return {name: np.abs(prediction - self.gross_post) for name, prediction in self.predictions.items()}
@@ -145,9 +130,7 @@ class PostImpactComparison:
 
 def prediction_rows(comparison: PostImpactComparison | None) -> list[Row]:
     """Return the inertia that predicts best, and the predicted slip along the surface; none without a comparison."""
-    if comparison is None:
-        return []
-    return [*_inertia_rows(comparison), *_slip_rows(comparison)]
+    return [] if comparison is None else [*_inertia_rows(comparison), *_slip_rows(comparison)]
 
 
 def _inertia_rows(comparison: PostImpactComparison) -> list[Row]:

@@ -146,11 +146,8 @@ def new_hdf5(path: Path) -> Iterator[Any]:
 def write_trials(path: Path, trials: TrialSet) -> None:
     """Write trials to a file. Raises as `new_hdf5`."""
     with new_hdf5(path) as file:
-        attributes = (FORMAT, FORMAT_VERSION, trials.software_version, trials.seed, len(trials.trials))
-        for name, value in zip(
-            ("format", "format_version", "software_version", "seed", "trials"), attributes, strict=True
-        ):
-            file.attrs[name] = value
+        file.attrs.update({"format": FORMAT, "format_version": FORMAT_VERSION, "trials": len(trials.trials)})
+        file.attrs.update({"software_version": trials.software_version, "seed": trials.seed})
         file["scenario"] = trials.scenario
         for number, trial in enumerate(trials.trials):
             group = file.create_group(f"trial_{number:04d}")

@@ -87,14 +87,11 @@ def _evaluate_arm(recording: Recording, scenario: Scenario, meant: str) -> Evalu
 
 def object_moves(bag: Path) -> dict[str, tuple[Vector, float]]:
     """Return how far each recorded object of a scene was moved (3,) [m], frame A, and turned [rad], start to end."""
-    recording = read_bag(bag)
     moves = {}
-    for topic in recording.topics:
-        if "/simulation/objects/" in topic and topic in recording:
-            poses = recording.series(topic)
-            place, turn = poses["pose.position"], poses["pose.orientation"]
-            cosine = min(1.0, abs(float(turn[0] @ turn[-1])))
-            moves[topic.rsplit("/", 1)[-1]] = (place[-1] - place[0], 2.0 * float(np.arccos(cosine)))
+    for name, poses in read_bag(bag).objects().items():
+        place, turn = poses["pose.position"], poses["pose.orientation"]
+        cosine = min(1.0, abs(float(turn[0] @ turn[-1])))
+        moves[name] = (place[-1] - place[0], 2.0 * float(np.arccos(cosine)))
     return moves
 
 
@@ -148,11 +145,11 @@ def comparison_at(
 ) -> PostImpactComparison:
     """Return velocities before and after an impact (n,) [rad/s] beside the `predicted_impacts`. Raises as these do."""
     predictions = predicted_impacts(joints, impact, scenario, robot)
-    velocities = {name: predicted.velocity for name, predicted in predictions.items()}
+    velocities = {name: np.rad2deg(predicted.velocity) for name, predicted in predictions.items()}
     slips = {name: in_words(predicted.slip) for name, predicted in predictions.items()}
     deviation = scenario.simulation.noise * robot.noise.position / NOISE_QUANTILE
-    noise = gross_velocity_deviation(deviation, scenario.control.period)
-    return PostImpactComparison.from_radians(joints.names, ante, gross_post, velocities, slips, noise)
+    noise = np.rad2deg(gross_velocity_deviation(deviation, scenario.control.period))
+    return PostImpactComparison(joints.names, np.rad2deg(ante), np.rad2deg(gross_post), velocities, slips, noise)
 
 
 def predicted_impacts(
@@ -183,7 +180,8 @@ def envelope_of(recording: Recording, scenario: Scenario) -> Envelope | None:
         return None
     joints = measured_joints(recording)
     reference = recording.series(Topics.reference)
-    followed = _followed_velocity(reference["mode"], reference["ante_joint_velocity"], reference["post_joint_velocity"])
+    ante, post = reference["ante_joint_velocity"], reference["post_joint_velocity"]
+    followed: Matrix = np.where((reference["mode"] == Mode.ANTE)[:, None], ante, post)
     _, rows, picks = np.intersect1d(_keys(joints.time), _keys(reference["stamp"]), return_indices=True)
     running = np.isin(reference["mode"][picks], (Mode.ANTE, Mode.INTERIM, Mode.POST))
     rows, picks = rows[running], picks[running]
@@ -197,11 +195,6 @@ def envelope_of(recording: Recording, scenario: Scenario) -> Envelope | None:
     impact = times[after][0] if after.any() else np.inf
     held = [margin.row(since) for since in (times - impact).tolist()]
     return Envelope(times, lower, upper, margin.table[held])
-
-
-def _followed_velocity(mode: Vector, ante: Matrix, post: Matrix) -> Matrix:
-    followed: Matrix = np.where((mode == Mode.ANTE)[:, None], ante, post)
-    return followed
 
 
 def _keys(stamps: Vector) -> Vector:

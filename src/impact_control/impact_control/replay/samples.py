@@ -20,7 +20,7 @@ from impact_control.detection import DetectionSignals, Detector
 from impact_control.observation import MomentumObserver
 from impact_control.pipeline.alone import FollowedSample, JudgeAlone
 from impact_control.recording.defects import CheckedSamples
-from impact_control.recording.recorded_run import RecordedReference
+from impact_control.recording.recorded_run import RecordedEvent, RecordedReference
 from impact_control.references import ExpectedImpact, ImpactReference
 from impact_control.robots import Dynamics, RobotDescription
 from impact_control.scenario import Scenario
@@ -39,15 +39,9 @@ def sample_key(time: float) -> int:
 
 
 @dataclass(frozen=True)
-class ReplayedEvent:
-    """An event of the detector: stamp of its sample and time of the impact [s], isolated link, and why it is doubtful.
+class ReplayedEvent(RecordedEvent):
+    """An event of the detector, and in words why it is doubtful, "" for one that counts."""
 
-    doubt: in words, empty for an event that counts.
-    """
-
-    detection_time: float
-    impact_time: float
-    link: int
     doubt: str
 
 

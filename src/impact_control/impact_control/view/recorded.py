@@ -16,8 +16,6 @@ from impact_control.util.errors import ImpactControlError, InvalidInputError, Re
 from impact_control.view.signals import LAYOUTS, POSE, RecordedSignals, Signal, Signals, pose_signal, signals_of
 from impact_control.view.stage import Stage, stage_of
 
-_OBJECTS = "/simulation/objects/"
-
 
 @dataclass(frozen=True, eq=False)
 class Record:
@@ -113,12 +111,8 @@ def _record(arms: Mapping[str, Signals], objects: Mapping[str, Signals]) -> Reco
 
 
 def _objects(recording: Recording) -> dict[str, Signals]:
-    found: dict[str, Signals] = {}
-    for topic in recording.topics:
-        if _OBJECTS in topic and topic in recording:
-            series = recording.series(topic)
-            found[topic.rsplit("/", 1)[-1]] = RecordedSignals({POSE: pose_signal(series, series["stamp"])})
-    return found
+    objects = recording.objects().items()
+    return {name: RecordedSignals({POSE: pose_signal(series, series["stamp"])}) for name, series in objects}
 
 
 def _bag_of(path: Path) -> Recording | None:
