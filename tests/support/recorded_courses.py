@@ -14,7 +14,7 @@ from impact_control.references import ExpectedImpact, build_reference
 from impact_control.robots import load_robot
 from impact_control.scenario import load_scenario
 from impact_control.simulation import build_world
-from recording_samples import EPOCH_NS, install_messages, time_message, vector_message, write_messages
+from recording_samples import EPOCH_NS, install_messages, time_message, vector_message, verdict_message, write_messages
 
 PERIOD = 1e-3
 TYPES = {
@@ -24,6 +24,8 @@ TYPES = {
     "/impact/classification": "impact_msgs/msg/ImpactClassification",
     "/controller/reference": "impact_msgs/msg/ControllerReference",
 }
+AS_RECORDED = ("mode", "task_time", *(field.name for field in fields(ExpectedImpact)))
+"""Fields of a message of the reference that have the name of their column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,14 +121,7 @@ def course_messages(course, scenario_name, rows):
             "header": header,
             "scenario": scenario_name,
             "joint_names": names,
-            "mode": int(reference.mode[k]),
-            "task_time": float(reference.task_time[k]),
-            "nominal_impact_time": float(reference.nominal_impact_time[k]),
-            "impact_configuration": reference.impact_configuration[k].tolist(),
-            "jump_deviation": reference.jump_deviation[k].tolist(),
-            "friction_deviation": reference.friction_deviation[k].tolist(),
-            "configuration_deviation": reference.configuration_deviation[k].tolist(),
-            "height_deviation": float(reference.height_deviation[k]),
+            **{name: getattr(reference, name)[k].tolist() for name in AS_RECORDED},
             "ante_joint_velocity": reference.ante_velocity[k].tolist(),
             "post_joint_velocity": reference.post_velocity[k].tolist(),
             "position": vector_message(np.zeros(3)),
@@ -149,27 +144,10 @@ def course_messages(course, scenario_name, rows):
                 "isolated_link": event.link,
             }
             told.append(("/impact/events", content, stamp + 260_000))
-    content = {
-        "header": header,
-        "scenario": scenario_name,
-        "impact_index": len(events),
-        "impact": verdicts[run.verdict.impact],
-        "post_impact": verdicts[run.verdict.post_impact],
-        "reason": run.verdict.reason,
-        "impact_time": 0.0,
-        "time_error": 0.0,
-        "time_error_limit": 0.1,
-        "configuration_error": 0.0,
-        "configuration_error_limit": 0.1,
-        "joint_names": names,
-        "envelope_lower": [0.0] * 7,
-        "envelope_upper": [0.0] * 7,
-        "margin": [0.0] * 7,
-        "envelope_margin": 0.0,
-        "probability": 0.5,
-        "decision_time": 0.0,
-    }
-    told.append(("/impact/classification", content, stamp + 500_000))
+    impact, post_impact = (verdicts[verdict] for verdict in (run.verdict.impact, run.verdict.post_impact))
+    content = verdict_message(header, 0.0, impact=impact, post_impact=post_impact)
+    said = {"scenario": scenario_name, "impact_index": len(events), "reason": run.verdict.reason, "joint_names": names}
+    told.append(("/impact/classification", content | said, stamp + 500_000))
     return told
 
 

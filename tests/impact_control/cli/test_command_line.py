@@ -77,13 +77,6 @@ def test_a_name_that_is_almost_right_is_answered_with_the_one_that_was_meant(run
     assert code == 2 and name in error
 
 
-def test_many_names_stand_in_columns_and_the_nearest_below_them():
-    names = ", ".join(f"study_{k}" for k in range(30))
-    lines = terminal._with_columns(f"study = 's'; allowed: one of {names}; nearest: study_1", 80).splitlines()
-    assert lines[0].endswith("one of") and lines[-1] == "nearest: study_1"
-    assert len(lines) == 7 and max(map(len, lines[1:])) <= 80
-
-
 def test_colors_need_a_terminal_and_no_no_color(monkeypatch):
     assert not terminal.in_color()
     monkeypatch.setattr("sys.stdout", SimpleNamespace(isatty=lambda: True))
@@ -96,12 +89,13 @@ def test_colors_need_a_terminal_and_no_no_color(monkeypatch):
 def test_names_to_choose_from_stand_in_columns_on_a_terminal(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "60")
     names = (*available_scenarios(), *available_scenes())
-    error = ImpactControlError(f"'nowhere'; allowed: one of {', '.join(names)}")
+    error = ImpactControlError(f"'nowhere'; allowed: one of {', '.join(names)}; nearest: tabletop")
     terminal.complain(error)
     assert capsys.readouterr().err.count("\n") == 1
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     terminal.complain(error)
-    head, *lines = capsys.readouterr().err.splitlines()
+    head, *lines, nearest = capsys.readouterr().err.splitlines()
+    assert nearest == "nearest: tabletop"
     assert head.endswith("one of") and " ".join(lines).split() == list(names)
     assert max(map(len, lines)) <= 60 and len(lines) <= len(names) / 2
     assert all(line.startswith("  ") for line in lines)

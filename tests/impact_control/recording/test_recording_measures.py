@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from impact_control.recording.measures import ModeInterval, mode_intervals, torque_rate, true_impact_time
+from impact_control.recording.measures import mode_intervals, torque_rate, true_impact_time
 from impact_control.recording.summary import PostImpactComparison, prediction_rows
 from impact_control.util.errors import InvalidInputError
 
@@ -37,11 +37,8 @@ def test_mode_intervals_reproduce_the_modes(modes):
     intervals = mode_intervals(time, np.array(modes, dtype=np.uint8), {0: "a", 1: "b", 2: "c"})
     again = [next(interval.mode for interval in reversed(intervals) if interval.start <= t) for t in time]
     assert again == [{0: "a", 1: "b", 2: "c"}.get(mode, "mode 3") for mode in modes]
-    assert all(one.mode != other.mode for one, other in pairwise(intervals))
-
-
-def test_single_mode():
-    assert mode_intervals(np.array([0.0, 1.0]), np.array([1, 1]), {1: "x"}) == (ModeInterval("x", 0.0, 1.0),)
+    assert all(one.mode != other.mode and one.end == other.start for one, other in pairwise(intervals))
+    assert (intervals[0].start, intervals[-1].end) == (0.0, time[-1])
 
 
 def test_comparison_finds_the_best_prediction():

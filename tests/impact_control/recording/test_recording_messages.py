@@ -211,9 +211,3 @@ def test_no_messages_give_no_columns():
 def test_definitions_and_lengths_that_would_never_end_are_refused(text, words):
     with pytest.raises(InvalidInputError, match=words):
         decode([b"\0\1\0\0\xff\xff\xff\xff"], parse_definition("a/B", text), "a/B")
-
-
-def test_a_type_may_be_there_twice_side_by_side():
-    text = f"C one\nC two\n{SEPARATOR}a/C\nuint8 x\n"
-    columns = decode([b"\0\1\0\0\3\4"], parse_definition("a/B", text), "a/B")
-    assert [columns["one.x"], columns["two.x"]] == [3, 4]

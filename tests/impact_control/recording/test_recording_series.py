@@ -76,15 +76,6 @@ def test_stamps_are_exact_to_the_nanosecond(epoch, steps, prefix, tmp_path_facto
     np.testing.assert_array_equal(states["log_time"], states["stamp"])
 
 
-def test_other_times_share_the_zero_of_the_joint_states(recording):
-    run = SampleRun()
-    events = recording.series("impact/events")
-    detected = run.detection_time
-    assert events["stamp"][0] == pytest.approx(detected, abs=1e-9)
-    assert events["impact_time"][0] == pytest.approx(detected - 0.002, abs=1e-9)
-    assert recording._zero[0] == EPOCH_NS
-
-
 def test_messages_without_header_get_the_stamp_the_joint_states_had_reached(prefix, tmp_path):
     """A simulation at half speed: 1 ms of stamps takes 2 ms of log time."""
     told = []

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from impact_control.classification import Verdict
-from impact_control.control import Fault, Mode
+from impact_control.control import Mode
 from impact_control.recording.messages import decode, message_definition, parse_definition, short_name
 from impact_control.recording.series import read_bag
 from impact_control.view.frame import PLOT_SPAN, arm_frame, courses_of
@@ -65,16 +65,6 @@ def test_what_was_just_heard_and_what_was_recorded_look_the_same(prefix, recorde
     bag = arm_frame(recorded, time, time - 0.04)
     for name, value in vars(bag).items():
         np.testing.assert_array_equal(getattr(live, name), value, err_msg=name)
-
-
-def test_a_frame_says_what_the_messages_say(recorded):
-    row = 400
-    time = RUN.time[row]
-    frame = arm_frame(recorded, time, time - 0.04)
-    np.testing.assert_allclose(frame.position, RUN.position(RUN.time)[row])
-    assert frame.mode is Mode.POST and frame.fault is Fault.NONE
-    assert frame.impacts == 1
-    assert frame.impact is Verdict.EXPECTED
 
 
 def test_before_anything_was_heard_nothing_is_known():
