@@ -74,7 +74,7 @@ def test_momentum_changes_by_what_acts_on_it():
     random = np.random.default_rng(0)
     frictionless = without("gap_viscous", "gap_dry", "link_viscous", "link_dry", "motor_viscous", "motor_dry")
     push = Contact(0.3, 0.3, np.array([2.0, -1.0, 1.0, 0.5, 0.0, 0.0, 0.0]))
-    run = ARM.run(excitation(random), pushes((push,)), 1.0, random, frictionless, noise=0.0)
+    run = simulate(ARM, frictionless, excitation(random), pushes((push,)), 1.0, random, noise=0.0)
     momentum = np.einsum("kij,kj->ki", run.mass_matrix, run.velocity)
     drive = run.coriolis_transposed_velocity - run.gravity
     impulse = 0.5 * PERIOD * np.cumsum(drive[1:] + drive[:-1], axis=0) + PERIOD * np.cumsum(
@@ -89,9 +89,8 @@ def test_momentum_changes_by_what_acts_on_it():
 
 
 def test_a_link_rests_at_the_edge_to_which_its_weight_pulls_it():
-    run = ARM.run(standing, no_load, 3.0, np.random.default_rng(0), noise=0.0)
-    ARM.compute(run.position[-1], np.zeros(7))
-    deflection, weight = run.deflection[-1], ARM.gravity
+    run = simulate(ARM, JOINTS, standing, no_load, 3.0, np.random.default_rng(0), noise=0.0)
+    deflection, weight = run.deflection[-1], ARM.terms(run.position[-1], np.zeros(7)).gravity
     loaded = np.abs(weight) > 0.05
     assert np.count_nonzero(loaded & (JOINTS.gap > 0.0)) >= 2
     expected = -np.sign(weight) * JOINTS.gap - weight / JOINTS.stiffness
@@ -164,7 +163,7 @@ def test_what_watches_is_given_each_sample_and_changes_the_next():
     def motion(time):
         return POSTURE + (0.1 if len(seen) >= 3 else 0.0), np.zeros(7)
 
-    run = ARM.run(motion, no_load, 0.005, np.random.default_rng(0), watch=seen.append)
+    run = simulate(ARM, JOINTS, motion, no_load, 0.005, np.random.default_rng(0), watch=seen.append)
     assert [sample.time for sample in seen] == list(run.time)
     for k, sample in enumerate(seen):
         for name in Sample._fields[1:]:
@@ -334,7 +333,7 @@ def test_what_the_person_did_not_do_is_measured_too():
 
 
 def test_a_nominal_model_is_near_the_true_one():
-    run = ARM.run(excitation(np.random.default_rng(2)), no_load, 0.05, np.random.default_rng(2))
+    run = simulate(ARM, JOINTS, excitation(np.random.default_rng(2)), no_load, 0.05, np.random.default_rng(2))
     again = by_model(run, HangingArm())
     for name in ("mass_matrix", "coriolis_transposed_velocity", "gravity"):
         np.testing.assert_allclose(getattr(again, name), getattr(run, name), atol=1e-12)

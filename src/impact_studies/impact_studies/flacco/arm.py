@@ -5,9 +5,10 @@ The plants of `simulation` carry the friction of a Panda, which is not that of (
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -126,34 +127,36 @@ class Recording:
         return Sample(*(getattr(self, name)[k] for name in Sample._fields))
 
 
-class Mechanism(Protocol):
-    """The rigid-body terms of n links, and the motors with their position loop.
+class Terms(NamedTuple):
+    """Rigid-body terms of n links: M (n, n) [kg m^2], C dq, C^T dq and g (n,) [Nm], new arrays."""
 
-    motor_inertia (n,) [kg m^2] behind the gear; position_gain (n,) [Nm/rad] and velocity_gain (n,) [Nm s/rad].
+    mass_matrix: Matrix
+    coriolis: Vector
+    coriolis_transposed_velocity: Vector
+    gravity: Vector
+
+
+LOOP_RATE = 40.0
+"""[1/s] Both poles of each motor's position loop."""
+
+
+class Mechanism(ABC):
+    """Links, and the motors that move them.
+
+    Attributes: motor_inertia (n,) [kg m^2] behind the gear; position_gain (n,) [Nm/rad] and velocity_gain (n,)
+    [Nm s/rad] of the position loop.
     """
 
-    motor_inertia: Vector
-    position_gain: Vector
-    velocity_gain: Vector
+    def __init__(self, motor_inertia: Vector, q: Vector) -> None:
+        """q (n,) [rad]: where the poles of the loop are those of `LOOP_RATE`."""
+        inertia = np.diag(self.terms(q, np.zeros_like(q)).mass_matrix) + motor_inertia
+        self.motor_inertia = motor_inertia
+        self.position_gain: Vector = inertia * LOOP_RATE**2
+        self.velocity_gain: Vector = 2.0 * inertia * LOOP_RATE
 
-    def compute(self, q: Vector, dq: Vector) -> None:
-        """Compute the terms below at q (n,) [rad], dq (n,) [rad/s]."""
-
-    @property
-    def mass_matrix(self) -> Matrix:
-        """M (n, n) [kg m^2] of the links, a new array."""
-
-    @property
-    def coriolis(self) -> Vector:
-        """C dq (n,) [Nm], a new array."""
-
-    @property
-    def coriolis_transposed_velocity(self) -> Vector:
-        """C^T dq (n,) [Nm], a new array."""
-
-    @property
-    def gravity(self) -> Vector:
-        """g (n,) [Nm], a new array."""
+    @abstractmethod
+    def terms(self, q: Vector, dq: Vector) -> Terms:
+        """Return the terms of the links at q (n,) [rad], dq (n,) [rad/s]."""
 
 
 def simulate(
@@ -196,23 +199,21 @@ def simulate(
     for k in range(count):
         time = k * PERIOD
         sample = state + scatter * random.standard_normal((4, n))
-        mechanism.compute(sample[0], sample[2])
-        measured[k], masses[k], weights[k] = sample, mechanism.mass_matrix, mechanism.gravity
-        transposed[k] = mechanism.coriolis_transposed_velocity
+        measured[k] = sample
+        masses[k], _, transposed[k], weights[k] = mechanism.terms(sample[0], sample[2])
         desired, rate = motion(time)
         torques[k] = mechanism.position_gain * (desired - sample[1]) + mechanism.velocity_gain * (rate - sample[3])
-        mechanism.compute(desired, rate)
-        torques[k] += mechanism.gravity
+        torques[k] += mechanism.terms(desired, rate).gravity
         if watch is not None:
             watch(recording.sample(k))
         external[k] = load(time, state[0], state[1])
         recording.deflection[k] = state[0] - state[1]
-        mechanism.compute(state[0] + 0.5 * PERIOD * state[2], state[2])
+        true = mechanism.terms(state[0] + 0.5 * PERIOD * state[2], state[2])
         advance_joints(
             transmission,
             mechanism.motor_inertia,
-            np.asarray(np.linalg.inv(mechanism.mass_matrix), dtype=np.float64),
-            external[k] - mechanism.coriolis - mechanism.gravity,
+            np.asarray(np.linalg.inv(true.mass_matrix), dtype=np.float64),
+            external[k] - true.coriolis - true.gravity,
             torques[k],
             state,
         )
@@ -248,53 +249,19 @@ POSTURE = np.array([0.0, 0.0, 0.3, -0.3, 0.3, 0.3, 0.0])
 """[rad] about which it moves: hanging, so that gravity changes sign there in most joints."""
 
 
-class HangingArm:
-    """Rigid-body terms of the arm, with its motors under a position loop: a `Mechanism`."""
+class HangingArm(Mechanism):
+    """The arm that hangs, so that gravity has the other sign."""
 
-    def __init__(self, robot: RobotDescription | None = None, loop_rate: float = 40.0) -> None:
-        """robot: whose links hang, by default a Panda's; loop_rate [1/s]: both poles of each motor's position loop."""
+    def __init__(self, robot: RobotDescription | None = None) -> None:
+        """robot: whose links hang, by default a Panda's."""
         self._dynamics = Dynamics(robot or load_robot())
-        self.compute(POSTURE, np.zeros_like(POSTURE))
-        inertia = np.diag(self.mass_matrix) + MOTOR_INERTIA
-        self.motor_inertia: Vector = MOTOR_INERTIA
-        self.position_gain: Vector = inertia * loop_rate**2
-        self.velocity_gain: Vector = 2.0 * inertia * loop_rate
+        super().__init__(MOTOR_INERTIA, POSTURE)
 
-    def compute(self, q: Vector, dq: Vector) -> None:
-        """Compute the terms below at q (n,) [rad], dq (n,) [rad/s]."""
-        self._dynamics.compute(q, dq)
-        self._dynamics.compute_momentum_terms()
-
-    @property
-    def mass_matrix(self) -> Matrix:
-        """M (n, n) [kg m^2] of the links, a new array."""
-        return MASS_SCALE * self._dynamics.mass_matrix
-
-    @property
-    def coriolis(self) -> Vector:
-        """C dq (n,) [Nm], a new array."""
-        return MASS_SCALE * self._dynamics.coriolis
-
-    @property
-    def coriolis_transposed_velocity(self) -> Vector:
-        """C^T dq (n,) [Nm], a new array."""
-        return MASS_SCALE * self._dynamics.coriolis_transposed_velocity
-
-    @property
-    def gravity(self) -> Vector:
-        """g (n,) [Nm], a new array: hanging, so that it has the other sign."""
-        return -MASS_SCALE * self._dynamics.gravity
-
-    def run(
-        self,
-        motion: Motion,
-        load: Load,
-        duration: float,
-        random: np.random.Generator,
-        joints: BacklashModel = JOINTS,
-        *,
-        noise: float = 1.0,
-        watch: Watch | None = None,
-    ) -> Recording:
-        """Return what `simulate` records of the arm."""
-        return simulate(self, joints, motion, load, duration, random, noise=noise, watch=watch)
+    def terms(self, q: Vector, dq: Vector) -> Terms:
+        """Return the terms of the links at q (n,) [rad], dq (n,) [rad/s]."""
+        dynamics = self._dynamics
+        dynamics.compute(q, dq)
+        dynamics.compute_momentum_terms()
+        coriolis, transposed = dynamics.coriolis, dynamics.coriolis_transposed_velocity
+        found = (dynamics.mass_matrix, coriolis, transposed, -dynamics.gravity)
+        return Terms(*(MASS_SCALE * term for term in found))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from impact_control.robots import RobotDescription, load_robot
 from impact_control.util.types import Matrix, Vector
-from impact_studies.flacco.arm import HangingArm, Recording, simulate
+from impact_studies.flacco.arm import HangingArm, Mechanism, Recording, Terms, simulate
 from impact_studies.flacco.experiments import (
     DETECTION_GAIN,
     Contact,
@@ -152,42 +152,15 @@ _GRAVITY = 9.81
 """[m/s^2]"""
 
 
-class Pendulum:
-    """A point mass that hangs from one joint, and its motor with the loop of `HangingArm`: a `Mechanism`."""
+class Pendulum(Mechanism):
+    """A point mass that hangs from one joint."""
 
-    def __init__(self, loop_rate: float = 40.0) -> None:
-        """loop_rate [1/s]: both poles of the motor's position loop with the inertia of the link."""
-        self.motor_inertia: Vector = np.array([INERTIA])
-        self.compute(np.zeros(1), np.zeros(1))
-        inertia = np.diag(self.mass_matrix) + self.motor_inertia
-        self.position_gain: Vector = inertia * loop_rate**2
-        self.velocity_gain: Vector = 2.0 * inertia * loop_rate
+    def __init__(self) -> None:
+        super().__init__(np.array([INERTIA]), np.zeros(1))
 
-    def compute(self, q: Vector, dq: Vector) -> None:
-        """Take the angle q (1,) [rad] from hanging down."""
-        del dq
-        self._angle = q
-
-    @property
-    def mass_matrix(self) -> Matrix:
-        """M (1, 1) [kg m^2] of the link."""
-        return np.full((1, 1), MASS * LEVER**2)
-
-    @property
-    def coriolis(self) -> Vector:
-        """C dq (1,) [Nm]: a single joint has none."""
-        return np.zeros(1)
-
-    @property
-    def coriolis_transposed_velocity(self) -> Vector:
-        """C^T dq (1,) [Nm]: a single joint has none."""
-        return np.zeros(1)
-
-    @property
-    def gravity(self) -> Vector:
-        """g (1,) [Nm]."""
-        weight: Vector = MASS * _GRAVITY * LEVER * np.sin(self._angle)
-        return weight
+    def terms(self, q: Vector, dq: Vector) -> Terms:
+        """Return the terms of the link at q (1,) [rad] from hanging down; a single joint has no Coriolis torque."""
+        return Terms(np.full((1, 1), MASS * LEVER**2), _NONE, _NONE, MASS * _GRAVITY * LEVER * np.sin(q))
 
 
 def record_swing(duration: float) -> Recording:
@@ -311,11 +284,6 @@ def _beginning(recording: Recording, count: int) -> Recording:
 
 def by_model(recording: Recording, arm: HangingArm) -> Recording:
     """Return a recording with the terms that the model of an arm gives at the measured states."""
-    masses, transposed, weights = (
-        np.zeros_like(values)
-        for values in (recording.mass_matrix, recording.coriolis_transposed_velocity, recording.gravity)
-    )
-    for k in range(recording.time.size):
-        arm.compute(recording.position[k], recording.velocity[k])
-        masses[k], transposed[k], weights[k] = arm.mass_matrix, arm.coriolis_transposed_velocity, arm.gravity
-    return replace(recording, mass_matrix=masses, coriolis_transposed_velocity=transposed, gravity=weights)
+    found = [arm.terms(q, dq) for q, dq in zip(recording.position, recording.velocity, strict=True)]
+    named = ("mass_matrix", "coriolis_transposed_velocity", "gravity")
+    return replace(recording, **{name: np.array([getattr(terms, name) for terms in found]) for name in named})

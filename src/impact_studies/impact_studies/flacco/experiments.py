@@ -9,7 +9,18 @@ import numpy as np
 
 from impact_control.observation import MomentumObserver
 from impact_control.util.types import Matrix, Vector
-from impact_studies.flacco.arm import GAPS, MOTOR_INERTIA, POSTURE, HangingArm, Load, Motion, Recording, Sample
+from impact_studies.flacco.arm import (
+    GAPS,
+    JOINTS,
+    MOTOR_INERTIA,
+    POSTURE,
+    HangingArm,
+    Load,
+    Motion,
+    Recording,
+    Sample,
+    simulate,
+)
 from impact_studies.models.observation.backlash_identification import (
     BacklashFit,
     GapMeasurement,
@@ -183,8 +194,8 @@ def pushes(contacts: tuple[Contact, ...]) -> Load:
 
 def record_gaps(arm: HangingArm, duration: float, random: np.random.Generator) -> Recording:
     """Record for the gaps: motors stand still, links are moved by hand."""
-    arm.compute(POSTURE, np.zeros_like(POSTURE))
-    return arm.run(standing, hand(arm.gravity, random), duration, random)
+    weight = arm.terms(*standing(0.0)).gravity
+    return simulate(arm, JOINTS, standing, hand(weight, random), duration, random)
 
 
 def gap_of(recording: Recording) -> GapMeasurement:

@@ -13,7 +13,7 @@ from impact_control.control.admittance import JointAdmittance
 from impact_control.reaction import Silence, is_touched
 from impact_control.scenario import Admittance
 from impact_control.util.types import Matrix, Vector
-from impact_studies.flacco.arm import PERIOD, POSTURE, HangingArm, Recording, Sample
+from impact_studies.flacco.arm import JOINTS, PERIOD, POSTURE, HangingArm, Recording, Sample, simulate
 from impact_studies.flacco.evaluation import AFTER, START, alarm_count, delay
 from impact_studies.flacco.experiments import (
     DETECTION_GAIN,
@@ -179,7 +179,7 @@ def record_guidance(case: GuidanceCase) -> Mapping[str, NDArray[Any]]:
         yielding.append(sine.yielding)
 
     random = random_of(case.seed, GUIDANCE)
-    recording = HangingArm().run(sine, pushes(case.pushes), case.duration, random, watch=watch)
+    recording = simulate(HangingArm(), JOINTS, sine, pushes(case.pushes), case.duration, random, watch=watch)
     return {**vars(recording), "residual": np.array(residual), "yielding": np.array(yielding)}
 
 

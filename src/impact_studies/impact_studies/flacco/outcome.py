@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impact_control.util.types import Matrix, Vector
-from impact_studies.flacco.arm import JOINTS, HangingArm, Recording
+from impact_studies.flacco.arm import JOINTS, HangingArm, Load, Recording, simulate
 from impact_studies.flacco.evaluation import (
     AFTER,
     START,
@@ -170,16 +170,18 @@ def record(case: RecordingCase) -> Mapping[str, NDArray[Any]]:
     arm = HangingArm()
     if case.name == GAPS:
         return vars(record_gaps(arm, durations.gap, random))
+    load: Load = no_load
     if case.name == CONTACTS:
-        half = durations.half
         load = pushes(_contacts(durations, random))
-        return vars(arm.run(figure_9_motion(half), load, 2.0 * half + AFTER, random))
-    if case.name == FIGURE_8:
-        return vars(arm.run(figure_8_motion(), no_load, durations.figure_8, random))
-    if case.name == REST:
-        return vars(arm.run(standing, no_load, durations.rest, random))
-    duration = durations.identification if case.name == IDENTIFICATION else durations.validation
-    return vars(arm.run(excitation(random), no_load, duration, random))
+        motion, duration = figure_9_motion(durations.half), 2.0 * durations.half + AFTER
+    elif case.name == FIGURE_8:
+        motion, duration = figure_8_motion(), durations.figure_8
+    elif case.name == REST:
+        motion, duration = standing, durations.rest
+    else:
+        motion = excitation(random)
+        duration = durations.identification if case.name == IDENTIFICATION else durations.validation
+    return vars(simulate(arm, JOINTS, motion, load, duration, random))
 
 
 def _contacts(durations: Durations, random: np.random.Generator) -> tuple[Contact, ...]:
@@ -265,9 +267,7 @@ def compute(seed: int, durations: Durations, progress: Progress) -> Outcome:
         false_alarms=alarm_count(contact_run.backlash, touched.time, threshold, pushed),
         classical_false_alarms=alarm_count(contact_run.classical, touched.time, threshold, pushed),
         free_alarms=sum(alarm_count(one.backlash, one.recording.time, threshold) for one in quiet_runs),
-        classical_free_alarms=sum(
-            alarm_count(one.classical, one.recording.time, threshold) for one in (free, first_run)
-        ),
+        classical_free_alarms=sum(alarm_count(one.classical, one.recording.time, threshold) for one in quiet_runs),
         variants=variants,
         unexplained=left,
         single_joint=judge_swing(swung),
