@@ -24,7 +24,7 @@ TINY = Sweep((90.0,), (0.3,), (-8.0, -2.0, 0.0, 2.0, 8.0), len(TILTS) + 1, len(T
 @functools.cache
 def point_of(end_effector, tilts, seed=3):
     point = SweepPoint(end_effector, 90.0, 0.3, tilts, seed)
-    return dict(unpack(point, run_point(point)))
+    return {trial.deviation: trial for trial in unpack(point, run_point(point))}
 
 
 @pytest.mark.parametrize(("angle", "distance"), [(60.0, 0.2), (120.0, 0.4)])
@@ -80,21 +80,17 @@ def test_the_contact_of_the_sphere_is_told_whatever_the_tilt_it_slides_along(til
 
 
 def test_the_same_seed_gives_the_same_trial_and_another_another():
-    one, two = point_of(SPHERE, (0.0,), 3)[0.0], dict(unpack(*_again()))[0.0]
+    point = SweepPoint(SPHERE, 90.0, 0.3, (0.0,), 3)
+    one, (two,) = point_of(SPHERE, (0.0,), 3)[0.0], unpack(point, run_point(point))
     assert np.array_equal(one.velocity, two.velocity)
     other = point_of(SPHERE, (0.0,), 4)[0.0]
     assert not np.array_equal(one.velocity[:20], other.velocity[:20])
 
 
-def _again():
-    point = SweepPoint(SPHERE, 90.0, 0.3, (0.0,), 3)
-    return point, run_point(point)
-
-
 def test_a_tilt_that_stands_there_twice_is_tried_with_other_noise():
     point = SweepPoint(SPHERE, 90.0, 0.3, (0.0, 2.0, 0.0), 3)
-    (_, first), (tilt, _), (_, again) = unpack(point, run_point(point))
-    assert tilt == 2.0
+    first, between, again = unpack(point, run_point(point))
+    assert between.deviation == 2.0
     assert np.array_equal(first.velocity, point_of(SPHERE, (0.0,), 3)[0.0].velocity)
     assert not np.any(first.velocity[:20] == again.velocity[:20])
     # The same motion into the same surface: two samples differ by the width of the noise at most, and some.
@@ -118,7 +114,7 @@ def test_completion_told_early_and_missed_is_counted():
             touches=touches,
             completion_decision=decision,
             closed_time=closed,
-            recorded=SimpleNamespace(time=np.array([0.0, 0.3])),
+            time=np.array([0.0, 0.3]),
         )
 
     fine, early = trial((0.0, 0.1), 0.15), trial((0.0, 0.1), 0.05)

@@ -25,7 +25,8 @@ from impact_control.classification import (
 from impact_control.robots import load_robot
 from impact_control.scenario import Classification
 from impact_control.util.types import Vector
-from impact_studies.classification.sweep import ACCEPTABLE, EDGE, SPHERE, Sweep, SweptImpact, run_sweep
+from impact_studies.classification.sweep import ACCEPTABLE, EDGE, SPHERE, Sweep, run_sweep
+from impact_studies.classification.trial import SweptImpact
 from impact_studies.frame.study import OWN_TARGET, Comparison, Progress
 from impact_studies.frame.trials import from_arrays, run_trials, trials_directory
 
@@ -193,9 +194,8 @@ def evaluate(
 ) -> Outcome:
     """Tune on the trials of one set and judge those of the other."""
     tool = experiment.end_effector
-    training = [trial.recorded for trial in tuned_on if trial.point.end_effector == tool]
-    others = [trial.recorded for trial in reported_on if trial.point.end_effector == tool]
-    others = [trial for trial in others if len(trial.impact_times)]
+    training = [trial for trial in tuned_on if trial.point.end_effector == tool]
+    others = [trial for trial in reported_on if trial.point.end_effector == tool and len(trial.impact_times)]
     parameters, tuned = tune(training, experiment.acceptable, experiment.algorithm, grid)
     tilts = np.array([trial.deviation for trial in others])
     unexpected, times = _answers(others, parameters, experiment)

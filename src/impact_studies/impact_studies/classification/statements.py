@@ -9,8 +9,8 @@ import numpy as np
 
 from impact_control.classification import Algorithm, GrayArea
 from impact_studies.classification.evaluation import Outcome, asked_for, reaches
-from impact_studies.classification.sweep import EDGE, LEAST, SPHERE, CompletionErrors, SweptImpact, completion_errors
-from impact_studies.classification.trial import LEAD
+from impact_studies.classification.sweep import EDGE, LEAST, SPHERE, CompletionErrors, completion_errors
+from impact_studies.classification.trial import LEAD, SweptImpact
 from impact_studies.frame.study import OWN_TARGET, Comparison, Finding, held
 
 ASSUMPTIONS = (
@@ -41,7 +41,7 @@ def completions(trials: Sequence[SweptImpact]) -> list[CompletionErrors]:
     for tool in (EDGE, SPHERE):
         for low, high in ((0.0, 0.0), (0.5, 2.0), (2.5, 5.5), (6.0, 10.0)):
             name = f"{tool.removeprefix('planar_')}, {'level' if high == 0.0 else f'{low:g} to {high:g} deg'}"
-            chosen = [t for t in trials if t.point.end_effector == tool and low <= abs(t.tilt) <= high]
+            chosen = [t for t in trials if t.point.end_effector == tool and low <= abs(t.deviation) <= high]
             groups.append((name, chosen))
     return [completion_errors(name, group) for name, group in groups if group]
 

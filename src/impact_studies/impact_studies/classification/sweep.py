@@ -8,13 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from impact_control.classification import RecordedImpact
-from impact_control.robots import load_robot
-from impact_studies.classification.trial import ImpactTrial, SweepPoint, run_point, unpack
+from impact_studies.classification.trial import SweepPoint, SweptImpact, run_point, unpack
 from impact_studies.frame.study import Progress
 from impact_studies.frame.trials import run_trials, trials_directory
-from impact_studies.planar_impact.response import planar_approach
-from impact_studies.three_plants.course import HEIGHT, SPEED
 
 SPHERE, EDGE = "planar_sphere", "planar_edge"
 
@@ -100,55 +96,13 @@ QUICK_TUNED = Sweep(_QUICK_ANGLES, _QUICK_DISTANCES, _EDGES, 4, 0)
 """Tuning set of a first look."""
 
 
-@dataclass(frozen=True, eq=False)
-class SweptImpact:
-    """One trial with where it belongs: its point and tilt [deg], what was measured, what was true."""
-
-    point: SweepPoint
-    tilt: float
-    recorded: RecordedImpact
-    closed_time: float
-    """[s] from when on all points touched until the end; NaN if they did not."""
-
-    touches: tuple[float, ...]
-    """[s] first touch of each point; infinite if there was none."""
-
-    completion_decision: float
-    """[s] when full contact was reported; NaN if it was not."""
-
-
 def run_sweep(points: Sequence[SweepPoint], progress: Progress) -> list[SweptImpact]:
     """Simulate all tilts of all points, or take them from disk, and return them in their order.
 
     Kept below `trials_directory`; an interrupted sweep goes on.
     """
     results = run_trials(run_point, points, trials_directory("proper_classification"), progress)
-    found = []
-    for point, arrays in zip(points, results, strict=True):
-        robot = load_robot("planar_rrr", point.end_effector)
-        approach = planar_approach(point.angle, SPEED, point.distance, HEIGHT)
-        nominal = approach.configuration(robot, approach.impact_position)
-        found += [_swept(point, tilt, trial, nominal) for tilt, trial in unpack(point, arrays)]
-    return found
-
-
-def _swept(point: SweepPoint, tilt: float, trial: ImpactTrial, nominal: np.ndarray) -> SweptImpact:
-    recorded = RecordedImpact(
-        trial.time,
-        trial.velocity,
-        trial.reference,
-        trial.impact_times,
-        trial.impact_samples,
-        trial.configurations,
-        trial.completion_time,
-        trial.completion_sample,
-        0.0,
-        nominal,
-        tilt,
-    )
-    known = trial.completion_sample >= 0
-    decision = float(trial.time[trial.completion_sample]) if known else math.nan
-    return SweptImpact(point, tilt, recorded, trial.closed_time, tuple(trial.touches.tolist()), decision)
+    return [trial for point, arrays in zip(points, results, strict=True) for trial in unpack(point, arrays)]
 
 
 LASTING = 0.03
@@ -178,7 +132,7 @@ def completion_errors(name: str, trials: Sequence[SweptImpact]) -> CompletionErr
     touched = [trial for trial in trials if math.isfinite(max(trial.touches))]
     reported = [trial for trial in touched if math.isfinite(trial.completion_decision)]
     unreported = [trial for trial in touched if not math.isfinite(trial.completion_decision)]
-    missed = [trial for trial in unreported if trial.closed_time <= trial.recorded.time[-1] - LASTING]
+    missed = [trial for trial in unreported if trial.closed_time <= trial.time[-1] - LASTING]
     delays = [trial.completion_decision - max(trial.touches) for trial in reported]
     quantiles = np.quantile(delays, (0.05, 0.5, 0.95)) if delays else np.full(3, math.nan)
     false = [t for t in trials if math.isfinite(t.completion_decision) and t.completion_decision < max(t.touches)]

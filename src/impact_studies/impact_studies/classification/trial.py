@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.classification import ContactCompletion, ExternalForce
+from impact_control.classification import ContactCompletion, ExternalForce, RecordedImpact
 from impact_control.detection import ImpactDetector
 from impact_control.impacts import ExponentialHuntCrossley
 from impact_control.observation import MomentumObserver
 from impact_control.robots import Dynamics, InertiaModel, RobotDescription, load_robot
 from impact_control.scenario import CompletionSettings
 from impact_control.simulation import FlexibleJointPlant, PlantOptions, Sensors, Surface, inclined_plane
-from impact_control.util.types import Matrix, Vector
+from impact_control.util.types import Vector
 from impact_studies.frame.trials import from_arrays
 from impact_studies.planar_impact.response import PLANAR_TASK
 from impact_studies.three_plants.course import EXPECTED_NORMAL, PRESSING_FORCE, SPEED, STIFFNESS
@@ -73,29 +73,27 @@ class SweepPoint:
 
 
 @dataclass(frozen=True, eq=False)
-class ImpactTrial:
-    """Samples (k,) of one trial; times [s] count from the expected impact.
+class SweptImpact(RecordedImpact):
+    """One trial: what was measured, and what was true. Times [s] count from the expected impact.
 
-    time (k,); velocity, reference (k, 3) [rad/s], measured and (4.11); impact_times (j,): as detected;
-    impact_samples (j,): index of the sample that showed each; configurations (j, 3) [rad]: measured there;
-    completion_time: when full contact was reported, NaN if not; completion_sample: its index, or -1; closed_time:
-    from when on all points touched until the end, NaN if they did not; touches (n_c,): first touch of each point.
+    deviation: the tilt [deg]; completion_sample: -1 without a completion. Attributes besides:
+        point: of the sweep, to which it belongs.
+        closed_time: [s] from when on all points touched until the end; NaN if they did not.
+        touches: (n_c,) [s] first touch of each point; infinite if there was none.
     """
 
-    time: Vector
-    velocity: Matrix
-    reference: Matrix
-    impact_times: Vector
-    impact_samples: NDArray[np.int_]
-    configurations: Matrix
-    completion_time: float
-    completion_sample: int
+    point: SweepPoint
     closed_time: float
     touches: Vector
 
+    @property
+    def completion_decision(self) -> float:
+        """Time [s] at which full contact was reported; NaN if it was not."""
+        return float(self.time[self.completion_sample]) if self.completion_sample >= 0 else math.nan
+
 
 def run_point(point: SweepPoint) -> Mapping[str, NDArray[Any]]:
-    """Simulate all tilts of a sweep point; arrays by the name of the attribute of `ImpactTrial` and the tilt."""
+    """Simulate all tilts of a sweep point; arrays by the name of the attribute of `SweptImpact` and the tilt."""
     robot = load_robot("planar_rrr", point.end_effector)
     earliest = _start_time(robot, point.angle, max(map(abs, point.tilts)))
     plan = plan_impact(robot, point.angle, point.distance, earliest - 0.01, LATEST + 0.1)
@@ -103,23 +101,25 @@ def run_point(point: SweepPoint) -> Mapping[str, NDArray[Any]]:
     found: dict[str, NDArray[Any]] = {}
     for index, tilt in enumerate(point.tilts):
         seed = np.random.SeedSequence([point.seed, round(100 * point.angle), round(1e4 * point.distance), index])
-        trial = run_trial(robot, plan, table, point.angle, point.distance, tilt, int(seed.generate_state(1)[0]))
-        for name, value in vars(trial).items():
-            found[f"{name} {index}"] = np.asarray(value)
+        trial = run_trial(robot, plan, table, point, tilt, int(seed.generate_state(1)[0]))
+        found |= {f"{name} {index}": np.asarray(getattr(trial, name)) for name in _KEPT}
     return found
 
 
-def unpack(point: SweepPoint, arrays: Mapping[str, NDArray[Any]]) -> list[tuple[float, ImpactTrial]]:
-    """Return the trials of `run_point`, each with its tilt [deg], in the order of the tilts."""
+_KEPT = tuple(entry.name for entry in fields(SweptImpact) if entry.name != "point")
+
+
+def unpack(point: SweepPoint, arrays: Mapping[str, NDArray[Any]]) -> list[SweptImpact]:
+    """Return the trials of `run_point` in the order of the tilts."""
     return [
-        (tilt, from_arrays(ImpactTrial, {entry.name: arrays[f"{entry.name} {index}"] for entry in fields(ImpactTrial)}))
-        for index, tilt in enumerate(point.tilts)
+        from_arrays(SweptImpact, {name: arrays[f"{name} {index}"] for name in _KEPT}, point=point)
+        for index in range(len(point.tilts))
     ]
 
 
 def run_trial(
-    robot: RobotDescription, plan: Plan, table: Timetable, angle: float, distance: float, tilt: float, seed: int
-) -> ImpactTrial:
+    robot: RobotDescription, plan: Plan, table: Timetable, point: SweepPoint, tilt: float, seed: int
+) -> SweptImpact:
     """Simulate one impact on the surface tilted by `tilt` [deg] about the expected place, Proper 2021 (3.3).
 
     table: of the plan, from the first sample of the trial to LATEST.
@@ -128,8 +128,8 @@ def run_trial(
     more points with the completion of the contact, (3.11) without counting.
     """
     beta = math.radians(tilt)
-    surface = Surface(*inclined_plane(beta, -math.tan(beta) * distance), _LAW, friction=0.0)
-    start = _start_time(robot, angle, abs(tilt))
+    surface = Surface(*inclined_plane(beta, -math.tan(beta) * point.distance), _LAW, friction=0.0)
+    start = _start_time(robot, point.angle, abs(tilt))
     plant = _moving_plant(robot, plan, surface, start)
     sensors = Sensors(robot.noise, 1.0, seed)
     loop = _Loop(robot, table)
@@ -143,17 +143,21 @@ def run_trial(
     times, velocities, references, closed = (np.array(column) for column in zip(*rows, strict=True))
     opened = np.flatnonzero(~np.all(closed, axis=1))
     last_open = int(opened[-1]) if opened.size else -1
-    return ImpactTrial(
-        times,
-        velocities,
-        references,
-        np.array(loop.impact_times),
-        np.array(loop.impact_samples, dtype=int),
-        np.array(loop.configurations).reshape(-1, 3),
-        loop.completion.contact_time if loop.completion_sample >= 0 else math.nan,
-        loop.completion_sample,
-        float(times[last_open + 1]) if last_open + 1 < times.size else math.nan,
-        plant.first_contact_times + start,
+    return SweptImpact(
+        time=times,
+        velocity=velocities,
+        reference=references,
+        impact_times=np.array(loop.impact_times),
+        impact_samples=np.array(loop.impact_samples, dtype=int),
+        configurations=np.array(loop.configurations).reshape(-1, 3),
+        completion_time=loop.completion.contact_time if loop.completion_sample >= 0 else math.nan,
+        completion_sample=loop.completion_sample,
+        nominal_time=0.0,
+        nominal_configuration=plan.configuration,
+        deviation=tilt,
+        point=point,
+        closed_time=float(times[last_open + 1]) if last_open + 1 < times.size else math.nan,
+        touches=plant.first_contact_times + start,
     )
 
 

@@ -102,7 +102,7 @@ def encloses(frequency: float) -> tuple[bool, bool]:
 def impact(case: EnvelopeCase) -> Mapping[str, NDArray[Any]]:
     """Simulate an impact and return the arrays of `Enveloped`."""
     point = SweepPoint(SPHERE, ANGLE, DISTANCE, (case.tilt,), case.seed)
-    ((_, trial),) = unpack(point, run_point(point))
+    (trial,) = unpack(point, run_point(point))
     period = float(np.median(np.diff(trial.time)))
     lower, upper = envelope(trial.velocity, JOINT_WINDOW, JOINT_DECAY, period)
     error_lower, error_upper = envelope(trial.velocity - trial.reference, JOINT_WINDOW, JOINT_DECAY, period)
