@@ -95,6 +95,7 @@ from impact_studies.frame.study import Mark, targets_table
 from impact_studies.models.detection.record import event_samples
 
 PLANAR, PANDA = ARMS
+ROBOT = load_robot(PLANAR.robot, PLANAR.end_effector)
 EXTENT = Extent(contacts=("steel", TOUCH), speeds=(0.01, 0.1))
 
 
@@ -105,8 +106,7 @@ def record():
 
 @pytest.fixture(scope="module")
 def seen(record):
-    robot = load_robot(PLANAR.robot, PLANAR.end_effector)
-    return observe(robot, record, 1.0, INERTIAS)
+    return observe(ROBOT, record, 1.0, INERTIAS)
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def test_the_tool_meets_the_surface_when_and_as_fast_as_it_is_meant_to(record):
     assert BEFORE <= impact <= BEFORE + 3.0 * PERIOD
     assert record.time[-1] == pytest.approx(impact + AFTER, abs=3.0 * PERIOD)
     last = int(np.searchsorted(record.time, impact)) - 1
-    dynamics = Dynamics(load_robot(PLANAR.robot, PLANAR.end_effector))
+    dynamics = Dynamics(ROBOT)
     twists = []
     for k in (last, last + 5):
         dynamics.compute(record.position[k], record.velocity[k])
@@ -158,10 +158,9 @@ def test_free_motion_is_vigorous_and_inside_the_limits():
 
 
 def test_residual_is_that_of_the_momentum_observer(record, seen):
-    robot = load_robot(PLANAR.robot, PLANAR.end_effector)
-    observed, dynamics = seen[0], Dynamics(robot)
+    observed, dynamics = seen[0], Dynamics(ROBOT)
     gain = 200.0
-    observer = MomentumObserver(np.full(3, gain), robot.transmission.damping / robot.transmission.stiffness)
+    observer = MomentumObserver(np.full(3, gain), ROBOT.transmission.damping / ROBOT.transmission.stiffness)
     residual = []
     for k, time in enumerate(observed.time.tolist()):
         q, dq = observed.position[k], observed.velocity[k]
@@ -182,8 +181,7 @@ def test_residual_is_that_of_the_momentum_observer(record, seen):
 
 def test_a_model_that_is_too_heavy_sees_its_gravity_as_a_contact(seen):
     exact, heavy = (o.residual(100.0)[100:190].mean(axis=0) for o in seen)
-    robot = load_robot(PLANAR.robot, PLANAR.end_effector)
-    dynamics = Dynamics(robot)
+    dynamics = Dynamics(ROBOT)
     dynamics.compute(seen[0].position[150], np.zeros(3))
     # r = tau_ext estimated = model torque less measured torque: +5 % of gravity, at 0.1 m/s little else.
     assert heavy - exact == pytest.approx(0.05 * dynamics.gravity, abs=0.1)
@@ -219,13 +217,12 @@ def test_nothing_rings_at_the_start_of_a_motion():
 
 def test_the_noise_of_a_record_is_what_its_controller_saw(record):
     """From sample to sample, at nearly constant speed, tau* changes by what the gains make of the noise."""
-    robot = load_robot(PLANAR.robot, PLANAR.end_effector)
-    dynamics, before = Dynamics(robot), slice(60, 190)
+    dynamics, before = Dynamics(ROBOT), slice(60, 190)
     dynamics.compute(record.position[120], record.velocity[120])
     inertia = dynamics.inertia(InertiaModel.REDUCED_MOTORS)
     acceleration = np.diff(np.linalg.solve(inertia, record.commanded_torque[before].T), axis=1).T
-    position = STIFFNESS * robot.noise.position / 3.0 * record.noise[0, before]
-    velocity = DAMPING * robot.noise.velocity / 3.0 * record.noise[1, before]
+    position = STIFFNESS * ROBOT.noise.position / 3.0 * record.noise[0, before]
+    velocity = DAMPING * ROBOT.noise.velocity / 3.0 * record.noise[1, before]
     expected = -np.diff(position + velocity, axis=0)
     for joint in range(3):  # the rest is what position and speed do to inertia and Coriolis torque
         assert np.corrcoef(acceleration[:, joint], expected[:, joint])[0, 1] > 0.98
@@ -236,8 +233,7 @@ def test_the_noise_of_a_record_is_what_its_controller_saw(record):
 def test_the_lever_is_that_of_the_virtual_power_of_the_normal_force(record):
     """J^T n about each joint: without friction the torques of a contact are in its proportion."""
     assert record.lever.shape == (3,)
-    robot = load_robot(PLANAR.robot, PLANAR.end_effector)
-    (exact,) = observe(robot, record, 0.0, (1.0,))
+    (exact,) = observe(ROBOT, record, 0.0, (1.0,))
     hit = int(np.searchsorted(record.time, record.closings[0]))
     torque = np.abs(exact.momentum_change[hit : hit + 4].sum(axis=0)) / PERIOD
     force = torque[0] / record.lever[0]
@@ -360,13 +356,12 @@ def test_the_distance_of_two_links_is_that_of_the_whole_covariance():
 
 def test_the_noise_of_the_momentum_changes_is_that_of_the_measurements(record):
     """Monte Carlo: the same state measured again and again, the noise of two samples in each change."""
-    robot = load_robot(PLANAR.robot, PLANAR.end_effector)
     count, n = 4000, 3
     noise = np.random.default_rng(8).standard_normal((3, count, n))
     rows = {name: np.tile(getattr(record, name)[100], (count, 1)) for name in ("position", "velocity", "joint_torque")}
     still = replace(record, **rows, commanded_torque=rows["joint_torque"], time=PERIOD * np.arange(count), noise=noise)
-    changes = observe(robot, still, 1.0, (1.0,))[0].momentum_change[1:]
-    before, now = noise_of_changes(robot, record.position[100], record.velocity[100])
+    changes = observe(ROBOT, still, 1.0, (1.0,))[0].momentum_change[1:]
+    before, now = noise_of_changes(ROBOT, record.position[100], record.velocity[100])
     expected = before @ before.T + now @ now.T
     deviation = np.sqrt(np.diag(expected))
     assert np.cov(changes.T) == pytest.approx(expected, abs=0.06 * deviation.max() ** 2)
@@ -379,8 +374,7 @@ def test_a_contact_with_a_lever_is_told_from_one_further_in_and_before_the_impac
     distances = []
     for speed in (0.01, 0.1):
         record = impact_record(PLANAR, "steel", speed, True, 3)
-        robot = load_robot(PLANAR.robot, PLANAR.end_effector)
-        distance = link_distance(robot, PLANAR, "steel", True, record)
+        distance = link_distance(ROBOT, PLANAR, "steel", True, record)
         assert not np.any(distance[record.time < record.closings[0]])
         assert np.all(np.diff(distance) >= 0.0)
         distances.append(distance[-1])

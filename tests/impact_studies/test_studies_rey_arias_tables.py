@@ -68,6 +68,11 @@ def evaluation(trials):
     return evaluate_type(ROBOT, trials)
 
 
+def outcome_of(evaluation, shown):
+    """The same evaluation for all types."""
+    return Outcome((evaluation,) * 10, shown, ROBOT.noise.position, 1e-3)
+
+
 def at_impact(experiment):
     """Contact point Jacobian and axis of the tool at the impact."""
     q = impact_configuration(ROBOT, experiment)
@@ -168,7 +173,7 @@ def test_a_trial_without_contact_is_refused(trials):
 
 
 def test_tables_hold_the_published_numbers_below_ours(evaluation, trials):
-    outcome = Outcome((evaluation,) * 10, trials[0], ROBOT.noise.position, 1e-3)
+    outcome = outcome_of(evaluation, trials[0])
     by_name = {table.name: table for table in tables(outcome)}
     third, fourth = by_name["table_iii"], by_name["table_iv"]
     rows = np.array([row[2:] for row in third.rows], dtype=float)
@@ -188,7 +193,7 @@ def test_tables_hold_the_published_numbers_below_ours(evaluation, trials):
 
 
 def test_sentences_follow_the_numbers(evaluation, trials):
-    outcome = Outcome((evaluation,) * 10, trials[0], ROBOT.noise.position, 1e-3)
+    outcome = outcome_of(evaluation, trials[0])
     holds, sentence = verdict(outcome)
     assert holds and sentence.startswith("The main claims hold: B_theta is better")
     swapped = dataclasses.replace(
@@ -196,7 +201,7 @@ def test_sentences_follow_the_numbers(evaluation, trials):
         error_reduced_motors=evaluation.error_without_friction,
         error_without_friction=evaluation.error_reduced_motors,
     )
-    wrong = Outcome((swapped,) * 10, trials[0], ROBOT.noise.position, 1e-3)
+    wrong = outcome_of(swapped, trials[0])
     holds, sentence = verdict(wrong)
     assert not holds and sentence.startswith("The main claims do not all hold") and "does not improve" in sentence
     assert sum(finding.mark is Mark.BAD for finding in findings(wrong)) > sum(
@@ -255,7 +260,7 @@ def test_joint_6_has_grown_by_what_it_has_at_the_sample_of_the_impact(evaluation
     jump = np.sign(impact.gross_velocity[5] - impact.ante_velocity[5])
     velocity[at_impact, 5] = impact.ante_velocity[5] + jump * np.deg2rad(1.5)
     shown = dataclasses.replace(trials[0], velocity=velocity)
-    assert growth(Outcome((evaluation,) * 10, shown, ROBOT.noise.position, 1e-3)) == pytest.approx(1.5)
+    assert growth(outcome_of(evaluation, shown)) == pytest.approx(1.5)
 
 
 def test_statements_on_the_course_follow_it(evaluation, trials):
@@ -263,7 +268,7 @@ def test_statements_on_the_course_follow_it(evaluation, trials):
         """Verdicts on deceleration and lag, with courses that differ."""
         courses = tuple(dataclasses.replace(course, **changed) for course in evaluation.courses)
         one = dataclasses.replace(evaluation, courses=courses)
-        rows = course_comparisons(Outcome((one,) * 10, trials[0], ROBOT.noise.position, 1e-3))
+        rows = course_comparisons(outcome_of(one, trials[0]))
         return [row.mark for row in rows if row.mark is not Mark.PLAIN]
 
     assert marks(before=0.4, force_ends=0.5, lag=1e-3) == [Mark.GOOD, Mark.GOOD]
@@ -273,7 +278,7 @@ def test_statements_on_the_course_follow_it(evaluation, trials):
 
 def test_conditions_are_those_of_the_type_and_of_no_other(evaluation, trials):
     """Type 4, forward with a level tool, in the place of all types."""
-    rows = condition_comparisons(Outcome((evaluation,) * 10, trials[0], ROBOT.noise.position, 1e-3))
+    rows = condition_comparisons(outcome_of(evaluation, trials[0]))
     assert [i + 1 for i, row in enumerate(rows) if row.mark is Mark.GOOD] == [4]
     np.testing.assert_allclose(evaluation.tilt, 0.0, atol=1.0)
     turned = dataclasses.replace(evaluation.impacts[0], rotation=tilted(-0.2) @ TOOL_DOWN)
@@ -287,7 +292,7 @@ def tilted(angle):
 
 
 def test_each_type_has_its_published_errors_beside_ours(evaluation, trials):
-    outcome = Outcome((evaluation,) * 10, trials[0], ROBOT.noise.position, 1e-3)
+    outcome = outcome_of(evaluation, trials[0])
     rows = error_comparisons(outcome)
     assert len(rows) == 80
     numbers = {(row.where, row.what): (row.published, row.own) for row in rows if not isinstance(row.own, str)}

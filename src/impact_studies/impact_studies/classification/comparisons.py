@@ -17,6 +17,8 @@ from impact_studies.frame.study import Comparison
 STEP = 1.0
 """[deg] Gray areas that differ by no more are similar; one that is larger by more is significantly larger."""
 
+_TOGETHER = "both sides of the gray area together"
+
 Figures = Mapping[str, Verdicts]
 """Verdicts on the behaviour at whole degrees, by the number of the figure."""
 
@@ -43,7 +45,7 @@ def _single(figures: Figures) -> tuple[Comparison, ...]:
         _more_than_before("4.12", first, -1.0, -2.0),
         _worse_below("4.12", first),
         _ends("4.13", figures["4.13"]),
-        _none_always("4.13", figures["4.13"]),
+        _always("4.13", figures["4.13"], some=False),
         _smaller("4.13", "4.12", figures),
         _ends("4.14", figures["4.14"]),
         _larger("4.14", "4.13", figures),
@@ -69,10 +71,10 @@ def _simultaneous(figures: Figures) -> tuple[Comparison, ...]:
         _more_than_before("4.15", first, 1.0, 2.0),
         _smaller("4.15", "4.12", figures),
         *(_symmetrical(figure, figures[figure]) for figure in edge),
-        *(_none_always(figure, figures[figure]) for figure in edge),
+        *(_always(figure, figures[figure], some=False) for figure in edge),
         Comparison(
             "Figs 4.15 to 4.17 (b)",
-            "both sides of the gray area together",
+            _TOGETHER,
             "the same for each",
             _words(*widths),
             holds=len(set(widths)) == 1 and math.isfinite(widths[0]),
@@ -92,38 +94,31 @@ def _simultaneous_on_single(figures: Figures) -> tuple[Comparison, ...]:
     small, middle, large = (figures[figure] for figure in ("4.18", "4.19", "4.20"))
     below, above = figures["4.13"].area.below, figures["4.13"].area.above
     less = figures["4.14"].area.below
-    always = middle.always_expected
     return (
         _smaller("4.18", "4.12", figures),
         _always_at_one("4.18", small),
-        Comparison(
-            "Fig. 4.19 (b)",
+        _beside(
+            "4.19",
             "gray area below the acceptable tilts",
             "similar to that of Fig. 4.13",
-            f"{_words(middle.area.below)}, there {_words(below)}",
-            holds=abs(middle.area.below - below) <= STEP,
+            (middle.area.below, below),
+            abs(middle.area.below - below) <= STEP,
         ),
-        Comparison(
-            "Fig. 4.19 (b)",
+        _beside(
+            "4.19",
             "gray area above them",
             "significantly larger than that of Fig. 4.13",
-            f"{_words(middle.area.above)}, there {_words(above)}",
-            holds=middle.area.above > above + STEP,
+            (middle.area.above, above),
+            middle.area.above > above + STEP,
         ),
         _endless("4.19", middle),
-        Comparison(
-            "Fig. 4.19 (b)",
-            "tilts outside the acceptable ones that are always called expected",
-            "there are some",
-            _tilts(always),
-            holds=bool(always),
-        ),
-        Comparison(
-            "Fig. 4.20 (b)",
+        _always("4.19", middle, some=True),
+        _beside(
+            "4.20",
             "gray area below the acceptable tilts",
             "smaller than that of Fig. 4.14",
-            f"{_words(large.area.below)}, there {_words(less)}",
-            holds=large.area.below < less,
+            (large.area.below, less),
+            large.area.below < less,
         ),
         _endless("4.20", large),
         _smaller("4.18", "4.20", figures),
@@ -188,15 +183,12 @@ def _always_at_one(figure: str, one: Verdicts) -> Comparison:
     return Comparison(f"Fig. {figure} (b)", what, 100.0, 100.0 * share, "%", _verdict(share == 1.0, share))
 
 
-def _none_always(figure: str, one: Verdicts) -> Comparison:
+def _always(figure: str, one: Verdicts, *, some: bool) -> Comparison:
+    """Compare the tilts at which everything is called expected with the source, in which there are some, or none."""
+    what = "tilts outside the acceptable ones that are always called expected"
     always = one.always_expected
-    return Comparison(
-        f"Fig. {figure} (b)",
-        "tilts outside the acceptable ones that are always called expected",
-        "none",
-        _tilts(always),
-        holds=not always,
-    )
+    published = "there are some" if some else "none"
+    return Comparison(f"Fig. {figure} (b)", what, published, _tilts(always), holds=bool(always) is some)
 
 
 def _more_than_before(figure: str, one: Verdicts, nearer: float, further: float) -> Comparison:
@@ -234,17 +226,18 @@ def _symmetrical(figure: str, one: Verdicts) -> Comparison:
 
 def _smaller(figure: str, other: str, figures: Figures) -> Comparison:
     widths = _width(figures[figure]), _width(figures[other])
-    return _together(figure, f"smaller than in Fig. {other}", widths, widths[0] < widths[1])
+    return _beside(figure, _TOGETHER, f"smaller than in Fig. {other}", widths, widths[0] < widths[1])
 
 
 def _larger(figure: str, other: str, figures: Figures) -> Comparison:
     widths = _width(figures[figure]), _width(figures[other])
-    return _together(figure, f"significantly larger than in Fig. {other}", widths, widths[0] > widths[1] + STEP)
+    larger = widths[0] > widths[1] + STEP
+    return _beside(figure, _TOGETHER, f"significantly larger than in Fig. {other}", widths, larger)
 
 
-def _together(figure: str, published: str, widths: tuple[float, float], holds: bool) -> Comparison:
+def _beside(figure: str, what: str, published: str, widths: tuple[float, float], holds: bool) -> Comparison:
+    """Compare a width of a figure with that of another one."""
     own = f"{_words(widths[0])}, there {_words(widths[1])}"
-    what = "both sides of the gray area together"
     return Comparison(f"Fig. {figure} (b)", what, published, own, holds=holds)
 
 

@@ -101,34 +101,28 @@ def tuning_table(outcomes: Sequence[Outcome]) -> Table:
 
 def shares_tables(outcomes: Sequence[Outcome]) -> tuple[Table, ...]:
     """Share of trials that are called expected, by tilt: as a whole, by the impacts alone, by the behaviour alone."""
-    of_impacts = " by time and place of the impacts, Figs 4.12 to 4.20 (a)"
-    of_behaviour = " by the behaviour after the impacts, Figs 4.12 to 4.20 (b)"
-    if_only = "If only the {} could be unexpected"
+    by_impacts = " by time and place of the impacts, Figs 4.12 to 4.20 (a)"
+    by_behaviour = " by the behaviour after the impacts, Figs 4.12 to 4.20 (b)"
+    only = "If only the {} could be unexpected"
+
+    def table(name: str, what: str, note: str, verdicts: Sequence[Verdicts]) -> Table:
+        shares = [one.shares for one in verdicts]
+        figures = (outcome.experiment.figure.replace(", ", ",\n") for outcome in outcomes)
+        return Table.of(
+            name,
+            f"Share of trials that is called expected{what}",
+            (Column("tilt", "deg", 1), *columns(figures, "%", 1)),
+            (
+                (tilt, *(100.0 * share.get(tilt, math.nan) for share in shares))
+                for tilt in sorted({tilt for share in shares for tilt in share})
+            ),
+            f"{note}; over all approach angles and places of impact.",
+        )
+
     return (
-        _shares_table(outcomes, "shares", "", "As a whole", [one.overall for one in outcomes]),
-        _shares_table(
-            outcomes, "impact_shares", of_impacts, if_only.format("impacts"), [one.impacts for one in outcomes]
-        ),
-        _shares_table(
-            outcomes, "behaviour_shares", of_behaviour, if_only.format("behaviour"), [one.behaviour for one in outcomes]
-        ),
-    )
-
-
-def _shares_table(outcomes: Sequence[Outcome], name: str, what: str, note: str, verdicts: Sequence[Verdicts]) -> Table:
-    shares = [one.shares for one in verdicts]
-    return Table.of(
-        name,
-        f"Share of trials that is called expected{what}",
-        (
-            Column("tilt", "deg", 1),
-            *columns((outcome.experiment.figure.replace(", ", ",\n") for outcome in outcomes), "%", 1),
-        ),
-        (
-            (tilt, *(100.0 * share.get(tilt, math.nan) for share in shares))
-            for tilt in sorted({tilt for share in shares for tilt in share})
-        ),
-        f"{note}; over all approach angles and places of impact.",
+        table("shares", "", "As a whole", [one.overall for one in outcomes]),
+        table("impact_shares", by_impacts, only.format("impacts"), [one.impacts for one in outcomes]),
+        table("behaviour_shares", by_behaviour, only.format("behaviour"), [one.behaviour for one in outcomes]),
     )
 
 

@@ -127,17 +127,15 @@ def measured_targets(outcomes: Outcomes, extent: Extent, choice: Choice, ideal: 
     # (arm, contact, noise, friction, repetition, inertia) at the slowest speed
     reachable = np.moveaxis(delay[:, :, 0], 4, 2)[possible(ideal)]
     right = percentage(right_links(outcomes, extent.contacts, best, choice.scales))
+    delays = (
+        ("from 0.05 m/s, all contacts", FAST_DELAY, delay[:, :, fast]),
+        ("from 0.05 m/s, hard", FAST_DELAY, delay[:, hard][:, :, fast]),
+        ("at 0.01 m/s, all contacts", SLOW_DELAY, delay[:, :, 0]),
+        ("at 0.01 m/s, hard", SLOW_DELAY, delay[:, hard, 0]),
+        ("at 0.01 m/s, where an ideal detector needs at most 4 ms", SLOW_DELAY, reachable),
+    )
     return (
-        at_most("median delay from 0.05 m/s, all contacts", "ms", FAST_DELAY, 1e3 * median_delay(delay[:, :, fast])),
-        at_most("median delay from 0.05 m/s, hard", "ms", FAST_DELAY, 1e3 * median_delay(delay[:, hard][:, :, fast])),
-        at_most("median delay at 0.01 m/s, all contacts", "ms", SLOW_DELAY, 1e3 * median_delay(delay[:, :, 0])),
-        at_most("median delay at 0.01 m/s, hard", "ms", SLOW_DELAY, 1e3 * median_delay(delay[:, hard, 0])),
-        at_most(
-            "median delay at 0.01 m/s, where an ideal detector needs at most 4 ms",
-            "ms",
-            SLOW_DELAY,
-            1e3 * median_delay(reachable),
-        ),
+        *(at_most(f"median delay {of}", "ms", limit, 1e3 * median_delay(these)) for of, limit, these in delays),
         at_most(
             f"false alarms in {minutes:.3g} min of free motion, each with all noises and models", "", 0.0, float(alarms)
         ),

@@ -77,17 +77,9 @@ class CaseResult:
 
     def nets_between(self, begin: float, end: float) -> Vector:
         """Return the feedback of each trial from begin to end [s], from T_nom, integrated (k,) [m/s]."""
-        return np.array(
-            [
-                np.mean(
-                    [
-                        net_feedback(signals.time, one, self.nominal + begin, self.nominal + end) @ direction(self.case)
-                        for one in signals.feedback
-                    ]
-                )
-                for _, signals in self.trials
-            ]
-        )
+        window = self.nominal + begin, self.nominal + end
+        nets = [[net_feedback(signals.time, one, *window) for one in signals.feedback] for _, signals in self.trials]
+        return np.array([along(self.case, np.array(of_arms)) for of_arms in nets])
 
     def errors_until(self, end: float) -> Vector:
         """Return the errors (3,) [%] with a window that ends `end` [s] after T_nom."""

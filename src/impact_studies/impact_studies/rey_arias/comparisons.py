@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from impact_control.util.types import Vector
+from impact_control.util.types import Matrix, Vector
 from impact_studies.frame.study import Comparison
 from impact_studies.rey_arias import published
 from impact_studies.rey_arias.evaluation import DAMPED, PUBLISHED, SIXTH, Outcome, TypeEvaluation
@@ -146,13 +146,19 @@ def error_comparisons(outcome: Outcome) -> tuple[Comparison, ...]:
     return tuple(row for i in range(len(TYPES)) for row in _errors_of(i, outcome))
 
 
-def _errors_of(i: int, outcome: Outcome) -> Iterable[Comparison]:
-    ours, theirs, kind = outcome.errors, PUBLISHED, f"type {TYPES[i].number}"
-    compared = (
-        ("Table III", "B_theta", theirs.reduced_motors[i], ours.reduced_motors[i]),
-        ("Table III", "B_rho", theirs.motors[i], ours.motors[i]),
-        ("Table IV", "B_theta without friction", theirs.without_friction[i], ours.without_friction[i]),
+def _compared(outcome: Outcome) -> tuple[tuple[str, str, Matrix, Matrix], ...]:
+    """Return table, name, printed and own errors (10, 7) [deg/s] of each prediction."""
+    ours, theirs = outcome.errors, PUBLISHED
+    return (
+        ("Table III", "B_theta", theirs.reduced_motors, ours.reduced_motors),
+        ("Table III", "B_rho", theirs.motors, ours.motors),
+        ("Table IV", "B_theta without friction", theirs.without_friction, ours.without_friction),
     )
+
+
+def _errors_of(i: int, outcome: Outcome) -> Iterable[Comparison]:
+    kind = f"type {TYPES[i].number}"
+    compared = [(table, what, printed[i], own[i]) for table, what, printed, own in _compared(outcome)]
     for table, what, printed, own in compared:
         yield Comparison(table, f"{kind}: mean error, {what}", float(printed.mean()), float(own.mean()), "deg/s")
         yield Comparison(table, f"{kind}: error of joint 6, {what}", float(printed[SIXTH]), float(own[SIXTH]), "deg/s")
@@ -185,17 +191,13 @@ def _colours(gain: Vector) -> str:
 
 def comparisons(outcome: Outcome) -> tuple[Comparison, ...]:
     """Return means of the errors, claims on them, friction coefficients, then Figs 4 and 5, Table II, and each type."""
-    ours, theirs = outcome.errors, PUBLISHED
+    ours = outcome.errors
     means = [
         Comparison(
             table, f"mean error of {joints}, {what}", float(printed[:, j].mean()), float(own[:, j].mean()), "deg/s"
         )
         for joints, j in (("all joints", slice(None)), ("joint 6", slice(SIXTH, SIXTH + 1)))
-        for table, what, printed, own in (
-            ("Table III", "B_theta", theirs.reduced_motors, ours.reduced_motors),
-            ("Table III", "B_rho", theirs.motors, ours.motors),
-            ("Table IV", "B_theta without friction", theirs.without_friction, ours.without_friction),
-        )
+        for table, what, printed, own in _compared(outcome)
     ]
     reduced, motors = (float(errors[:, SIXTH].mean()) for errors in (ours.reduced_motors, ours.motors))
     friction, without = float(ours.reduced_motors.mean()), float(ours.without_friction.mean())

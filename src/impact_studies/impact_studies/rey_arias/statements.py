@@ -124,19 +124,13 @@ def _coefficient_motors(outcome: Outcome) -> Finding:
 
 
 def _coefficients(outcome: Outcome) -> Finding:
-    types = range(1, len(outcome.evaluations) + 1)
-    found = {i: one.friction.coefficient for i, one in zip(types, outcome.evaluations, strict=True)}
-    near = [i for i, value in found.items() if comes_back(value)]
-    others = [
-        (i, one.slip_left)
-        for i, one in zip(types, outcome.evaluations, strict=True)
-        if not comes_back(one.friction_restitution.coefficient)
-    ]
-    restituted = [
-        i for i, one in zip(types, outcome.evaluations, strict=True) if comes_back(one.friction_restitution.coefficient)
-    ]
+    types = dict(enumerate(outcome.evaluations, 1))
+    found = [one.friction.coefficient for one in types.values()]
+    near = [i for i, one in types.items() if comes_back(one.friction.coefficient)]
+    restituted = [i for i, one in types.items() if comes_back(one.friction_restitution.coefficient)]
+    others = [(i, one.slip_left) for i, one in types.items() if i not in restituted]
     text = (
-        f"Over all types it is {min(found.values()):.2f} to {max(found.values()):.2f}, within 10 % of 0.3 in types "
+        f"Over all types it is {min(found):.2f} to {max(found):.2f}, within 10 % of 0.3 in types "
         f"{_listed(near)}. With the observed restitution in the map it is so in types {_listed(restituted)}. "
         f"{_left(others)}The search puts into the coefficient whatever else the rigid map misses."
     )

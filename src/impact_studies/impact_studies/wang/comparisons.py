@@ -390,7 +390,7 @@ def _courses(cases: Sequence[ModelCase], model: ContactModel, mass: MassOf) -> M
 def _all(cases: Sequence[ModelCase], model: ContactModel, mass: MassOf) -> tuple[Vector, Vector]:
     """Return restitutions and misfits [-] of all repetitions."""
     restitutions = [case.estimated(model, mass) for case in cases]
-    misfits = [case.misfits(model, mass) for case in cases]
+    misfits = [case.fitted("misfit", model, mass) for case in cases]
     return np.concatenate([np.empty(0), *restitutions]), np.concatenate([np.empty(0), *misfits])
 
 

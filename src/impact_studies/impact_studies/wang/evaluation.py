@@ -196,3 +196,11 @@ class Outcome:
     def of(self, mode: ControlMode) -> list[Case]:
         """Return the cases of one control mode."""
         return [case for case in self.cases if case.mode is mode]
+
+    def limits(self, mode: ControlMode) -> list[Limit]:
+        """Return the noise-free impacts of one control mode on the wall of the study."""
+        return [limit for limit in self.modes if limit.mode is mode]
+
+    def sweeps_of(self, mode: ControlMode) -> list[tuple[Limit, ...]]:
+        """Return the sweeps over the walls of one control mode."""
+        return [sweep for sweep in self.sweeps if sweep[0].mode is mode]

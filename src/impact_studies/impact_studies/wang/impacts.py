@@ -161,20 +161,10 @@ class ModelCase:
         """Return the restitutions (r,) [-] of the repetitions, see `ModelFits.estimated`."""
         return np.array([fits.estimated(model, mass) for fits in self.fits])
 
-    def of_free_mass(self, model: ContactModel, mass: MassOf) -> Vector:
-        """Return the restitutions (r,) [-] of the free masses."""
+    def fitted(self, name: str, model: ContactModel, mass: MassOf) -> Vector:
+        """Return an attribute of the fits (r,), such as the misfits, see `ModelFits`."""
         place = _place(model, mass)
-        return np.array([fits.restitution[place] for fits in self.fits])
-
-    def misfits(self, model: ContactModel, mass: MassOf) -> Vector:
-        """Return the misfits (r,) [-] of the repetitions."""
-        place = _place(model, mass)
-        return np.array([fits.misfit[place] for fits in self.fits])
-
-    def masses(self, model: ContactModel, mass: MassOf) -> Vector:
-        """Return the free masses (r,) [kg] of the repetitions."""
-        place = _place(model, mass)
-        return np.array([fits.mass[place] for fits in self.fits])
+        return np.array([getattr(fits, name)[place] for fits in self.fits])
 
 
 def fit_models(impact: Impact) -> Mapping[str, NDArray[Any]]:

@@ -68,14 +68,13 @@ def findings(outcome: Outcome) -> tuple[Finding, ...]:
     composite, motors = (
         mean_error(velocity, option, Reading.FITTED) for option in (InertiaOption.COMPOSITE, InertiaOption.MOTORS)
     )
-    locked = [limit for limit in outcome.modes if limit.mode is ControlMode.MOTORS_LOCKED]
-    drive = [limit for limit in outcome.modes if limit.mode is ControlMode.VELOCITY_DRIVE]
+    locked, drive = outcome.limits(ControlMode.MOTORS_LOCKED), outcome.limits(ControlMode.VELOCITY_DRIVE)
     change = [
         abs(rigid.mass(reading) / driven.mass(reading) - 1.0)
         for rigid, driven in zip(locked, drive, strict=True)
         for reading in Reading
     ]
-    yielding = [limit for limit in outcome.modes if limit.mode is ControlMode.TORQUE_HELD]
+    yielding = outcome.limits(ControlMode.TORQUE_HELD)
     before = [limit.impulses.compression_time for limit in drive]
     differences = [
         rigid.mass(Reading.EXACT) / held.mass(Reading.EXACT) - 1.0 for rigid, held in zip(locked, yielding, strict=True)
@@ -86,11 +85,10 @@ def findings(outcome: Outcome) -> tuple[Finding, ...]:
             for limit in sweep
             if limit.stiffness <= WALL_STIFFNESS
         )
-        for sweep in outcome.sweeps
-        if sweep[0].mode is ControlMode.TORQUE_HELD
+        for sweep in outcome.sweeps_of(ControlMode.TORQUE_HELD)
     ]
-    low, high = extremes(outcome.sweeps, ControlMode.VELOCITY_DRIVE, Reading.EXACT)
-    held_low, held_high = extremes(outcome.sweeps, ControlMode.TORQUE_HELD, Reading.EXACT)
+    low, high = extremes(outcome.sweeps_of(ControlMode.VELOCITY_DRIVE), Reading.EXACT)
+    held_low, held_high = extremes(outcome.sweeps_of(ControlMode.TORQUE_HELD), Reading.EXACT)
     said += [
         _order(outcome.cases),
         Finding(
@@ -167,14 +165,14 @@ def _order(cases: Sequence[Case]) -> Finding:
 
 def _crossings(outcome: Outcome, reading: Reading) -> str:
     """The walls [N/um] with which the composite rigid body is exact under velocity control."""
-    drives = [sweep for sweep in outcome.sweeps if sweep[0].mode is ControlMode.VELOCITY_DRIVE]
+    drives = outcome.sweeps_of(ControlMode.VELOCITY_DRIVE)
     found = [crossing(sweep, InertiaOption.COMPOSITE, reading) for sweep in drives]
     return ", ".join("none" if stiffness is None else f"{1e-6 * stiffness:.2f}" for stiffness in found)
 
 
 def _walls_finding(outcome: Outcome) -> Finding:
     """Name the walls on which the composite rigid body is the nearest of the four under velocity control."""
-    drives = [sweep for sweep in outcome.sweeps if sweep[0].mode is ControlMode.VELOCITY_DRIVE]
+    drives = outcome.sweeps_of(ControlMode.VELOCITY_DRIVE)
     texts = []
     for reading in Reading:
         counts = [
@@ -194,9 +192,7 @@ def _whole_finding(outcome: Outcome) -> Finding:
     """Compare the whole impulse with that to the end of compression."""
     parts = {
         mode: [
-            limit.impulses.push / limit.impulses.compression
-            for limit in outcome.modes
-            if limit.mode is mode and limit.impulses.separates
+            one.push / one.compression for one in (limit.impulses for limit in outcome.limits(mode)) if one.separates
         ]
         for mode in COMPARED
     }
@@ -208,7 +204,7 @@ def _whole_finding(outcome: Outcome) -> Finding:
 
 
 def _restitution_finding(outcome: Outcome) -> Finding:
-    drive = [limit.impulses for limit in outcome.modes if limit.mode is ControlMode.VELOCITY_DRIVE]
+    drive = [limit.impulses for limit in outcome.limits(ControlMode.VELOCITY_DRIVE)]
     fitted = [impulses.fitted_restitution for impulses in drive]
     printed = [impulses.printed_restitution for impulses in drive]
     early = [impulses.peak_time / impulses.compression_time for impulses in drive]

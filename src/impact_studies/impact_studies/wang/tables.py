@@ -211,14 +211,10 @@ def given_mass_table(given: Sequence[tuple[Limit, InertiaOption, FittedStop | No
     )
 
 
-def extremes(sweeps: Sequence[Sequence[Limit]], mode: ControlMode, reading: Reading) -> tuple[float, float]:
-    """Return the smallest and the largest measured mass over that of the links, W_gm [-], in the sweeps of a mode."""
-    ratios = [
-        limit.mass(reading) / limit.masses[InertiaOption.GENERALIZED_MOMENTUM]
-        for sweep in sweeps
-        if sweep[0].mode is mode
-        for limit in sweep
-    ]
+def extremes(sweeps: Sequence[Sequence[Limit]], reading: Reading) -> tuple[float, float]:
+    """Return the smallest and the largest measured mass over that of the links, W_gm [-], in sweeps over the walls."""
+    links = InertiaOption.GENERALIZED_MOMENTUM
+    ratios = [limit.mass(reading) / limit.masses[links] for sweep in sweeps for limit in sweep]
     return float(np.nanmin(ratios)), float(np.nanmax(ratios))
 
 
@@ -260,12 +256,12 @@ def model_table(cases: Sequence[ModelCase], mass: MassOf) -> Table:
 
     def row(case: ModelCase) -> Iterable[Cell | np.generic]:
         yield from _head(case)
-        yield from (case.masses(model, mass).mean() for model in MODELS)
+        yield from (case.fitted("mass", model, mass).mean() for model in MODELS)
         yield case.estimated(_SPRING, mass).mean()
         for found in (case.estimated(model, mass) for model in (_MAXWELL, _VISCOELASTIC)):
             yield from (found.mean(), found.std())
-        yield case.of_free_mass(_VISCOELASTIC, mass).mean()
-        yield from (100.0 * case.misfits(model, mass).mean() for model in MODELS)
+        yield case.fitted("restitution", _VISCOELASTIC, mass).mean()
+        yield from (100.0 * case.fitted("misfit", model, mass).mean() for model in MODELS)
 
     heads = ("restitution,\nspring", "restitution,\nMaxwell", "std,\nMaxwell")
     return Table.of(
