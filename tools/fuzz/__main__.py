@@ -1,8 +1,8 @@
 """Fuzz all surfaces, or put one input in again. `make fuzz` runs it; the section on fuzzing in docs/lab/development.md.
 
 Usage:
-    python tests/fuzz [--inputs N] [--seed S] [--surface NAME ...] [--into DIRECTORY]
-    python tests/fuzz --again failed-SURFACE-DIGEST
+    python tools/fuzz [--inputs N] [--seed S] [--surface NAME ...] [--into DIRECTORY]
+    python tools/fuzz --again failed-SURFACE-DIGEST
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def through(record: dict[str, Any], inputs: int) -> bool:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; returns 1 when an input failed, 130 when it was interrupted (Ctrl-C, SIGTERM)."""
-    parser = argparse.ArgumentParser(prog="tests/fuzz", description="Fuzz every surface by coverage.")
+    parser = argparse.ArgumentParser(prog="tools/fuzz", description="Fuzz every surface by coverage.")
     parser.add_argument("--inputs", type=int, default=100_000, help="inputs for each surface")
     parser.add_argument(
         "--examples", type=int, help="of hypothesis for each surface; a tenth of the inputs if not given"
@@ -224,7 +224,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 file.write_text(json.dumps(head | {"surfaces": records}, indent=2) + "\n")
                 print(line(record), flush=True)
                 for kind, name in record.get("kinds_of_failure", {}).items():
-                    print(f"    {kind}: {sys.executable} tests/fuzz --again {directory / name}", flush=True)
+                    print(f"    {kind}: {sys.executable} {HERE} --again {directory / name}", flush=True)
     if stopped():
         print(f"interrupted after {len(records)} of {len(names)} surfaces", flush=True)
     if records:

@@ -233,12 +233,16 @@ def test_ctrl_c_ends_what_is_running_and_keeps_what_is_through(tmp_path, jobs, n
     assert [record["name"] for record in kept["surfaces"]] == ["recordings"]
 
 
-def test_the_record_names_the_commit_as_the_reports_do(tmp_path, monkeypatch):
+def test_the_record_names_the_commit_as_the_reports_do_and_a_failure_how_to_put_it_in_again(
+    tmp_path, monkeypatch, capsys
+):
     fuzzing = FUZZER["main"].__globals__
-    monkeypatch.setitem(fuzzing, "fuzz", lambda name, *_: {"name": name, **DIED})
+    failed = {"name": "recordings", **DIED, "kinds_of_failure": {"ValueError": "failed-recordings-0"}}
+    monkeypatch.setitem(fuzzing, "fuzz", lambda name, *_: failed)
     monkeypatch.setitem(fuzzing, "version", lambda package: "3")
     monkeypatch.setitem(fuzzing, "isolate", lambda directory: None)
     monkeypatch.setenv("IMPACT_CONTROL_REALTIME", "0")
     assert FUZZER["main"](["--surface", "recordings", "--into", str(tmp_path / "fuzz")]) == 1
     told, machine = json.loads((tmp_path / "fuzz/fuzz.json").read_text()), describe_machine()
     assert (told["commit"], told["machine"]) == (machine["commit"], machine["kind"])
+    assert f" {FUZZ} --again {tmp_path / 'fuzz' / 'failed-recordings-0'}\n" in capsys.readouterr().out
