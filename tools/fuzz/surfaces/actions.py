@@ -25,13 +25,11 @@ from impact_control_ros.nodes.loop import LoopNode
 from impact_control_ros.nodes.predictor import PredictorNode
 from surfaces import BrokenPromiseError
 from surfaces.command_watch import CommandWatch
-from surfaces.graph import EPOCH, Graph, JointStates
+from surfaces.graph import EPOCH, MILLISECOND, GraphTarget, JointStates
 from surfaces.watched_loop import WatchedLoop
 
 PATIENCE = 10.0
 """[s] that a reference may take."""
-
-MILLISECOND = 1_000_000
 
 KEPT_GOALS = 100
 """Goals after which all begins anew: the loop's server keeps each for a quarter of an hour, in every status."""
@@ -56,14 +54,14 @@ def cancel(tasks: ImpactTaskServer, handle: ServerGoalHandle) -> None:
         cancel_goal(handle)
 
 
-class Actions:
+class Actions(GraphTarget):
     """A loop with its action server and the predictor it asks; goals through the server's own handles."""
 
     def __init__(self) -> None:
-        self._graph = graph = Graph()
+        super().__init__()
+        graph = self._graph
         self._loop: LoopNode = graph.add_loop("impact_loop", served=True)
-        self._predictor = graph.add(PredictorNode, served=True)
-        self._predictor.trigger_configure()
+        self._predictor = graph.add(PredictorNode, served=True, configured=True)
         self._predictor.on_activate(None)
         task = assigned("tabletop")
         self._watched = WatchedLoop(graph, self._loop, CommandWatch(task.robot, task.scenario.control.period))
@@ -71,10 +69,6 @@ class Actions:
         self._names = (*available_scenarios(), *available_scenes())
         self._goals = 0
         self._directory = str(config_directory() / "scenarios")
-
-    def close(self) -> None:
-        """End the nodes."""
-        self._graph.close()
 
     def __call__(self, source: Source) -> bool:
         """Send a goal to a loop that holds an arm, see it through the beginning; cancel or end it before at times."""

@@ -28,6 +28,9 @@ from surfaces import BrokenPromiseError
 EPOCH = 1_700_000_000_000_000_000
 """[ns] stamp of the first sample."""
 
+MILLISECOND = 1_000_000
+"""[ns] of a period of the loop."""
+
 FOUND_WITHIN = 10.0
 """[s] in which a loop has to find its robot side."""
 
@@ -51,7 +54,7 @@ class Graph:
         rclpy.init(args=arguments, domain_id=domain, signal_handler_options=SignalHandlerOptions.NO)
         self.executor = EventsExecutor()
 
-    def add(self, make: Callable[[], Any], *, served: bool = False) -> Any:
+    def add(self, make: Callable[[], Any], *, served: bool = False, configured: bool = False) -> Any:
         """Make a node, which says nothing; served: by the executor."""
         node = make()
         guard_services(node)
@@ -59,6 +62,8 @@ class Graph:
         self._nodes.append(node)
         if served:
             self.executor.add_node(node)
+        if configured:
+            node.trigger_configure()
         return node
 
     def add_loop(self, name: str, make: Callable[[], Any] = LoopNode, *, served: bool = False) -> Any:
@@ -84,6 +89,17 @@ class Graph:
         rclpy.try_shutdown()
         gc.unfreeze()
         gc.enable()
+
+
+class GraphTarget:
+    """What the targets have in common whose nodes are in a graph."""
+
+    def __init__(self) -> None:
+        self._graph = Graph()
+
+    def close(self) -> None:
+        """End the nodes."""
+        self._graph.close()
 
 
 def heard(node: Node, topic: str) -> list[bytes]:

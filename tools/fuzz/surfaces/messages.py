@@ -24,19 +24,19 @@ from impact_control_ros.nodes.loop import LoopNode
 from impact_control_ros.nodes.simulator import SimulatorNode
 from surfaces import BrokenPromiseError
 from surfaces.command_watch import CommandWatch
-from surfaces.graph import EPOCH, Graph, JointStates, fill, renew
+from surfaces.graph import EPOCH, MILLISECOND, GraphTarget, JointStates, fill, renew
 from surfaces.watched_loop import WatchedLoop
 
-MILLISECOND = 1_000_000
 STEPS = (0, 1, 500_000, 10_000_000, 20_000_000, 21_000_000, 10**9, 10**15, -1, -MILLISECOND)
 """[ns] other than a period that a stamp may be after the one before."""
 
 
-class Messages:
+class Messages(GraphTarget):
     """Joint states and all else that loop and controller hear; the classifier; the simulator's commands; stamps."""
 
     def __init__(self) -> None:
-        self._graph = graph = Graph()
+        super().__init__()
+        graph = self._graph
         task = assigned("tabletop")
         self._plan = task.plan()
         robot, period = task.robot, task.scenario.control.period
@@ -45,18 +45,12 @@ class Messages:
             for name, make in (("impact_loop", LoopNode), ("controller", ControllerNode))
         ]
         self._writer = ClassificationWriter(task.scenario, 7)
-        self._classifier: ClassifierNode = graph.add(ClassifierNode)
-        self._classifier.trigger_configure()
-        self._simulator: SimulatorNode = graph.add(SimulatorNode)
-        self._simulator.trigger_configure()
+        self._classifier: ClassifierNode = graph.add(ClassifierNode, configured=True)
+        self._simulator: SimulatorNode = graph.add(SimulatorNode, configured=True)
         self._torque_limit = robot.limits.torque
         self._states = JointStates(robot.joint_names, self._plan.reference.initial_configuration)
         self._configuration = self._plan.reference.impact_configuration.tolist()
         self._names = list(robot.joint_names)
-
-    def close(self) -> None:
-        """End the nodes."""
-        self._graph.close()
 
     def __call__(self, source: Source) -> bool:
         """Send a few messages to one of them."""

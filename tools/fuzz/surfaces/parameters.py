@@ -27,7 +27,7 @@ from impact_control_ros.nodes.simulator import SimulatorNode
 from impact_control_ros.nodes.supervisor import SupervisorNode
 from surfaces import BrokenPromiseError
 from surfaces.command_watch import CommandWatch
-from surfaces.graph import EPOCH, Graph, JointStates
+from surfaces.graph import EPOCH, MILLISECOND, GraphTarget, JointStates
 from surfaces.watched_loop import WatchedLoop
 
 OTHERS = ("use_sim_time",)
@@ -38,16 +38,15 @@ WORDS = ("", "tabletop", "push_catfood_1", "arm_1", "simulator", "ros2_control",
 EDGE = 1e-6
 """Part of a bound by which rclpy lets a value be outside of it."""
 
-MILLISECOND = 1_000_000
-
 FINAL = (TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE)
 
 
-class Parameters:
+class Parameters(GraphTarget):
     """Nodes before and after their configuration, set through the handler of `set_parameters`."""
 
     def __init__(self) -> None:
-        self._graph = graph = Graph()
+        super().__init__()
+        graph = self._graph
         self._loop = graph.add_loop("impact_loop")
         self._configured: list[Any] = [self._loop]
         task = assigned("tabletop")
@@ -55,15 +54,10 @@ class Parameters:
         self._task = PreparedTask(plan, ClassificationWriter(task.scenario, 7), 0)
         self._watched = WatchedLoop(graph, self._loop, CommandWatch(task.robot, task.scenario.control.period))
         self._names, self._start = task.robot.joint_names, plan.reference.initial_configuration
-        kinds = (SimulatorNode, RecorderNode, SupervisorNode, PredictorNode, ClassifierNode)
-        self._fresh: list[Any] = [graph.add(ControllerNode)]
-        self._fresh += [graph.add(kind) for kind in kinds]
+        kinds = (ControllerNode, SimulatorNode, RecorderNode, SupervisorNode, PredictorNode, ClassifierNode)
+        self._fresh: list[Any] = [graph.add(kind) for kind in kinds]
         self._handlers = {node: handler_of(node) for node in (*self._configured, *self._fresh)}
         self._defaults = {node: self._values(node) for node in (*self._configured, *self._fresh)}
-
-    def close(self) -> None:
-        """End the nodes."""
-        self._graph.close()
 
     def __call__(self, source: Source) -> bool:
         """Set a few parameters of one node, configure it at times, and put everything back."""

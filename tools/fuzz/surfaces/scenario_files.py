@@ -101,8 +101,9 @@ class ScenarioFiles:
             for name in names
         ]
         self._lines = sorted({line for base in self._bases for line in base.to_yaml().splitlines()})
-        self._entries = {key: value for base in self._bases for key, value in entries_of(base.document.plain())}
-        self._keys = sorted({key for base in self._bases for key in keys_of(base.document.plain())})
+        nodes = [node for base in self._bases for node in nodes_of(base.document.plain())]
+        self._entries = {key: value for key, value in nodes if not isinstance(value, dict)}
+        self._keys = sorted({key for key, _ in nodes})
         self._words = sorted({word for base in self._bases for word in words_of(base.document.plain())})
         # Files that extend others stand beside those they extend.
         self._directory = tempfile.TemporaryDirectory()
@@ -131,7 +132,7 @@ class ScenarioFiles:
             require_same_again(loaded)
         if chance(source, RUN):
             try:
-                arms = [(plan, Pipeline(plan.scenario, plan.robot)) for plan in plans_of(loaded)]
+                arms = [(plan, Pipeline(plan.scenario, plan.robot)) for plan in plan_scenario(loaded).arms.values()]
             except ImpactControlError as error:  # what loads need not be in reach
                 require_words(error)
                 return False
@@ -220,11 +221,6 @@ def require_words(error: ImpactControlError) -> None:
         raise BrokenPromiseError("refused without a word") from error
 
 
-def plans_of(loaded: Scene) -> list[ArmPlan]:
-    """Return what each arm has to do. Raises ImpactControlError where it cannot be done."""
-    return list(plan_scenario(loaded).arms.values())
-
-
 def follow(plan: ArmPlan, pipeline: Pipeline, source: Source) -> None:
     """Let an arm begin its task; raise BrokenPromiseError when a command is outside the limits.
 
@@ -254,21 +250,14 @@ def require_same_again(loaded: Scene) -> None:
         raise BrokenPromiseError("the text of the scenario does not load to the same")
 
 
-def keys_of(tree: Any, prefix: str = "") -> list[str]:
-    """Return the dotted keys of a tree."""
-    if not isinstance(tree, dict):
-        return []
+def nodes_of(tree: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    """Return the sections and values of a tree with their dotted keys."""
     found = []
     for key, value in tree.items():
-        found += [f"{prefix}{key}", *keys_of(value, f"{prefix}{key}.")]
+        found.append((f"{prefix}{key}", value))
+        if isinstance(value, dict):
+            found += nodes_of(value, f"{prefix}{key}.")
     return found
-
-
-def entries_of(tree: Any, prefix: str = "") -> list[tuple[str, Any]]:
-    """Return the values of a tree that are no sections, with their dotted keys."""
-    if not isinstance(tree, dict):
-        return [(prefix, tree)]
-    return [entry for key, value in tree.items() for entry in entries_of(value, f"{prefix}.{key}" if prefix else key)]
 
 
 def words_of(tree: Any) -> set[str]:

@@ -17,7 +17,7 @@ from impact_control_ros.nodes.predictor import PredictorNode
 from impact_control_ros.nodes.simulator import SimulatorNode
 from impact_control_ros.nodes.supervisor import SupervisorNode
 from surfaces import BrokenPromiseError
-from surfaces.graph import Graph, fill, renew
+from surfaces.graph import GraphTarget, fill, renew
 
 REMEMBERED = ("_allow", "_finding", "_present", "_asked", "_reaction")
 """State that a supervisor keeps from one request to the next, also where it is activated anew."""
@@ -25,26 +25,19 @@ REMEMBERED = ("_allow", "_finding", "_present", "_asked", "_reaction")
 FRAMES = ("", "end_effector", "panda_link7", "panda_joint3", "universe", "panda_hand")
 
 
-class Services:
+class Services(GraphTarget):
     """Requests, handed to the handlers of the nodes as the executor does."""
 
     def __init__(self) -> None:
-        self._graph = graph = Graph()
-        self._predictor: PredictorNode = graph.add(PredictorNode)
-        self._predictor.trigger_configure()
-        self._simulator: SimulatorNode = graph.add(SimulatorNode)
-        self._simulator.trigger_configure()
-        self._supervisor: SupervisorNode = graph.add(SupervisorNode)
-        self._supervisor.trigger_configure()
+        super().__init__()
+        self._predictor: PredictorNode = self._graph.add(PredictorNode, configured=True)
+        self._simulator: SimulatorNode = self._graph.add(SimulatorNode, configured=True)
+        self._supervisor: SupervisorNode = self._graph.add(SupervisorNode, configured=True)
         self._unasked = {name: getattr(self._supervisor, name) for name in REMEMBERED}
         reference = assigned("tabletop").plan().reference
         self._position = reference.impact_configuration.tolist()
         self._velocity = reference.ante_impact_velocity.tolist()
         self._offset = Vector3(**dict(zip("xyz", map(float, reference.geometry.contact_offset), strict=True)))
-
-    def close(self) -> None:
-        """End the nodes."""
-        self._graph.close()
 
     def __call__(self, source: Source) -> bool:
         """Make one request, or a few to the nodes that have a state."""
