@@ -346,13 +346,24 @@ def fault_of(name, target, size=10.0):
 
 NO_SPANS = np.empty((0, 3), dtype=np.int64)
 
+UNSAID = "nothing says that it was the fault: "
+KILLED, CRASH = "node 'recorder' was killed by SIGKILL", "node 'recorder' was killed by SIGSEGV"
+OTHER, ENDED = "node 'simulator' was killed by SIGKILL", "node 'impact_loop' ended by itself with exit code 1"
+SILENT, CUT_OFF = "no joint state for 95 ms", "the recording was cut off"
+STALE = "[ERROR] fault STATE_STALE: 25.0 ms"
+REFUSED = "[ERROR] [1.0] [simulator]: command refused: nan for panda_joint4, need 7"
+
 
 class TestJudgement:
     plan = load_scenario("tabletop")
     limits = load_robot().limits
     kill = fault_of("kill", "recorder")
     stop_recorder = fault_of("stop", "recorder", 0.3)
+    stop_loop = fault_of("stop", "impact_loop", 0.1)
+    stop_supervisor = fault_of("stop", "supervisor", 1.0)
     drop = fault_of("drop", STATES, 200.0)
+    not_a_number = fault_of("not a number", COMMANDS)
+    full_disk = fault_of("disk full", "recorder", 1e4)
 
     def result(self, outcome, summary=""):
         return TaskResult(outcome, summary, None, 1, 2.5, 0.001, 100.0)
@@ -440,37 +451,47 @@ class TestJudgement:
         (complaint,) = complaints_of_fault(cut, self.plan, self.stop_recorder, excused=True)
         assert complaint.endswith("the recording was cut off")
 
-    def test_a_task_that_a_fault_does_not_reach_is_well(self):
-        end = TaskEnd(self.result(Outcome.SUCCEEDED), injected=True)
-        assert complaints_of_fault(end, self.plan, self.stop_recorder) == []
-
-    def test_an_end_that_the_fault_explains_is_well(self):
-        end = TaskEnd(death="node 'recorder' was killed by SIGKILL", injected=True)
-        assert complaints_of_fault(end, self.plan, self.kill) == []
-
     @pytest.mark.parametrize(
-        ("name", "target", "death"),
+        ("outcome", "summary", "changed", "fault", "complaint"),
         [
-            ("kill", "recorder", "node 'simulator' was killed by SIGKILL"),
-            ("kill", "recorder", "node 'recorder' was killed by SIGSEGV"),
-            ("stop", "impact_loop", "node 'impact_loop' ended by itself with exit code 1"),
+            # What the fault explains, or does not reach.
+            (Outcome.SUCCEEDED, "", {}, stop_recorder, ""),
+            (None, "", {"death": KILLED}, kill, ""),
+            (Outcome.FAULT, "STATE_STALE", {}, drop, ""),
+            (Outcome.SUCCEEDED, "", {"robot_stopped": SILENT}, drop, ""),
+            (Outcome.SUCCEEDED, "", {"cut_off": CUT_OFF}, full_disk, ""),
+            (Outcome.SUCCEEDED, "all well", {"logged": (REFUSED,)}, not_a_number, ""),
+            # What has to be felt or told of and is not.
+            (Outcome.SUCCEEDED, "all well", {}, kill, f"{UNSAID}succeeded: all well"),
+            (Outcome.SUCCEEDED, "all well", {}, not_a_number, f"{UNSAID}succeeded: all well"),
+            (Outcome.SUCCEEDED, "", {}, full_disk, f"{UNSAID}succeeded: "),
+            # What it does not explain, though it may explain the rest.
+            (Outcome.FAULT, "STATE_STALE", {}, stop_recorder, f"{UNSAID}fault: STATE_STALE"),
+            (Outcome.SUCCEEDED, "", {"robot_stopped": SILENT}, stop_recorder, f"{UNSAID}succeeded: {SILENT}"),
+            (Outcome.FAULT, "STATE_STALE: too old", {"cut_off": CUT_OFF}, drop, f"{UNSAID}fault: {CUT_OFF}"),
+            (
+                Outcome.FAULT,
+                "STATE_STALE: too old",
+                {"error": "not closed: STATE_STALE"},
+                drop,
+                "not closed: STATE_STALE",
+            ),
+            # A node that dies otherwise than it was made to, a session that need not have ended.
+            (None, "", {"death": OTHER, "logged": (STALE,)}, kill, f"{UNSAID}session ended: {OTHER}"),
+            (None, "", {"death": CRASH, "logged": (STALE,)}, kill, f"{UNSAID}session ended: {CRASH}"),
+            (None, "", {"death": ENDED, "logged": (STALE,)}, stop_loop, f"{UNSAID}session ended: {ENDED}"),
+            (None, "", {"robot_stopped": SILENT}, drop, f"all had to be started again: {SILENT}"),
+            (None, "", {"robot_stopped": SILENT}, stop_supervisor, f"all had to be started again: {SILENT}"),
+            # Before all else: a refused reset, and a fault that never happened.
+            (Outcome.FAULT, "STATE_STALE", {"refusal": "still"}, kill, "still"),
+            (Outcome.FAULT, "STATE_STALE", {"injected": False}, kill, "ended before its fault: STATE_STALE"),
+            (Outcome.SUCCEEDED, "all well", {"injected": False}, stop_recorder, "ended before its fault: all well"),
         ],
     )
-    def test_a_node_that_dies_otherwise_than_it_was_made_to_is_told(self, name, target, death):
-        end = TaskEnd(death=death, injected=True, logged=("[ERROR] fault STATE_STALE: 25.0 ms",))
-        (complaint,) = complaints_of_fault(end, self.plan, fault_of(name, target, 0.1))
-        assert complaint == f"nothing says that it was the fault: session ended: {death}"
-
-    @pytest.mark.parametrize("fault", [fault_of("drop", STATES, 200.0), fault_of("stop", "supervisor", 1.0)])
-    def test_a_session_that_ended_where_it_need_not_is_told(self, fault):
-        end = TaskEnd(robot_stopped="no joint state for 95 ms", injected=True)
-        (complaint,) = complaints_of_fault(end, self.plan, fault)
-        assert complaint == "all had to be started again: no joint state for 95 ms"
-
-    def test_an_end_that_nothing_explains_is_told(self):
-        end = TaskEnd(self.result(Outcome.FAULT, "STATE_STALE"), injected=True)
-        assert complaints_of_fault(end, self.plan, self.stop_recorder)
-        assert complaints_of_fault(end, self.plan, self.drop) == []
+    def test_a_task_with_a_fault_may_not_go_wrong_without_saying_why(self, outcome, summary, changed, fault, complaint):
+        result = None if outcome is None else self.result(outcome, summary)
+        end = TaskEnd(result, **({"injected": True} | changed))
+        assert complaints_of_fault(end, self.plan, fault) == ([complaint] if complaint else [])
 
     @pytest.mark.parametrize("outcome", [Outcome.NO_IMPACT, Outcome.IMPACT_UNEXPECTED])
     def test_only_what_disturbs_may_change_the_verdict(self, outcome):
@@ -479,34 +500,6 @@ class TestJudgement:
             assert complaints_of_fault(end, self.plan, fault_of(name, target, 0.02)) == []
         for name, target in (("duplicate", STATES), ("duplicate", COMMANDS), ("stop", "predictor")):
             assert complaints_of_fault(end, self.plan, fault_of(name, target))
-
-    def test_commands_that_are_no_numbers_have_to_be_told_of(self):
-        end = TaskEnd(self.result(Outcome.SUCCEEDED, "all well"), injected=True)
-        fault = fault_of("not a number", COMMANDS)
-        (complaint,) = complaints_of_fault(end, self.plan, fault)
-        assert complaint == "nothing says that it was the fault: succeeded: all well"
-        told = replace(end, logged=("[ERROR] [1.0] [simulator]: command refused: nan for panda_joint4, need 7",))
-        assert complaints_of_fault(told, self.plan, fault) == []
-
-    def test_a_robot_that_was_stopped_needs_a_reason_though_all_went_well(self):
-        end = TaskEnd(self.result(Outcome.SUCCEEDED), injected=True, robot_stopped="no joint state for 95 ms")
-        assert complaints_of_fault(end, self.plan, self.drop) == []
-        (complaint,) = complaints_of_fault(end, self.plan, self.stop_recorder)
-        assert complaint.endswith("no joint state for 95 ms")
-
-    def test_what_explains_the_end_does_not_excuse_the_rest(self):
-        end = TaskEnd(self.result(Outcome.FAULT, "STATE_STALE: too old"), injected=True)
-        (complaint,) = complaints_of_fault(replace(end, cut_off="the recording was cut off"), self.plan, self.drop)
-        assert complaint.endswith("the recording was cut off")
-        stale = replace(end, error="node recorder could not be deactivated: STATE_STALE")
-        assert complaints_of_fault(stale, self.plan, self.drop) == [stale.error]
-
-    def test_a_full_disk_needs_no_new_session(self):
-        end = TaskEnd(self.result(Outcome.SUCCEEDED), cut_off="the recording in bag-2 was cut off", injected=True)
-        full = fault_of("disk full", "recorder", 1e4)
-        assert complaints_of_fault(end, self.plan, full) == []
-        assert not end.session_over and end.recovery == ""
-        assert complaints_of_fault(replace(end, cut_off=""), self.plan, full)
 
     def test_a_robot_that_was_stopped_after_a_good_task_is_told(self, tmp_path):
         stopped = {"robot_stopped": "no command for 95 ms", "refusal": "the robot side did not obey the reset"}
@@ -578,23 +571,6 @@ class TestJudgement:
         monkeypatch.setattr("endurance.judged_task.evaluate", lambda bag: SimpleNamespace(analysis=analysis))
         _, found = evaluated(TaskEnd(self.result(Outcome.SUCCEEDED)), self.plan, Path("bag"), NO_SPANS)
         assert found == ["torque or torque rate of the commands above its limit"] * complaints
-
-    def test_a_refused_reset_is_told_first(self):
-        end = TaskEnd(self.result(Outcome.FAULT, "STATE_STALE"), injected=True, refusal="the supervisor refused: still")
-        assert complaints_of_fault(end, self.plan, self.kill) == ["the supervisor refused: still"]
-
-    def test_an_end_before_the_fault_is_told(self):
-        end = TaskEnd(self.result(Outcome.FAULT, "STATE_STALE: too old"))
-        assert complaints_of_fault(end, self.plan, self.kill) == ["ended before its fault: STATE_STALE: too old"]
-
-    def test_a_fault_that_never_happened_is_told(self):
-        end = TaskEnd(self.result(Outcome.SUCCEEDED, "all well"))
-        assert complaints_of_fault(end, self.plan, self.stop_recorder) == ["ended before its fault: all well"]
-
-    def test_a_fault_that_must_be_felt_and_was_not_is_told(self):
-        end = TaskEnd(self.result(Outcome.SUCCEEDED, "all well"), injected=True)
-        (complaint,) = complaints_of_fault(end, self.plan, self.kill)
-        assert complaint == "nothing says that it was the fault: succeeded: all well"
 
     def test_another_outcome_than_the_file_says_is_told(self, tmp_path):
         end = TaskEnd(self.result(Outcome.NO_IMPACT, "no impact was detected"))
