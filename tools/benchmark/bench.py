@@ -18,7 +18,7 @@ from benchmark.check import (
     run_check,
 )
 from benchmark.course import record_course
-from benchmark.figure import HIGH, HIGHEST, MEDIAN, Figure, Peer
+from benchmark.figure import HIGHEST, MEDIAN, Figure, Peer
 from benchmark.growth import Curve, growth_curves
 from benchmark.latency import CPP_PING_PONG, LOOP, PING_PONG, Latency, measure_figures, measure_latency
 from benchmark.loop import loop_figures
@@ -148,7 +148,7 @@ def latency_figures(load: str, latencies: Mapping[str, Latency], stolen: float) 
         return Figure(f"{name}, {load}", ours, unit, {key: its[key] for key in limited}, (Peer(peer, its), *more))
 
     cycles = f"of {loop.cycles} cycles"
-    answers = pair("state to torque, loop node", "us", _answers)
+    answers = pair("state to torque, loop node", "us", lambda way: way.answers)
     ratio = replace(answers.peers[0], name=f"bare rclpy {peer}", ratio=ratios[MEDIAN])
     cpp = (
         Peer(_shown(CPP_PING_PONG), missing=CPP_MISSING)
@@ -180,10 +180,6 @@ def _over_dds(seconds: float, loaded: bool) -> tuple[dict[str, Latency], float]:
         latencies = measure_latency(seconds)
     spent = [after - start for start, after in zip(before, _core_times(), strict=True)]
     return latencies, spent[_STOLEN] / sum(spent)
-
-
-def _answers(way: Latency) -> dict[str, float]:
-    return {MEDIAN: way.median, HIGH: way.high, HIGHEST: way.highest}
 
 
 def _core_times() -> list[int]:

@@ -60,6 +60,13 @@ def record_run(scenario: Scenario, robot: RobotDescription, reference: ImpactRef
     return samples
 
 
+def observe(observer: MomentumObserver, dynamics: Dynamics, velocity: Vector, torque: Vector, time: float) -> None:
+    """Give an observer a sample (n,) [rad/s, Nm] at a time [s]; dynamics: computed for it, all but the momentum."""
+    dynamics.compute_momentum_terms()
+    transposed = dynamics.coriolis_transposed_velocity
+    observer.observe(dynamics.mass_matrix, velocity, torque, transposed, dynamics.gravity, time)
+
+
 def observing_parts(course: Course) -> tuple[Dynamics, MomentumObserver, Detector, DetectionSignals]:
     """Return dynamics, observer and detector of the arm, and the detector's signals, which hold what is observed."""
     n = len(course.robot.joint_names)

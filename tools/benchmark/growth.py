@@ -14,7 +14,7 @@ import numpy as np
 import pinocchio as pin
 
 from benchmark.chain import bent, chain, control, rest_at
-from benchmark.course import Course
+from benchmark.course import Course, observe
 from benchmark.physics import UP, OneImpact, falling_box, flexible_plant, point_of_box
 from benchmark.yardstick import Work, durations_in_turns
 from impact_control.classification import ContactCompletion, SingleImpactClassifier
@@ -114,18 +114,7 @@ def _observer(joints: int) -> Work:
     torque, samples = np.zeros(joints), iter(range(10**9))
     dynamics.compute(q, q)
 
-    def step() -> None:
-        dynamics.compute_momentum_terms()
-        observer.observe(
-            dynamics.mass_matrix,
-            q,
-            torque,
-            dynamics.coriolis_transposed_velocity,
-            dynamics.gravity,
-            next(samples) * PERIOD,
-        )
-
-    return step
+    return lambda: observe(observer, dynamics, q, torque, next(samples) * PERIOD)
 
 
 def grow_contacts(contacts: Sequence[int] = CONTACTS) -> Curve:

@@ -65,6 +65,20 @@ def _send_result(sender: Connection, measure: Callable[..., object], arguments: 
         sender.send(error)
 
 
+@contextmanager
+def measuring_node(name: str) -> Iterator[tuple[Node, Inbox]]:
+    """Give a node with its inbox, for which rclpy is started, and end all that."""
+    rclpy.init()
+    node = rclpy.create_node(name)
+    inbox = Inbox(node)
+    try:
+        yield node, inbox
+    finally:
+        inbox.close()
+        node.destroy_node()
+        rclpy.try_shutdown()
+
+
 SCENARIO = "tabletop"
 
 PING_PONG = NodeSpec("ping_pong", "benchmark.bench_echo", Duty.LOOP)
@@ -111,6 +125,11 @@ class Latency:
     own_missed: int
     cycles: int
     memory: tuple[tuple[float, float], ...]
+
+    @property
+    def answers(self) -> dict[str, float]:
+        """Answer times [us] by name."""
+        return {MEDIAN: self.median, HIGH: self.high, HIGHEST: self.highest}
 
 
 @dataclass
@@ -191,22 +210,17 @@ def _measure(seconds: float, measures: str | None) -> dict[str, Latency]:
     specs = [spec for spec in (PING_PONG, cpp_ping_pong(measures), LOOP) if spec is not None]
     # That idle cores stay awake holds for the whole machine: who answers asks for it, if the measures say so.
     above_others = real_time.Measure.FIFO in own and real_time.prefer_real_time(runtime.ROBOT_PRIORITY)
-    rclpy.init()
-    node = rclpy.create_node("bench")
-    inbox = Inbox(node)
     processes: list[Processes] = []
-    try:
-        peers = [_start(spec, node, inbox, processes, measures) for spec in specs]
-        watch = StandstillWatch()
-        if above_others and real_time.Measure.CORES in own:
-            real_time.keep_to_cores(real_time.ROBOT_CORES)
-        return {latency.name: latency for latency in ask_in_turn(peers, seconds, watch)}
-    finally:
-        for one in processes:
-            one.stop_all()
-        inbox.close()
-        node.destroy_node()
-        rclpy.try_shutdown()
+    with measuring_node("bench") as (node, inbox):
+        try:
+            peers = [_start(spec, node, inbox, processes, measures) for spec in specs]
+            watch = StandstillWatch()
+            if above_others and real_time.Measure.CORES in own:
+                real_time.keep_to_cores(real_time.ROBOT_CORES)
+            return {latency.name: latency for latency in ask_in_turn(peers, seconds, watch)}
+        finally:
+            for one in processes:
+                one.stop_all()
 
 
 @contextmanager
@@ -350,8 +364,4 @@ def figures_of(found: dict[str, list[Latency]]) -> list[Figure]:
 
 def _together(rounds: Sequence[Latency]) -> dict[str, float]:
     """Return the medians over the rounds."""
-    return {
-        MEDIAN: float(np.median([way.median for way in rounds])),
-        HIGH: float(np.median([way.high for way in rounds])),
-        HIGHEST: float(np.median([way.highest for way in rounds])),
-    }
+    return {name: float(np.median([way.answers[name] for way in rounds])) for name in rounds[0].answers}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from functools import partial
 
-from benchmark.course import Course, observing_parts
+from benchmark.course import Course, observe, observing_parts
 from benchmark.figure import Figure, figure_beside
 from benchmark.peers import Peers
 from benchmark.yardstick import YARDSTICK, yardstick_pass
@@ -95,10 +95,7 @@ def _observer_durations(course: Course) -> list[float]:
     for time_, q, dq, torque in course.samples:
         dynamics.compute(q, dq)
         start = time.perf_counter()
-        dynamics.compute_momentum_terms()
-        observer.observe(
-            dynamics.mass_matrix, dq, torque, dynamics.coriolis_transposed_velocity, dynamics.gravity, time_
-        )
+        observe(observer, dynamics, dq, torque, time_)
         signals.position, signals.velocity, signals.joint_torque = q, dq, torque
         detector.detect(signals, time_)
         durations.append(time.perf_counter() - start)

@@ -16,7 +16,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from benchmark.figure import Figure, Pass, figure_beside, timed
-from benchmark.latency import in_own_process
+from benchmark.latency import in_own_process, measuring_node
 from impact_control.robots import load_robot
 from impact_control.util.types import Vector
 from impact_control_ros.bridge import qos
@@ -52,10 +52,7 @@ def _measure(rounds: int, count: int) -> list[Figure]:
     numbers = np.linspace(-1.0, 1.0, len(names))
     state = JointState(name=list(names), position=numbers, velocity=numbers, effort=numbers)
     data, reader, writer = serialize_message(state), JointStateReader(names), CommandWriter(len(names))
-    rclpy.init()
-    node = rclpy.create_node("message_costs")
-    inbox = Inbox(node)
-    try:
+    with measuring_node("message_costs") as (node, inbox):
         return [
             figure_beside(
                 "joint state: numbers read in place",
@@ -79,10 +76,6 @@ def _measure(rounds: int, count: int) -> list[Figure]:
                 rounds,
             ),
         ]
-    finally:
-        inbox.close()
-        node.destroy_node()
-        rclpy.try_shutdown()
 
 
 def _command_made_anew(numbers: Vector) -> bytes:

@@ -14,7 +14,6 @@ import sys
 import tempfile
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -70,9 +69,7 @@ class Peers:
             self._missing = str(error)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End the process: it ends with its input."""
         if self._python.exists():
             self._process.communicate()

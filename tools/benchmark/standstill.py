@@ -12,7 +12,6 @@ import time
 from collections.abc import Collection
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -60,9 +59,7 @@ class StandstillWatch:
         self.above_all = all(self._answers())
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.spans = self._collect(go_on=False)
         for process, _ in self._watchers:
             process.join()

@@ -12,7 +12,7 @@ import numpy as np
 import pinocchio as pin
 from qpsolvers import Problem, solve_problem
 
-from benchmark.course import Course, observing_parts, record_course
+from benchmark.course import Course, observe, observing_parts, record_course
 from benchmark.physics import OneImpact, eight_contacts
 from benchmark.yardstick import Work, yardstick
 from impact_control.classification import SingleImpactClassifier
@@ -90,15 +90,7 @@ def _observer(course: Course) -> Work:
         observer.reset()
         detector.reset()
         for k in range(150):
-            dynamics.compute_momentum_terms()
-            observer.observe(
-                dynamics.mass_matrix,
-                signals.velocity,
-                signals.joint_torque,
-                dynamics.coriolis_transposed_velocity,
-                dynamics.gravity,
-                k * period,
-            )
+            observe(observer, dynamics, signals.velocity, signals.joint_torque, k * period)
             detector.detect(signals, k * period)
 
     return work
