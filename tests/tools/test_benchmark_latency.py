@@ -12,11 +12,9 @@ from sensor_msgs.msg import JointState
 
 from benchmark import latency
 from benchmark.bench import latency_figures
-from benchmark.latency import CPP_PING_PONG, START, Answerer, _ask, cpp_ping_pong
+from benchmark.latency import START, Answerer, _ask
 from benchmark.picture import draw_report
 from benchmark.report import Report, text_of
-from impact_control.util.errors import InvalidInputError
-from impact_control_ros.bridge import real_time
 
 PERIOD = 1_000_000
 NOTHING_STOOD_STILL = np.empty((0, 3), dtype=np.int64)
@@ -177,18 +175,3 @@ def test_the_loop_may_grow_by_a_megabyte_after_the_first_tenth(monkeypatch, grow
     *_, memory = latency_figures("idle", {"impact_loop": grown, "ping_pong": good}, 0.0)
     assert memory.values["growth"] == pytest.approx(growth)
     assert memory.met is met
-
-
-def test_the_ping_pong_in_cpp_is_left_out_where_measures_are(tmp_path, monkeypatch):
-    program = tmp_path / "lib" / "impact_ping_pong" / "impact_ping_pong"
-    program.parent.mkdir(parents=True)
-    program.touch()
-    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
-    monkeypatch.delenv(real_time.VARIABLE, raising=False)
-    for measures, there in ((None, True), ("1", True), ("0", False), ("awake,cores,memory,heap", False)):
-        spec = cpp_ping_pong(measures)
-        assert (spec is not None and spec.name == CPP_PING_PONG) is there
-    monkeypatch.setenv(real_time.VARIABLE, "0")
-    assert cpp_ping_pong(None) is None
-    with pytest.raises(InvalidInputError, match="fast"):
-        cpp_ping_pong("fast")

@@ -20,7 +20,7 @@ from benchmark.check import (
 from benchmark.course import record_course
 from benchmark.figure import HIGHEST, MEDIAN, Figure, Peer
 from benchmark.growth import Curve, growth_curves
-from benchmark.latency import CPP_PING_PONG, LOOP, PING_PONG, Latency, measure_figures, measure_latency
+from benchmark.latency import LOOP, PING_PONG, Latency, measure_figures, measure_latency
 from benchmark.loop import loop_figures
 from benchmark.message_costs import message_figures
 from benchmark.peers import Peers
@@ -45,7 +45,8 @@ LOOP_MEMORY_TARGET = 1.0
 of the measurement to the last, see `memory_growth`. Our choice, not derived from anything: in 45 s, 2 min by the clock
 with the turns of the ping-pong, it grew by 0.06 MB; ten minutes were not measured yet."""
 
-CPP_MISSING = "src/impact_ping_pong is not built, which takes rclcpp, or not all measures of real time are to be taken"
+SHOWN = {LOOP.name: "loop", PING_PONG.name: "ping-pong"}
+"""How a report names those who answer."""
 
 _STOLEN = 7
 """Column of the times in /proc/stat in which the host of a virtual machine had the cores."""
@@ -94,7 +95,7 @@ def run_bench(
                 tell(f"measuring over DDS, {load}, {seconds:g} s each for the loop and a ping-pong in turns ...")
                 latencies, stolen = _over_dds(seconds, load == "loaded")
                 sections[name] = latency_figures(load, latencies, stolen)
-                memory |= {f"{_shown(way)}, {load}": latency.memory for way, latency in latencies.items()}
+                memory |= {f"{SHOWN[way]}, {load}": latency.memory for way, latency in latencies.items()}
         with part("Messages") as name:
             sections[name] = message_figures()
         if measures:
@@ -134,31 +135,25 @@ def _write(report: Report, directory: Path, output: Path, tell: Callable[[str], 
 
 
 def latency_figures(load: str, latencies: Mapping[str, Latency], stolen: float) -> list[Figure]:
-    """Return what the loop needed beside the ping-pongs.
+    """Return what the loop needed beside the ping-pong.
 
     load: of the machine, in a word. stolen [-]: part of the cores' time that the host took.
     """
-    loop, ping_pong, in_cpp = latencies[LOOP.name], latencies[PING_PONG.name], latencies.get(CPP_PING_PONG)
+    loop, ping_pong = latencies[LOOP.name], latencies[PING_PONG.name]
     ratios = {MEDIAN: loop.median / ping_pong.median, HIGHEST: loop.highest / ping_pong.highest}
-    peer = _shown(ping_pong.name)
+    peer = SHOWN[PING_PONG.name]
 
     def pair(name: str, unit: str, values: Callable[[Latency], Mapping[str, float]], *limited: str) -> Figure:
         ours, its = values(loop), values(ping_pong)
-        more = () if in_cpp is None else (Peer(_shown(in_cpp.name), values(in_cpp)),)
-        return Figure(f"{name}, {load}", ours, unit, {key: its[key] for key in limited}, (Peer(peer, its), *more))
+        return Figure(f"{name}, {load}", ours, unit, {key: its[key] for key in limited}, (Peer(peer, its),))
 
     cycles = f"of {loop.cycles} cycles"
     answers = pair("state to torque, loop node", "us", lambda way: way.answers)
     ratio = replace(answers.peers[0], name=f"bare rclpy {peer}", ratio=ratios[MEDIAN])
-    cpp = (
-        Peer(_shown(CPP_PING_PONG), missing=CPP_MISSING)
-        if in_cpp is None
-        else replace(answers.peers[1], ratio=loop.median / in_cpp.median)
-    )
     weight = {"at the end": loop.memory[-1][1], "growth": memory_growth(loop.memory)}
     limits = {MEDIAN: MEDIAN_TARGET, HIGHEST: TAIL_TARGET}
     return [
-        replace(answers, peers=(ratio, cpp)),
+        replace(answers, peers=(ratio,)),
         Figure(f"state to torque, times the {peer}, {load}", ratios, "times", limits),
         pair("jitter", "us", lambda way: {"standard deviation": way.jitter, "longest": way.longest}),
         pair("missed", cycles, lambda way: {"missed": way.missed}, "missed"),
@@ -166,11 +161,6 @@ def latency_figures(load: str, latencies: Mapping[str, Latency], stolen: float) 
         Figure(f"time of the cores taken by the host, {load}", {"part": 100.0 * stolen}, "%"),
         Figure(f"memory of the loop, {load}", weight, "MB", {"growth": LOOP_MEMORY_TARGET}),
     ]
-
-
-def _shown(name: str) -> str:
-    """Return how a report names one who answers."""
-    return {LOOP.name: "loop", CPP_PING_PONG: "ping-pong in C++"}.get(name, name.replace("_", "-"))
 
 
 def _over_dds(seconds: float, loaded: bool) -> tuple[dict[str, Latency], float]:

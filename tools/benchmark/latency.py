@@ -82,8 +82,6 @@ def measuring_node(name: str) -> Iterator[tuple[Node, Inbox]]:
 SCENARIO = "tabletop"
 
 PING_PONG = NodeSpec("ping_pong", "benchmark.bench_echo", Duty.LOOP)
-CPP_PING_PONG = "cpp_ping_pong"
-"""Name of the one in C++, which is there where `src/impact_ping_pong` was built with rclcpp."""
 
 LOOP = NodeSpec("impact_loop", "loop", Duty.LOOP, {"scenario": SCENARIO, "state_patience": 0.0})
 
@@ -183,19 +181,8 @@ class Answerer:
         self.memory.append((time.monotonic() - begin, own_memory(self.pid)))
 
 
-def cpp_ping_pong(measures: str | None) -> NodeSpec | None:
-    """Return the ping-pong in C++, None where none was built or not all measures are to be taken: it takes them all."""
-    if real_time.chosen(measures) != frozenset(real_time.Measure):
-        return None
-    for prefix in filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)):
-        program = Path(prefix) / "lib" / "impact_ping_pong" / "impact_ping_pong"
-        if program.is_file():
-            return NodeSpec(CPP_PING_PONG, str(program.resolve()), Duty.LOOP)
-    return None
-
-
 def measure_latency(seconds: float, measures: str | None = None) -> dict[str, Latency]:
-    """Return what the ping-pongs, which answer with an empty command at once, and the loop node needed, by name.
+    """Return what the ping-pong, which answers with an empty command at once, and the loop node needed, by name.
 
     seconds: for each; the loop holds its pose meanwhile. measures: of real time that both take, see
     `real_time.VARIABLE`; None: as the environment says, which also says what the sender of the samples takes. Raises
@@ -207,13 +194,13 @@ def measure_latency(seconds: float, measures: str | None = None) -> dict[str, La
 
 def _measure(seconds: float, measures: str | None) -> dict[str, Latency]:
     own = real_time.chosen()
-    specs = [spec for spec in (PING_PONG, cpp_ping_pong(measures), LOOP) if spec is not None]
+    real_time.chosen(measures)  # refuses words that there are not, before anything is started
     # That idle cores stay awake holds for the whole machine: who answers asks for it, if the measures say so.
     above_others = real_time.Measure.FIFO in own and real_time.prefer_real_time(runtime.ROBOT_PRIORITY)
     processes: list[Processes] = []
     with measuring_node("bench") as (node, inbox):
         try:
-            peers = [_start(spec, node, inbox, processes, measures) for spec in specs]
+            peers = [_start(spec, node, inbox, processes, measures) for spec in (PING_PONG, LOOP)]
             watch = StandstillWatch()
             if above_others and real_time.Measure.CORES in own:
                 real_time.keep_to_cores(real_time.ROBOT_CORES)
