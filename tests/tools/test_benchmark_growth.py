@@ -30,7 +30,7 @@ def test_a_chain_stands_up_and_its_controller_holds_it(joints):
     assert np.linalg.matrix_rank(dynamics.jacobian[:3]) == 3
     controller = ReferenceSpreadingController(robot, control(joints, 1e-3), q)
     controller.start(rest_at(robot, q), NO_FORCE, 0.0)
-    controller.compute_torque(dynamics, 1e-3, q, still)
+    controller.compute_torque(dynamics, 1e-3, q, still, still)
     assert controller.qp.status is QPStatus.SOLVED
     np.testing.assert_allclose(controller.torque, 0.0, atol=1e-9)
 

@@ -103,7 +103,7 @@ def _control_step(joints: int) -> Work:
 
     def step() -> None:
         dynamics.compute(nearby, still)
-        controller.compute_torque(dynamics, PERIOD, nearby, still)
+        controller.compute_torque(dynamics, PERIOD, nearby, still, still)
 
     return step
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from functools import partial
 
+import numpy as np
+
 from benchmark.course import Course, observe, observing_parts
 from benchmark.figure import Figure, figure_beside
 from benchmark.peers import Peers
@@ -59,7 +61,7 @@ def _controller_durations(course: Course, arms: int) -> list[float]:
     scenario, reference = course.scenario, course.reference
     home, force = scenario.task.home_configuration, ContactForce.of(scenario, reference)
     controllers = [ReferenceSpreadingController(course.robot, scenario.control, home) for _ in range(arms)]
-    dynamics = [Dynamics(course.robot) for _ in controllers]
+    dynamics, untouched = [Dynamics(course.robot) for _ in controllers], np.zeros_like(home)
     for controller in controllers:
         controller.reset()
         controller.start(reference, force, course.samples[0][0])
@@ -71,7 +73,7 @@ def _controller_durations(course: Course, arms: int) -> list[float]:
         start = time.perf_counter()
         for terms, controller in zip(dynamics, controllers, strict=True):
             terms.compute(q, dq)
-            controller.compute_torque(terms, time_, q, dq)
+            controller.compute_torque(terms, time_, q, dq, untouched)
         durations.append(time.perf_counter() - start)
     return durations
 

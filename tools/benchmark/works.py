@@ -46,8 +46,8 @@ def _repeated(act: Work, count: int) -> Work:
 def _control_steps(course: Course) -> Work:
     """Dynamics and controller: 8 samples of the approach and 8 after the impact, where limits are met."""
     scenario, robot, reference = course.scenario, course.robot, course.reference
-    dynamics = Dynamics(robot)
-    controller = ReferenceSpreadingController(robot, scenario.control, scenario.task.home_configuration)
+    dynamics, home = Dynamics(robot), scenario.task.home_configuration
+    controller, untouched = ReferenceSpreadingController(robot, scenario.control, home), np.zeros_like(home)
     force = ContactForce.of(scenario, reference)
     impact = next(k for k, sample in enumerate(course.samples) if sample[0] >= reference.nominal_impact_time)
     before, after = course.samples[impact - 40 : impact - 32], course.samples[impact + 10 : impact + 18]
@@ -56,11 +56,11 @@ def _control_steps(course: Course) -> Work:
         controller.start(reference, force, 0.0)
         for time, q, dq, _ in before:
             dynamics.compute(q, dq)
-            controller.compute_torque(dynamics, time, q, dq)
+            controller.compute_torque(dynamics, time, q, dq, untouched)
         controller.impact(after[0][0])
         for time, q, dq, _ in after:
             dynamics.compute(q, dq)
-            controller.compute_torque(dynamics, time, q, dq)
+            controller.compute_torque(dynamics, time, q, dq, untouched)
 
     return work
 

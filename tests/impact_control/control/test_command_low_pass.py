@@ -175,7 +175,7 @@ def _largest_rate_at_rest(robot, control, home, random):
     rate, last = 0.0, None
     for k, (position, velocity) in enumerate(zip(home + noise[0], noise[1], strict=True)):
         dynamics.compute(position, velocity)
-        controller.compute_torque(dynamics, k * PERIOD, position, velocity)
+        controller.compute_torque(dynamics, k * PERIOD, position, velocity, np.zeros(7))
         if k >= 100:
             rate = max(rate, np.abs(controller.torque - last).max() / PERIOD)
         last = controller.torque.copy()

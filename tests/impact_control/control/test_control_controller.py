@@ -59,7 +59,7 @@ class Bench:
 
     def update(self, time, q, dq):
         self.dynamics.compute(q, dq)
-        self.controller.compute_torque(self.dynamics, time, q, dq)
+        self.controller.compute_torque(self.dynamics, time, q, dq, STILL)
         return self.controller
 
 

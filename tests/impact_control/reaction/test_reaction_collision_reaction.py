@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from impact_control.classification import Verdict
-from impact_control.control import Event
-from impact_control.reaction import CollisionReaction, Phase, Silence, is_touched
-from impact_control.scenario import Admittance, Reaction, ReactionSettings
+from impact_control.control import Event, Mode
+from impact_control.control.mode_machine import ModeState, transition
+from impact_control.reaction import CollisionReaction, Silence, is_touched
+from impact_control.scenario import Admittance, Reaction, ReactionSettings, load_scenario
 from impact_control.util.errors import InvalidInputError
 
 THRESHOLD = np.array([2.0, 1.0])
@@ -18,6 +19,7 @@ QUIET = np.array([1.9, -0.9])
 TOUCHED = np.array([0.0, -1.1])
 PERIOD = 1e-3
 MOTION = ("gain", "speed", "acceleration", "excursion")
+CONTROL = load_scenario("tabletop").control
 YIELDS = (Event.YIELD_TO_ANTE, Event.YIELD_TO_POST)
 
 
@@ -28,25 +30,38 @@ def parameters(impact=Reaction.ADMITTANCE, post_impact=Reaction.STOP, **changes)
     return ReactionSettings(on_unexpected_impact=impact, on_unexpected_post_impact=post_impact, admittance=admittance)
 
 
-def machine(*arguments, **changes):
-    wanted = parameters(*arguments, **changes)
-    reaction = CollisionReaction(wanted)
-    reaction.watch(wanted)
-    return reaction
+class Chain:
+    """A reaction and the mode machine that its events go to, in a task from its approach on."""
 
+    def __init__(self, *arguments, **changes):
+        wanted = parameters(*arguments, **changes)
+        self.reaction = CollisionReaction(wanted)
+        self.reaction.watch(wanted)
+        self.state = ModeState(Mode.ANTE)
 
-def sample(reaction, time, torque=QUIET, impact=False, arrived=False, pressing=False):
-    return reaction.proceed(time, torque, impact, arrived, pressing)
+    @property
+    def mode(self):
+        return self.state.mode
 
+    def _take(self, event):
+        if event is not None:
+            self.state = transition(self.state, event, 0.0, CONTROL)
+        return event
 
-def wait_for_resume(reaction, start):
-    """Return the time at which a machine that yields since `start`, untouched, resumes."""
-    for k in range(20000):
-        step = sample(reaction, start + k * PERIOD)
-        if step is not None:
-            assert step is Event.RESUME
-            return start + k * PERIOD
-    raise AssertionError("never resumed")
+    def answer(self, impact, post_impact):
+        return self._take(self.reaction.answer(self.mode, impact, post_impact))
+
+    def sample(self, time, torque=QUIET, impact=False, arrived=False, pressing=False):
+        return self._take(self.reaction.proceed(self.mode, time, torque, impact, arrived, pressing))
+
+    def wait_for_resume(self, start):
+        """Return the time at which a machine that yields since `start`, untouched, resumes."""
+        for k in range(20000):
+            event = self.sample(start + k * PERIOD)
+            if event is not None:
+                assert event is Event.RESUME
+                return start + k * PERIOD
+        raise AssertionError("never resumed")
 
 
 def test_each_joint_has_its_threshold_and_what_is_no_number_is_a_touch():
@@ -66,107 +81,92 @@ def test_silence_is_measured_since_the_last_touch():
 
 
 @pytest.mark.parametrize(
-    ("reaction", "step", "phase"),
+    ("reaction", "event", "mode"),
     [
-        (Reaction.CONTINUE, None, Phase.WATCHING),
-        (Reaction.STOP, Event.STOP, Phase.OVER),
-        (Reaction.PULL_BACK, Event.PULL_BACK, Phase.PULLING_BACK),
-        (Reaction.ADMITTANCE, YIELDS, Phase.YIELDING),
+        (Reaction.CONTINUE, None, Mode.ANTE),
+        (Reaction.STOP, Event.STOP, Mode.STOPPED),
+        (Reaction.PULL_BACK, Event.PULL_BACK, Mode.PULL_BACK),
+        (Reaction.ADMITTANCE, YIELDS, Mode.ADMITTANCE),
     ],
 )
 @pytest.mark.parametrize("unexpected_impact", [True, False])
-def test_a_verdict_begins_what_was_chosen_for_it(reaction, step, phase, unexpected_impact):
+def test_a_verdict_begins_what_was_chosen_for_it(reaction, event, mode, unexpected_impact):
     other = Reaction.STOP if reaction is not Reaction.STOP else Reaction.CONTINUE
-    watching = machine(reaction, other) if unexpected_impact else machine(other, reaction)
-    assert watching.answer(Verdict.UNKNOWN, Verdict.NOT_STARTED) is None
-    if unexpected_impact:
-        event = watching.answer(Verdict.UNEXPECTED, Verdict.UNEXPECTED)
-        assert event is (Event.YIELD_TO_ANTE if step is YIELDS else step)
-    else:
-        assert watching.answer(Verdict.EXPECTED, Verdict.UNKNOWN) is None
-        event = watching.answer(Verdict.EXPECTED, Verdict.UNEXPECTED)
-        assert event is (Event.YIELD_TO_POST if step is YIELDS else step)
-    assert watching.phase is phase
+    chain = Chain(reaction, other) if unexpected_impact else Chain(other, reaction)
+    assert chain.answer(Verdict.UNKNOWN, Verdict.NOT_STARTED) is None
+    if not unexpected_impact:
+        assert chain.answer(Verdict.EXPECTED, Verdict.UNKNOWN) is None
+    impact, yielding = (
+        (Verdict.UNEXPECTED, Event.YIELD_TO_ANTE) if unexpected_impact else (Verdict.EXPECTED, Event.YIELD_TO_POST)
+    )
+    assert chain.answer(impact, Verdict.UNEXPECTED) is (yielding if event is YIELDS else event)
+    assert chain.mode is mode
 
 
 def test_what_is_expected_is_not_reacted_to():
-    watching = machine(Reaction.STOP, Reaction.STOP)
-    assert watching.answer(Verdict.EXPECTED, Verdict.UNKNOWN) is None
-    assert watching.answer(Verdict.EXPECTED, Verdict.EXPECTED) is None
-    assert watching.phase is Phase.WATCHING
+    chain = Chain(Reaction.STOP, Reaction.STOP)
+    assert chain.answer(Verdict.EXPECTED, Verdict.UNKNOWN) is None
+    assert chain.answer(Verdict.EXPECTED, Verdict.EXPECTED) is None
 
 
 def test_pulling_back_ends_in_a_stop():
-    reaction = machine(Reaction.PULL_BACK)
-    reaction.answer(Verdict.UNEXPECTED, Verdict.UNEXPECTED)
-    assert sample(reaction, 0.0, TOUCHED) is None
-    assert sample(reaction, 0.1, arrived=True) is Event.STOP
-    assert reaction.phase is Phase.OVER
-    assert sample(reaction, 0.2, arrived=True) is None
+    chain = Chain(Reaction.PULL_BACK)
+    chain.answer(Verdict.UNEXPECTED, Verdict.UNEXPECTED)
+    assert chain.sample(0.0, TOUCHED) is None
+    assert chain.sample(0.1, arrived=True) is Event.STOP
+    assert chain.sample(0.2, arrived=True) is None
 
 
 def test_yields_until_it_was_quiet_for_two_seconds_without_a_break():
-    reaction = machine()
-    assert reaction.answer(Verdict.UNEXPECTED, Verdict.UNEXPECTED) is Event.YIELD_TO_ANTE
+    chain = Chain()
+    assert chain.answer(Verdict.UNEXPECTED, Verdict.UNEXPECTED) is Event.YIELD_TO_ANTE
     for k in range(1900):
-        assert sample(reaction, k * PERIOD) is None
-    assert sample(reaction, 1.9, TOUCHED) is None
-    assert wait_for_resume(reaction, 1.901) == pytest.approx(3.901, abs=2 * PERIOD)
-    assert reaction.phase is Phase.RESUMING
-    assert reaction.repeats_impact
+        assert chain.sample(k * PERIOD) is None
+    assert chain.sample(1.9, TOUCHED) is None
+    assert chain.wait_for_resume(1.901) == pytest.approx(3.901, abs=2 * PERIOD)
 
 
 def test_stops_when_it_is_not_let_go_of():
-    reaction = machine(time_limit=5.0)
-    reaction.answer(Verdict.UNEXPECTED, Verdict.UNEXPECTED)
-    steps = [sample(reaction, 3.0 + 0.1 * k, TOUCHED) for k in range(60)]
-    assert steps.index(Event.STOP) == pytest.approx(50, abs=1)
-    assert reaction.phase is Phase.OVER
+    chain = Chain(time_limit=5.0)
+    chain.answer(Verdict.UNEXPECTED, Verdict.UNEXPECTED)
+    events = [chain.sample(3.0 + 0.1 * k, TOUCHED) for k in range(60)]
+    assert events.index(Event.STOP) == pytest.approx(50, abs=1)
 
 
-def test_back_in_the_task_its_own_impact_is_judged_anew_and_answered_again():
-    reaction = machine()
-    reaction.answer(Verdict.UNEXPECTED, Verdict.UNEXPECTED)
-    end = wait_for_resume(reaction, 0.0)
-    assert sample(reaction, end + 0.1) is None
-    assert sample(reaction, end + 0.2, arrived=True) is Event.RESUMED
-    assert reaction.phase is Phase.WATCHING
-    assert reaction.answer(Verdict.UNEXPECTED, Verdict.UNEXPECTED) is Event.YIELD_TO_ANTE
-    assert reaction.interruptions == 2
-
-
-def test_after_an_expected_impact_the_verdict_stands_and_is_not_answered_twice():
-    reaction = machine(Reaction.STOP, Reaction.ADMITTANCE)
-    reaction.answer(Verdict.EXPECTED, Verdict.UNKNOWN)
-    assert reaction.answer(Verdict.EXPECTED, Verdict.UNEXPECTED) is Event.YIELD_TO_POST
-    assert not reaction.repeats_impact
-    end = wait_for_resume(reaction, 0.0)
-    assert sample(reaction, end + 0.1, TOUCHED, pressing=True) is None, "contact is planned then"
-    assert sample(reaction, end + 0.2, arrived=True) is None
-    assert reaction.answer(Verdict.EXPECTED, Verdict.UNEXPECTED) is None
-    assert reaction.phase is Phase.WATCHING
+@pytest.mark.parametrize("impact", [Verdict.UNEXPECTED, Verdict.EXPECTED])
+def test_back_in_the_task_only_verdicts_that_were_forgotten_are_answered_again(impact):
+    chain = Chain(post_impact=Reaction.ADMITTANCE)
+    yields = Event.YIELD_TO_ANTE if impact is Verdict.UNEXPECTED else Event.YIELD_TO_POST
+    assert chain.answer(impact, Verdict.UNEXPECTED) is yields
+    end = chain.wait_for_resume(0.0)
+    assert chain.sample(end + 0.1, TOUCHED, pressing=True) is None, "contact is planned then"
+    chain.state = transition(chain.state, Event.RESUMED, 0.0, CONTROL)
+    assert chain.mode is (Mode.ANTE if impact is Verdict.UNEXPECTED else Mode.POST)
+    assert chain.answer(impact, Verdict.UNEXPECTED) is None
+    chain.reaction.forget_verdicts()
+    assert chain.answer(impact, Verdict.UNEXPECTED) is yields
+    assert chain.reaction.interruptions == 2
 
 
 @pytest.mark.parametrize("how", [{"torque": TOUCHED}, {"impact": True}])
 def test_touched_on_the_way_back_it_yields_again_but_not_for_ever(how):
-    reaction = machine(attempts=2)
-    reaction.answer(Verdict.UNEXPECTED, Verdict.UNEXPECTED)
-    end = wait_for_resume(reaction, 0.0)
-    assert sample(reaction, end + 0.1, **how) is Event.YIELD_TO_ANTE
-    end = wait_for_resume(reaction, end + 0.2)
-    assert sample(reaction, end + 0.1, **how) is Event.STOP
-    assert reaction.interruptions == 3
-    assert reaction.phase is Phase.OVER
+    chain = Chain(attempts=2)
+    chain.answer(Verdict.UNEXPECTED, Verdict.UNEXPECTED)
+    end = chain.wait_for_resume(0.0)
+    assert chain.sample(end + 0.1, **how) is Event.YIELD_TO_ANTE
+    end = chain.wait_for_resume(end + 0.2)
+    assert chain.sample(end + 0.1, **how) is Event.STOP
+    assert chain.reaction.interruptions == 3
 
 
 def test_without_attempts_admittance_is_a_stop():
-    assert machine(attempts=0).answer(Verdict.UNEXPECTED, Verdict.UNEXPECTED) is Event.STOP
+    assert Chain(attempts=0).answer(Verdict.UNEXPECTED, Verdict.UNEXPECTED) is Event.STOP
 
 
 EVENTS = st.one_of(
     st.tuples(st.just("verdict"), st.sampled_from(Verdict), st.sampled_from(Verdict)),
     st.tuples(st.just("sample"), st.booleans(), st.booleans(), st.booleans(), st.booleans()),
-    st.tuples(st.just("end")),
+    st.tuples(st.sampled_from([Event.STOP, Event.RESUMED])),
 )
 
 
@@ -176,29 +176,27 @@ EVENTS = st.one_of(
 )
 def test_whatever_happens_it_resumes_only_after_silence_and_never_wakes_up_again(impact, post, attempts, events):
     """Over is over; RESUME follows quiet_time without a touch; YIELD at most `attempts` times."""
-    reaction = machine(impact, post, attempts=attempts)
+    chain = Chain(impact, post, attempts=attempts)
     time, last_touch, yields = 0.0, 0.0, 0
-    for event in events:
-        before = reaction.phase
-        if event[0] == "verdict":
-            step = reaction.answer(*event[1:])
-        elif event[0] == "end":
-            reaction.end()
-            step = None
-        else:
-            touched, hit, arrived, pressing = event[1:]
+    for kind, *given_ in events:
+        before, event = chain.mode, None
+        if kind == "verdict":
+            event = chain.answer(*given_)
+        elif kind == "sample":
+            touched, hit, arrived, pressing = given_
             time += 0.5
-            last_touch = time if touched or reaction.phase is not Phase.YIELDING else last_touch
-            step = sample(reaction, time, TOUCHED if touched else QUIET, hit, arrived, pressing)
-        yields += step in YIELDS
+            last_touch = time if touched or before is not Mode.ADMITTANCE else last_touch
+            event = chain.sample(time, TOUCHED if touched else QUIET, hit, arrived, pressing)
+        else:
+            chain.state = transition(chain.state, kind, 0.0, CONTROL)
+        yields += event in YIELDS
         assert yields <= attempts
-        if step is Event.RESUME:
+        if event is Event.RESUME:
             assert time - last_touch >= 2.0
-        if step is Event.STOP:
-            assert reaction.phase is Phase.OVER
-        if before is Phase.OVER:
-            assert reaction.phase is Phase.OVER
-            assert step is None
+        if event is Event.STOP or before is Mode.STOPPED:
+            assert chain.mode is Mode.STOPPED
+        if before is Mode.STOPPED:
+            assert event is None
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,8 @@ class ReferenceSpreadingController:
     holding the pose of the first sample; reactions before the first task are stops.
 
     Attributes after `compute_torque`: torque (n,) [Nm] without gravity, mode, fault, task_time [s], gamma [-], arrived
-    (the motion of PULL_BACK is done, or RESUME was left for the task), position_error, velocity_error and
-    orientation_error (3,) in frame A, qp (status, limited), force (3,) [N].
+    (the motion of PULL_BACK is done), position_error, velocity_error and orientation_error (3,) in frame A, qp (status,
+    limited), force (3,) [N].
     """
 
     def __init__(self, robot: RobotDescription, control: Control, home: Vector) -> None:
@@ -193,12 +193,12 @@ class ReferenceSpreadingController:
             self._entering = True
 
     def compute_torque(
-        self, dynamics: Dynamics, time: float, position: Vector, velocity: Vector, external_torque: Vector | None = None
+        self, dynamics: Dynamics, time: float, position: Vector, velocity: Vector, external_torque: Vector
     ) -> None:
         """Compute the torque for one sample; `dynamics` holds the terms of this sample.
 
         time [s] of the sample; position (n,) [rad]; velocity (n,) [rad/s]; external_torque (n,) [Nm]: the observer's
-        residual, to which ADMITTANCE yields; None: nothing touches.
+        residual, to which ADMITTANCE yields.
         """
         self.pressing = False
         if self._state.mode is _FAULT:
@@ -227,7 +227,7 @@ class ReferenceSpreadingController:
         if qp.change > self.peak_torque_rate * period:
             self.peak_torque_rate = qp.change / period
 
-    def _obey(self, dynamics: Dynamics, time: float, position: Vector, velocity: Vector, torque: Vector | None) -> None:
+    def _obey(self, dynamics: Dynamics, time: float, position: Vector, velocity: Vector, torque: Vector) -> None:
         reference = self._reference
         if self._move is not None and self.mode is Mode.MOVE:
             self._follow_move(self._move, time)
@@ -236,7 +236,7 @@ class ReferenceSpreadingController:
         elif self.mode is Mode.PULL_BACK:
             self._withdraw(dynamics, position)
         elif self.mode is Mode.ADMITTANCE:
-            self._yield(dynamics, position, velocity, self._at_rest if torque is None else torque)
+            self._yield(dynamics, position, velocity, torque)
         else:
             self._return(reference, time)
 
@@ -318,7 +318,6 @@ class ReferenceSpreadingController:
         if rate >= 1.0:
             self.start_time = time - self.task_time
             self._state = mode_machine.transition(self._state, Event.RESUMED, time, self._control)
-            self.arrived = True
 
     def _plan_return(self, reference: ImpactReference, time: float, desired: ReferenceColumns) -> None:
         led = self._admittance.parameters

@@ -25,7 +25,10 @@ RUNNING = (Mode.ANTE, Mode.INTERIM, Mode.POST)
 
 
 class Event(IntEnum):
-    """Event that may change the mode, see `mode_machine`; PULL_BACK to RESUMED are those of a reaction, with STOP."""
+    """Event that may change the mode, see `mode_machine`; STOP to RESUME are those of a reaction.
+
+    RESUMED: the controller has taken the arm all the way back into the task, whose clock runs at full speed again.
+    """
 
     RESET = 0
     START = 1

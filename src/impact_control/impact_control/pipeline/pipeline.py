@@ -23,7 +23,8 @@ from impact_control.util.types import Vector
 
 # Read in every sample: a member that is looked up in its enum costs ten times as much.
 _NONE = Fault.NONE
-_MOVE, _POST, _STOPPED, _FAULT = Mode.MOVE, Mode.POST, Mode.STOPPED, Mode.FAULT
+_ANTE, _MOVE, _POST, _STOPPED = Mode.ANTE, Mode.MOVE, Mode.POST, Mode.STOPPED
+_FAULT, _RESUME = Mode.FAULT, Mode.RESUME
 
 WITHOUT_STATE = "without a joint state"
 """In the reason of a task that a gap between two samples has ended."""
@@ -35,7 +36,7 @@ LARGEST_LAG = 0.1
 class Pipeline:
     """Observer, detector, judge and controller of one arm.
 
-    A detector and a judge of `pipeline.elsewhere` stand for those of other processes: their results come in by
+    A `DetectorElsewhere` and a plain `TaskJudge` stand for those of other processes: their results come in by
     `impact_detected` and `take_verdicts`.
 
     After `tick` or `refuse`: `repeated` (the sample was no new one), `impact_now` (an impact was detected on it),
@@ -79,14 +80,12 @@ class Pipeline:
         """Clear every buffer: for activation. The controller then holds the pose of the first sample."""
         self._sensing.reset()
         self.controller.reset()
-        self.reaction.end()
         self._check.reset()
         self._forget()
 
     def clear_fault(self) -> None:
         """Leave FAULT while commands are sent: see `ReferenceSpreadingController.clear_fault`. Without a task."""
         self.controller.clear_fault()
-        self.reaction.end()
         self._forget()
 
     def _forget(self) -> None:
@@ -159,7 +158,6 @@ class Pipeline:
 
     def _stop(self) -> None:
         self._armed = None
-        self.reaction.end()
         self.controller.stop()
 
     def partner_touched(self, time: float) -> None:
@@ -289,8 +287,10 @@ class Pipeline:
         self._sensing.observe(time, position, velocity, torque)
         if self._check.sees(time):
             self._detect(time, position)
-        residual = self.observer.residual
+        residual, before = self.observer.residual, controller.mode
         controller.compute_torque(self.dynamics, time, position, velocity, residual)
+        if before is _RESUME and controller.mode is _ANTE:
+            self._await_impact_again()
         self._proceed_reacting(time, residual)
         if controller.mode is _MOVE and self._apart(controller.post.joint_position, position) > LARGEST_LAG:
             self._interrupted = True
@@ -312,7 +312,6 @@ class Pipeline:
     def _stop_after_gap(self) -> None:
         """Stop where the arm is: without commands it has not followed, and nothing was seen that could be judged."""
         self._gap, self._interrupted = self._check.since, True
-        self.reaction.end()
         self.controller.stop()
 
     def _begin_armed(self, time: float, position: Vector) -> None:
@@ -352,12 +351,10 @@ class Pipeline:
             if self._rest.reached(time, velocity):
                 self._finish()
         elif over:
-            self.reaction.end()
             controller.stop()
 
     def _finish(self) -> None:
         self._task_running = False
-        self.reaction.end()
         self.finished = True
 
     # ------------------------------------------------------------------ impacts, verdicts, reactions
@@ -387,23 +384,24 @@ class Pipeline:
 
     def _answer_verdicts(self) -> None:
         """Answer the verdicts; the same ones again are answered once."""
-        self.react(self.reaction.answer(self.judge.impact, self.judge.post_impact))
+        self.react(self.reaction.answer(self.controller.mode, self.judge.impact, self.judge.post_impact))
+
+    def _await_impact_again(self) -> None:
+        """Judge the impact of a task anew that was interrupted before it, and is back at its approach."""
+        self.reaction.forget_verdicts()
+        if self.controller.reference is not None:
+            self.judge.await_impact_again(self.controller.reference)
 
     def _proceed_reacting(self, time: float, residual: Vector) -> None:
         controller = self.controller
-        if controller.mode is _STOPPED:
-            self.reaction.end()  # also where the time-out of a missing impact stopped it, which no reaction knows of
         touched, self._touched = self._touched, False
-        event = self.reaction.proceed(time, residual, touched, controller.arrived, controller.pressing)
-        if event is not None:
-            self.react(event)
+        self.react(
+            self.reaction.proceed(controller.mode, time, residual, touched, controller.arrived, controller.pressing)
+        )
 
     def react(self, event: Event | None) -> None:
         """Let the controller handle an event of a reaction; None: nothing has happened."""
-        if event is Event.RESUMED:
-            if self.controller.reference is not None:
-                self.judge.await_impact_again(self.controller.reference)
-        elif event is not None:
+        if event is not None:
             self.controller.react(event)
 
     # ------------------------------------------------------------------ faults
