@@ -9,8 +9,8 @@ import numpy as np
 from impact_control.detection.whitened import DEVIATIONS, band_correlations, correlation_rows
 
 
-def whitened_model(size, *, deviation=0.1, observer_gain=200.0, friction=(0.0, 1.0, 0.0, 0.0)):
-    """Parameters of a `WhitenedScore` whose channels are independent and have one deviation [Nm] whatever the motion.
+def whitened_model(size, *, deviation=0.1, friction=(0.0, 1.0, 0.0, 0.0), **changes):
+    """Model of a `WhitenedScore` whose channels are independent and have one deviation [Nm] whatever the motion.
 
     friction: amplitude, slope, offset and viscous friction of every joint.
     """
@@ -20,10 +20,10 @@ def whitened_model(size, *, deviation=0.1, observer_gain=200.0, friction=(0.0, 1
     for matrix in band_correlations(correlations):
         matrix[:] = np.eye(len(matrix))
     names = ("amplitude", "slope", "offset", "viscous")
-    return {
-        "observer_gain": np.full(size, observer_gain),
+    model = {
         "friction": SimpleNamespace(**{n: np.full(size, v) for n, v in zip(names, friction, strict=True)}),
         "known_speed": np.full(size, 1e6),
         "deviations": deviations,
         "correlations": correlations,
     }
+    return SimpleNamespace(**{**model, **changes})

@@ -11,14 +11,19 @@ from hypothesis import strategies as st
 
 from impact_control.detection import (
     NO_LINK,
+    SCORES,
     DetectionSignals,
     ImpactDetector,
+    LinkIsolation,
+    ResidualRateScore,
     ResidualScore,
+    ScoreDetector,
+    TorqueErrorScore,
     VelocityJumpScore,
-    make_detector,
+    WhitenedScore,
+    make_score,
     own_scores,
 )
-from impact_control.detection.factory import SCORES, make_score
 from impact_control.util.errors import InvalidInputError
 from impact_studies.models.detection.record import event_samples
 from whitened_models import whitened_model
@@ -26,14 +31,15 @@ from whitened_models import whitened_model
 PERIOD = 1e-3
 GAIN = 50.0
 JOINTS = 3
-COMMON = {"refractory_time": 0.01}
-SETTINGS = {
-    "residual_rate": {**COMMON, "threshold": 100.0},
-    "residual": {**COMMON, "threshold": 2.0},
-    "velocity_jump": {**COMMON, "threshold": 0.02, "window": 6, "gaps": (1, 4)},
-    "torque_error": {**COMMON, "threshold": 1.8, "joints": (2, 3)},
-    "whitened": {"refractory_time": 0.05, "threshold": 20.0, **whitened_model(JOINTS)},
+SCORES_OF = {
+    "residual_rate": (lambda: ResidualRateScore(JOINTS), 100.0),
+    "residual": (lambda: ResidualScore(JOINTS), 2.0),
+    "velocity_jump": (lambda: VelocityJumpScore(JOINTS, window=6, gaps=(1, 4)), 0.02),
+    "torque_error": (lambda: TorqueErrorScore(JOINTS, joints=(2, 3)), 1.8),
+    "whitened": (lambda: WhitenedScore(JOINTS, np.full(JOINTS, 200.0), whitened_model(JOINTS)), 20.0),
 }
+"""Score of each method, and its threshold."""
+
 LEVERS = np.array([1.0, 0.8, -0.5])
 
 
@@ -74,11 +80,13 @@ def play(detector, time, record):
     return events
 
 
-def detector_of(method, **changes):
-    return make_detector(method, {**SETTINGS[method], **changes}, JOINTS)
+def detector_of(method, isolation=False, **changes):
+    score, threshold = SCORES_OF[method]
+    chosen = {"threshold": threshold, "refractory_time": 0.05 if method == "whitened" else 0.01, **changes}
+    return ScoreDetector(score(), JOINTS, isolation=LinkIsolation(np.ones(JOINTS)) if isolation else None, **chosen)
 
 
-@pytest.mark.parametrize("method", SETTINGS)
+@pytest.mark.parametrize("method", SCORES_OF)
 @settings(deadline=None, max_examples=15)
 @given(start=st.floats(0.1, 0.2), force=st.floats(8.0, 40.0), sign=st.sampled_from([-1.0, 1.0]))
 def test_one_contact_is_one_event_and_its_time_is_that_of_the_contact(method, start, force, sign):
@@ -95,7 +103,7 @@ def test_one_contact_is_one_event_and_its_time_is_that_of_the_contact(method, st
     assert abs(impact_time - start) <= 1.5 * PERIOD
 
 
-@pytest.mark.parametrize("method", sorted(set(SETTINGS) - {"residual"}))
+@pytest.mark.parametrize("method", sorted(set(SCORES_OF) - {"residual"}))
 def test_a_second_contact_while_the_first_is_held_is_found_with_its_own_time(method):
     time, record = record_of({0.1003: 10.0, 0.1803: 12.0})
     events = play(detector_of(method), time, record)
@@ -108,12 +116,12 @@ def test_the_residual_shows_a_second_contact_once_it_has_fallen_in_between():
     time, record = record_of({0.1003: 10.0, 0.1803: 12.0})
     assert len(play(detector_of("residual"), time, record)) == 1
     time, record = record_of({0.1003: 10.0, 0.1503: -4.0, 0.1803: 12.0})
-    assert np.all(np.abs(record["residual"][110:, 0]) > SETTINGS["residual"]["threshold"])
+    assert np.all(np.abs(record["residual"][110:, 0]) > SCORES_OF["residual"][1])
     events = play(detector_of("residual"), time, record)
     assert [t for _, t in events] == pytest.approx([0.1003, 0.1803], abs=1.5 * PERIOD)
 
 
-@pytest.mark.parametrize("method", SETTINGS)
+@pytest.mark.parametrize("method", SCORES_OF)
 def test_a_bounce_is_another_impact(method):
     """Contact, its loss 30 ms later, and contact again after 40 ms: the loss is a sudden change as well."""
     time, record = record_of({0.1003: 10.0, 0.1303: -10.0, 0.1703: 10.0})
@@ -193,7 +201,7 @@ def test_torque_error_adds_the_chosen_joints_only():
     assert detector.isolated_link == NO_LINK
 
 
-@pytest.mark.parametrize("method", SETTINGS)
+@pytest.mark.parametrize("method", SCORES_OF)
 def test_useless_samples_change_nothing(method):
     time, record = record_of({0.1003: 20.0})
     clean = play(detector_of(method), time, record)
@@ -211,16 +219,16 @@ def test_useless_samples_change_nothing(method):
     assert events == clean
 
 
-@pytest.mark.parametrize("method", SETTINGS)
+@pytest.mark.parametrize("method", SCORES_OF)
 def test_samples_that_are_not_finite_are_no_impact(method):
     time, record = record_of({})
     for name in ("residual", "residual_rate", "velocity", "joint_torque"):
         for value, k in ((np.nan, 120), (np.nan, 121), (np.nan, 200)):
             record[name][k] = value
-    assert play(detector_of(method, isolation_threshold=np.ones(JOINTS)), time, record) == []
+    assert play(detector_of(method, isolation=True), time, record) == []
 
 
-@pytest.mark.parametrize("method", SETTINGS)
+@pytest.mark.parametrize("method", SCORES_OF)
 def test_after_a_gap_or_a_clock_that_jumps_back_detection_goes_on(method):
     time, record = record_of({0.1003: 10.0})
     detector = detector_of(method)
@@ -231,10 +239,10 @@ def test_after_a_gap_or_a_clock_that_jumps_back_detection_goes_on(method):
         assert events[0][1] == pytest.approx(0.1003 + shift, abs=1.5 * PERIOD)
 
 
-@pytest.mark.parametrize("method", SETTINGS)
+@pytest.mark.parametrize("method", SCORES_OF)
 def test_reset_forgets_everything(method):
     time, record = record_of({0.1003: 10.0})
-    detector = detector_of(method, isolation_threshold=np.ones(JOINTS))
+    detector = detector_of(method, isolation=True)
     events = play(detector, time, record)
     detector.reset()
     assert (detector.index, detector.isolated_link, detector.triggered.any()) == (0, NO_LINK, False)
@@ -242,10 +250,10 @@ def test_reset_forgets_everything(method):
     assert play(detector, time, record) == events
 
 
-@pytest.mark.parametrize("method", SETTINGS)
+@pytest.mark.parametrize("method", SCORES_OF)
 def test_update_keeps_no_memory(method):
     time, record = record_of({0.1003: 10.0, 0.2003: 10.0})
-    detector = detector_of(method, isolation_threshold=np.ones(JOINTS))
+    detector = detector_of(method, isolation=True)
     play(detector, time, record)
     signals = DetectionSignals(JOINTS)
 
@@ -266,33 +274,30 @@ def test_update_keeps_no_memory(method):
 
 
 @pytest.mark.parametrize(
-    ("method", "parameters", "name"),
+    ("make", "name"),
     [
-        ("nothing", {}, "detector"),
-        ("residual", {"refractory_time": 0.01}, "residual parameters"),
-        ("residual", {**SETTINGS["residual"], "joints": (1,)}, "residual parameter"),
-        ("residual", {**SETTINGS["residual"], "threshold": [1.0, 2.0]}, "threshold"),
-        ("residual", {**SETTINGS["residual"], "threshold": []}, "threshold"),
-        ("residual", {**SETTINGS["residual"], "isolation_threshold": [1.0]}, "isolation_threshold"),
-        ("torque_error", {**SETTINGS["torque_error"], "joints": (0,)}, "joints"),
-        ("torque_error", {**SETTINGS["torque_error"], "joints": (2, 2)}, "joints"),
-        ("torque_error", {**SETTINGS["torque_error"], "joints": ()}, "joints"),
-        ("torque_error", {**SETTINGS["torque_error"], "threshold": [1.0, 2.0]}, "threshold"),
-        ("velocity_jump", {**SETTINGS["velocity_jump"], "window": 1}, "window"),
-        ("velocity_jump", {**SETTINGS["velocity_jump"], "gaps": (0,)}, "gap"),
-        ("velocity_jump", {**SETTINGS["velocity_jump"], "gaps": ()}, "gaps"),
+        (lambda: detector_of("residual", threshold=[1.0, 2.0]), "threshold"),
+        (lambda: detector_of("residual", threshold=[]), "threshold"),
+        (lambda: detector_of("torque_error", threshold=[1.0, 2.0]), "threshold"),
+        (lambda: ScoreDetector(ResidualScore(2), 2, 1.0, 0.0, isolation=LinkIsolation([1.0])), "isolation_threshold"),
+        (lambda: TorqueErrorScore(JOINTS, joints=(0,)), "joints"),
+        (lambda: TorqueErrorScore(JOINTS, joints=(2, 2)), "joints"),
+        (lambda: TorqueErrorScore(JOINTS, joints=()), "joints"),
+        (lambda: VelocityJumpScore(JOINTS, window=1), "window"),
+        (lambda: VelocityJumpScore(JOINTS, gaps=(0,)), "gap"),
+        (lambda: VelocityJumpScore(JOINTS, gaps=()), "gaps"),
+        (lambda: make_score("nothing", JOINTS), "detector"),
+        (lambda: make_score("torque_error", JOINTS), "detector"),
     ],
 )
-def test_wrong_parameters_are_refused_by_name(method, parameters, name):
+def test_wrong_parameters_are_refused_by_name(make, name):
     with pytest.raises(InvalidInputError) as caught:
-        make_detector(method, parameters, JOINTS)
+        make()
     assert caught.value.name == name
 
 
-def test_every_method_can_be_chosen_by_name():
-    assert set(SETTINGS) == set(SCORES)
-    with pytest.raises(InvalidInputError, match="residual_rate"):
-        make_detector("residual_slope", {}, JOINTS)
+def test_every_method_is_tested_here():
+    assert set(SCORES_OF) == set(SCORES)
 
 
 def offer(directory, *lines):
@@ -313,19 +318,17 @@ def test_a_score_of_another_package_is_found_by_its_name(tmp_path, monkeypatch):
         "broken = impact_control.detection:NoSuchScore",
     )
     assert own_scores() == ("broken", "speed")
-    theirs = make_detector("speed", {**SETTINGS["velocity_jump"]}, JOINTS)
-    ours = make_detector("velocity_jump", {**SETTINGS["velocity_jump"]}, JOINTS)
+    theirs, ours = make_score("speed", JOINTS), VelocityJumpScore(JOINTS)
     signals, random = DetectionSignals(JOINTS), np.random.default_rng(3)
     for k in range(200):
         signals.velocity[:] = random.normal(0.0, 1e-3, JOINTS) + (k > 150)
-        assert theirs.detect(signals, k * PERIOD) == ours.detect(signals, k * PERIOD)
-    assert ours.index == 1
+        np.testing.assert_array_equal(theirs.evaluate(signals, k * PERIOD), ours.evaluate(signals, k * PERIOD))
     # Names of ours cannot be taken.
-    assert isinstance(make_score("residual", {}, JOINTS), ResidualScore)
+    assert isinstance(make_score("residual", JOINTS), ResidualScore)
     with pytest.raises(InvalidInputError, match="NoSuchScore"):
-        make_detector("broken", {**SETTINGS["velocity_jump"]}, JOINTS)
-    with pytest.raises(InvalidInputError, match="speed"):
-        make_detector("spead", {}, JOINTS)
+        make_score("broken", JOINTS)
+    with pytest.raises(InvalidInputError, match=r"residual_rate, .*speed"):
+        make_score("spead", JOINTS)
 
 
 def test_a_record_with_stamps_that_do_not_increase_is_refused():

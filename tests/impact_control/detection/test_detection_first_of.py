@@ -7,16 +7,29 @@ import math
 import numpy as np
 import pytest
 
-from impact_control.detection import NO_LINK, DetectionSignals, FirstOf, make_detector
+from impact_control.detection import (
+    NO_LINK,
+    DetectionSignals,
+    FirstOf,
+    ResidualRateScore,
+    ResidualScore,
+    ScoreDetector,
+)
 from impact_control.util.errors import InvalidInputError
 
 REFRACTORY = 0.05
-RATE = {"threshold": 100.0, "refractory_time": REFRACTORY}
-LEVEL = {"threshold": 5.0, "refractory_time": REFRACTORY}
 
 
-def both(size=2):
-    return FirstOf([make_detector("residual_rate", RATE, size), make_detector("residual", LEVEL, size)], REFRACTORY)
+def quick(size=2):
+    return ScoreDetector(ResidualRateScore(size), size, 100.0, REFRACTORY)
+
+
+def level(size=2):
+    return ScoreDetector(ResidualScore(size), size, 5.0, REFRACTORY)
+
+
+def both():
+    return FirstOf([quick(), level()], REFRACTORY)
 
 
 def events(detector, residual):
@@ -40,13 +53,13 @@ def test_a_hard_impact_is_one_event_of_the_quicker_detector():
     # 1000 Nm/s: the rate is above its bound at once, the residual 5 ms later.
     signal = ramp(200, 100, 1000.0, 20.0)
     assert events(both(), signal) == [0.101]
-    assert events(make_detector("residual", LEVEL, 2), signal) == [0.105]
+    assert events(level(), signal) == [0.105]
 
 
 def test_a_slow_push_is_found_by_the_residual_alone():
     signal = ramp(400, 100, 50.0, 20.0)
     detector = both()
-    assert events(make_detector("residual_rate", RATE, 2), signal) == []
+    assert events(quick(), signal) == []
     assert events(detector, signal) == [pytest.approx(0.2)]
     assert (detector.index, detector.triggered.tolist(), detector.isolated_link) == (1, [True, False], 1)
     assert detector.impact_time <= detector.detection_time == pytest.approx(0.2)
@@ -70,6 +83,6 @@ def test_wrong_parts_are_refused():
     with pytest.raises(InvalidInputError, match="detectors"):
         FirstOf([], REFRACTORY)
     with pytest.raises(InvalidInputError, match="same number"):
-        FirstOf([make_detector("residual", LEVEL, 2), make_detector("residual", LEVEL, 3)], REFRACTORY)
+        FirstOf([level(), level(3)], REFRACTORY)
     with pytest.raises(InvalidInputError, match="refractory_time"):
-        FirstOf([make_detector("residual", LEVEL, 2)], -1.0)
+        FirstOf([level()], -1.0)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +10,7 @@ from hypothesis import strategies as st
 from impact_control.detection import NO_LINK, ImpactDetector
 from impact_control.detection.impact_detector import a_joint_rises
 from impact_control.util.errors import InvalidInputError
+from kernels import peak_memory, python_form
 
 PERIOD = 1e-3
 GAIN = 30.0
@@ -65,15 +64,6 @@ def test_second_impact_in_contact_is_a_new_event(second: float) -> None:
     assert run(detector, rates) == [50, 80]
     assert detector.index == 2
     assert detector.detection_time == pytest.approx(0.080)
-
-
-def test_two_impacts_with_the_rate_below_the_bound_between_them() -> None:
-    torque = np.zeros((600, 1))
-    torque[50:] = 10.0
-    torque[300:] = 20.0
-    rates = rates_of(torque)
-    assert np.any(np.abs(rates[50:300]) < THRESHOLD)
-    assert run(ImpactDetector(np.array([THRESHOLD]), 0.01), rates) == [50, 300]
 
 
 @settings(deadline=None, max_examples=20)
@@ -188,27 +178,12 @@ def test_a_used_up_rise_does_not_prolong_the_refractory_time() -> None:
         assert run(detector, rates, times) == [10, 22, 34, 46]
 
 
-def test_impact_time_is_the_middle_of_the_interval_of_the_first_sample() -> None:
-    detector = ImpactDetector(np.array([THRESHOLD]), 0.01)
-    assert np.isnan(detector.impact_time) and np.isnan(detector.detection_time)
-    for time, rate in ((0.0, 0.0), (0.001, 0.0), (0.005, 300.0), (0.006, 500.0)):  # three samples lost
-        detector.detect(np.array([rate]), time)
-    assert detector.detection_time == 0.005
-    assert detector.impact_time == pytest.approx(0.003)
-
-
 @pytest.mark.parametrize(
-    ("rate", "isolation_ratio", "link"),
-    [
-        ([150.0, 0.0, 0.0], 0.5, 1),
-        ([150.0, -80.0, 2.0], 0.5, 2),
-        ([150.0, -80.0, 2.0], 0.9, 1),
-        ([30.0, 120.0, 99.0], 0.5, 3),
-        ([130.0, 30.0, 0.0], 1.5, NO_LINK),
-    ],
+    ("rate", "link"),
+    [([150.0, 0.0, 0.0], 1), ([150.0, -80.0, 2.0], 2), ([150.0, -49.0, 2.0], 1), ([30.0, 120.0, 99.0], 3)],
 )
-def test_isolated_link_is_the_outermost_joint_that_reacts(rate: list[float], isolation_ratio: float, link: int) -> None:
-    detector = ImpactDetector(np.full(3, THRESHOLD), 0.01, isolation_ratio=isolation_ratio)
+def test_isolated_link_is_the_outermost_joint_that_reacts(rate: list[float], link: int) -> None:
+    detector = ImpactDetector(np.full(3, THRESHOLD), 0.01)
     assert detector.isolated_link == NO_LINK
     detector.detect(np.zeros(3), 0.0)
     assert detector.detect(np.array(rate), PERIOD)
@@ -216,14 +191,6 @@ def test_isolated_link_is_the_outermost_joint_that_reacts(rate: list[float], iso
     detector.detect(np.full(3, 1e4), 2 * PERIOD)  # the values of the event stay
     assert detector.isolated_link == link
     assert detector.triggered.tolist() == [abs(r) >= THRESHOLD for r in rate]
-
-
-def test_bound_is_inclusive_and_per_joint() -> None:
-    threshold = np.array([200.0, 50.0])
-    for rate, found in (([199.0, 49.0], False), ([200.0, 0.0], True), ([0.0, -50.0], True)):
-        detector = ImpactDetector(threshold, 0.0)
-        detector.detect(np.zeros(2), 0.0)
-        assert detector.detect(np.array(rate), PERIOD) is found
 
 
 def test_useless_samples_are_ignored() -> None:
@@ -266,7 +233,6 @@ def test_reset_forgets_events() -> None:
 
 def test_compiled_kernel_equals_its_python_form() -> None:
     random = np.random.default_rng(5)
-    python_form = getattr(a_joint_rises, "py_func", a_joint_rises)
     threshold, rise = np.array([1.0, 2.0]), np.array([0.5, 0.0])
     one, other = np.zeros((2, 2)), np.zeros((2, 2))
     found = 0
@@ -274,7 +240,7 @@ def test_compiled_kernel_equals_its_python_form() -> None:
         if random.uniform() < 0.1:
             magnitude[0] = np.nan
         answer = a_joint_rises(magnitude, threshold, rise, *one)
-        assert answer == python_form(magnitude, threshold, rise, *other)
+        assert answer == python_form(a_joint_rises)(magnitude, threshold, rise, *other)
         assert np.array_equal(one, other)
         found += answer
     assert 0 < found < 200
@@ -286,11 +252,7 @@ def test_update_allocates_no_arrays() -> None:
     rates = np.zeros((2, n))
     rates[1] = 2.0 * THRESHOLD
     run(detector, rates)
-    tracemalloc.start()
-    for k in range(2, 50):
-        detector.detect(rates[k % 2], k * PERIOD)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    peak = peak_memory(lambda k: detector.detect(rates[k % 2], k * PERIOD), range(2, 50))
     assert detector.index > 10
     assert peak < rates[0].nbytes
 
@@ -304,7 +266,6 @@ def test_update_allocates_no_arrays() -> None:
         (([1.0], -0.01), "refractory_time"),
         (([1.0], np.nan), "refractory_time"),
         (([1.0], 0.01, -0.1), "rise_ratio"),
-        (([1.0], 0.01, 1.0, 0.0), "isolation_ratio"),
     ],
 )
 def test_tuning_outside_the_range_is_refused(arguments: tuple, name: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import timeit
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +13,13 @@ from hypothesis import strategies as st
 from impact_control.calibration.motion import FreeMotion
 from impact_control.calibration.thresholds import calibrate_thresholds
 from impact_control.calibration.whitening import BLOCK, GUMBEL, distances, learn_detector
-from impact_control.detection import DetectionSignals, WhitenedScore, make_detector
+from impact_control.detection import (
+    DetectionSignals,
+    ResidualRateScore,
+    ResidualScore,
+    ScoreDetector,
+    WhitenedScore,
+)
 from impact_control.detection.whitened import BANDS, TIME_CONSTANTS, WITH_TORQUE, correlation_rows
 from impact_control.scenario import load_scenario
 from impact_control.util.errors import InvalidInputError
@@ -60,8 +65,12 @@ def learned():
 
 
 def detector_of(learned):
-    settings = {"observer_gain": np.full(SIZE, GAIN), **learned.model._asdict(), "refractory_time": REFRACTORY}
-    return make_detector("whitened", {**settings, "threshold": learned.thresholds.threshold}, SIZE)
+    score = learned.model.score(np.full(SIZE, GAIN))
+    return ScoreDetector(score, SIZE, learned.thresholds.threshold, REFRACTORY)
+
+
+def score_of(observer_gain=GAIN, **changes):
+    return WhitenedScore(SIZE, np.full(SIZE, observer_gain), whitened_model(SIZE, **changes))
 
 
 def events(detector, time, signals):
@@ -87,16 +96,16 @@ def pushed(time, signals, starts, torques):
 def test_the_distances_are_those_of_their_definition():
     """Band by band with other filters, covariance and inverse: d^2 = b^T C^-1 b of the scaled bands."""
     random = np.random.default_rng(5)
-    model = whitened_model(SIZE, deviation=0.2, observer_gain=GAIN, friction=(0.5, 8.0, 0.03, 0.1))
+    model = whitened_model(SIZE, deviation=0.2, friction=(0.5, 8.0, 0.03, 0.1))
     rows = []
     for band in range(BANDS):
         width = 2 * SIZE if band < WITH_TORQUE else SIZE
         mixing = random.normal(size=(width, width)) + 2.0 * np.eye(width)
         rows.append(mixing @ mixing.T)
-    model["correlations"] = np.vstack([matrix.reshape(-1, SIZE) for matrix in rows])
-    model["deviations"] = random.uniform(0.1, 0.5, model["deviations"].shape)
-    model["known_speed"] = random.uniform(0.5, 1.5, SIZE)
-    score, seen = WhitenedScore(SIZE, **model), DetectionSignals(SIZE)
+    model.correlations = np.vstack([matrix.reshape(-1, SIZE) for matrix in rows])
+    model.deviations = random.uniform(0.1, 0.5, model.deviations.shape)
+    model.known_speed = random.uniform(0.5, 1.5, SIZE)
+    score, seen = WhitenedScore(SIZE, np.full(SIZE, GAIN), model), DetectionSignals(SIZE)
     time = np.cumsum(random.uniform(0.5e-3, 3e-3, 400))
     velocity, torque, residual = random.normal(0.0, 1.0, (3, 400, SIZE))
 
@@ -116,11 +125,11 @@ def test_the_distances_are_those_of_their_definition():
     features[1] = velocity[-1] @ velocity[-1]
     features[2] = np.sum(((slow[2] - slow[4]) / 0.03) ** 2)
     features[3] = np.exp(-((velocity[-1] / 0.05) ** 2))
-    excess = np.maximum(1.0, np.abs(velocity[-1]) / model["known_speed"]) ** 2
+    excess = np.maximum(1.0, np.abs(velocity[-1]) / model.known_speed) ** 2
     first = 0
     for band in range(BANDS):
         kinds = 2 if band < WITH_TORQUE else 1
-        blocks = [model["deviations"][first + 4 * kind : first + 4 * kind + 4] for kind in range(kinds)]
+        blocks = [model.deviations[first + 4 * kind : first + 4 * kind + 4] for kind in range(kinds)]
         first += 4 * kinds
         size = np.concatenate([excess * np.sqrt((block**2 * features).sum(axis=0)) for block in blocks])
         z = bands[band][: size.size] / size
@@ -130,7 +139,7 @@ def test_the_distances_are_those_of_their_definition():
 def test_repeated_and_broken_samples_are_none():
     """Rows that repeat the one before, or are not finite, change nothing of what the others give."""
     time, signals = free_signals(2, 2.0)
-    score, seen = WhitenedScore(SIZE, **whitened_model(SIZE)), DetectionSignals(SIZE)
+    score, seen = score_of(200.0), DetectionSignals(SIZE)
     random = np.random.default_rng(3)
     kinds = random.choice(["sample", "copy", "nan"], time.size, p=[0.85, 0.1, 0.05])
     kinds[0] = "sample"
@@ -156,7 +165,7 @@ def test_repeated_and_broken_samples_are_none():
 
 def test_it_is_deaf_until_the_observer_has_settled():
     time, signals = free_signals(2, 1.0)
-    score = WhitenedScore(SIZE, **whitened_model(SIZE, observer_gain=GAIN))
+    score = score_of()
     found = distances(score, motion_of(time, signals)).any(axis=1)
     assert time[found.argmax()] == pytest.approx(5.0 / GAIN, abs=1.5 * PERIOD)
 
@@ -200,9 +209,9 @@ def test_all_joints_together_find_more_than_each_alone(learned):
     kept = time > 0.2
     rate = np.diff(signals[2], axis=0, prepend=signals[2][:1]) / PERIOD
     single = {}
-    for name, values in (("residual", signals[2]), ("residual_rate", rate)):
+    for made, values in ((ResidualScore, signals[2]), (ResidualRateScore, rate)):
         bound = calibrate_thresholds(time[kept], values[kept], RATE, block=BLOCK, shapes=GUMBEL).threshold
-        single[name] = make_detector(name, {"threshold": bound, "refractory_time": REFRACTORY}, SIZE)
+        single[made.__name__] = ScoreDetector(made(SIZE), SIZE, bound, REFRACTORY)
     other, without = same_arm(12, 20.0)
     starts = np.arange(0.5, 19.5, 0.25)
     torques = np.random.default_rng(4).normal(0.0, 1.0, (starts.size, SIZE))
@@ -237,8 +246,7 @@ def test_known_friction_is_taken_out_at_a_reversal():
         residual[k] = residual[k - 1] + share * (-drag - residual[k - 1])
     motion = motion_of(time, np.array([velocity, np.zeros_like(velocity), residual]))
     unknown, known = (
-        distances(WhitenedScore(SIZE, **whitened_model(SIZE, observer_gain=GAIN, friction=friction)), motion)
-        for friction in ((0.0, 1.0, 0.0, 0.0), (1.2, 10.0, 0.0, 0.0))
+        distances(score_of(friction=friction), motion) for friction in ((0.0, 1.0, 0.0, 0.0), (1.2, 10.0, 0.0, 0.0))
     )
     assert unknown[-1500:, -1].max() > 3.0
     assert known[-1500:].max() < 0.01 * unknown[-1500:].max()
@@ -246,18 +254,18 @@ def test_known_friction_is_taken_out_at_a_reversal():
 
 def test_a_joint_that_was_not_seen_moving_counts_for_less():
     time, signals = free_signals(2, 1.0)
-    model = whitened_model(SIZE)
-    alike = distances(WhitenedScore(SIZE, **model), motion_of(time, signals))
-    slow = distances(WhitenedScore(SIZE, **{**model, "known_speed": np.full(SIZE, 0.01)}), motion_of(time, signals))
+    alike, slow = (
+        distances(score_of(200.0, known_speed=np.full(SIZE, v)), motion_of(time, signals)) for v in (1e6, 0.01)
+    )
     assert slow[-1].max() < 0.05 * alike[-1].max()
 
 
 @pytest.mark.parametrize(
     ("changes", "name"),
     [
-        ({"observer_gain": np.zeros(SIZE)}, "observer_gain"),
+        ({"observer_gain": 0.0}, "observer_gain"),
         ({"known_speed": np.zeros(SIZE)}, "known_speed"),
-        ({"friction": SimpleNamespace(amplitude=[1.0], slope=1, offset=1, viscous=1)}, "friction.amplitude"),
+        ({"friction": (np.nan, 1.0, 1.0, 1.0)}, "friction.amplitude"),
         ({"deviations": np.zeros((28, SIZE))}, "deviations"),
         ({"deviations": np.ones((27, SIZE))}, "deviations"),
         ({"correlations": np.ones((3, SIZE))}, "correlations"),
@@ -266,12 +274,12 @@ def test_a_joint_that_was_not_seen_moving_counts_for_less():
 )
 def test_models_that_are_none_are_refused(changes, name):
     with pytest.raises(InvalidInputError) as caught:
-        WhitenedScore(SIZE, **{**whitened_model(SIZE), **changes})
+        score_of(**changes)
     assert caught.value.name == name
 
 
 def test_it_costs_a_few_microseconds(record_property):
-    score, seen = WhitenedScore(SIZE, **whitened_model(SIZE)), DetectionSignals(SIZE)
+    score, seen = score_of(200.0), DetectionSignals(SIZE)
     rows = np.random.default_rng(0).normal(size=(2000, 3, SIZE))
     stamps = iter(range(10**9))
 

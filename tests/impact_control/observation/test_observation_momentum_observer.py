@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ from impact_control.observation import MomentumObserver
 from impact_control.observation.momentum_observer import _advance
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.memory import named_memory
+from kernels import peak_memory, python_form
 
 PERIOD = 1e-3
 SUBSTEPS = 8
@@ -269,18 +269,26 @@ def test_transmission_damping_is_integrated_without_a_derivative() -> None:
 
 def test_compiled_kernel_equals_its_python_form() -> None:
     random = np.random.default_rng(3)
-    python_form = getattr(_advance, "py_func", _advance)
-    names = ("gain", "momentum", "drive", "previous_momentum", "previous_drive", "residual", "residual_rate")
+    names = (
+        "gain",
+        "momentum",
+        "drive",
+        "previous_momentum",
+        "previous_drive",
+        "residual",
+        "residual_rate",
+        "missed_torque",
+    )
     one = named_memory(**dict.fromkeys(names, (5,)))
     for name in names:
         one[name] = random.normal(size=5)
-    other, missed = one.copy(), random.normal(size=5)
+    other = one.copy()
     for period, shortest in ((1e-3, 0.0), (0.0, 0.0), (7e-3, 1e-3), (2e-4, 1e-3)):
-        assert _advance(one, missed, period, shortest) == python_form(other, missed, period, shortest)
+        assert _advance(one, period, shortest) == python_form(_advance)(other, period, shortest)
         for name in names:
             assert np.allclose(one[name], other[name], rtol=1e-13)
     one["drive"][2] = np.inf
-    assert _advance(one, missed, 1e-3, 0.0) is python_form(one, missed, 1e-3, 0.0) is False
+    assert _advance(one, 1e-3, 0.0) is python_form(_advance)(one, 1e-3, 0.0) is False
 
 
 def test_torque_between_samples_counts_with_its_mean(contact: list[Sample]) -> None:
@@ -292,8 +300,8 @@ def test_torque_between_samples_counts_with_its_mean(contact: list[Sample]) -> N
         torque = sample.torque + (spike if k == 60 else 0.0)
         arrays = (sample.coriolis_transposed_velocity, sample.gravity, sample.time)
         whole.observe(sample.mass_matrix, sample.velocity, torque, *arrays)
-        missed = 0.5 * spike if k in (60, 61) else None
-        split.observe(sample.mass_matrix, sample.velocity, sample.torque, *arrays, missed)
+        split.missed_torque[:] = 0.5 * spike if k in (60, 61) else 0.0
+        split.observe(sample.mass_matrix, sample.velocity, sample.torque, *arrays)
         assert np.allclose(split.residual, whole.residual, atol=1e-12)
 
 
@@ -302,11 +310,7 @@ def test_update_allocates_no_arrays() -> None:
     observer = MomentumObserver(np.full(n, 30.0), np.full(n, 1e-3))
     mass, vector = np.eye(n), np.ones(n)
     observer.observe(mass, vector, vector, vector, vector, 0.0)
-    tracemalloc.start()
-    for k in range(1, 50):
-        observer.observe(mass, vector, vector, vector, vector, k * PERIOD)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    peak = peak_memory(lambda k: observer.observe(mass, vector, vector, vector, vector, k * PERIOD), range(1, 50))
     assert observer.advanced
     assert peak < vector.nbytes
 

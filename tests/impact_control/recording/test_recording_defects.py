@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from impact_control.calibration.thresholds import calibrate_thresholds
 from impact_control.classification import SingleImpactClassifier, Verdict
-from impact_control.detection import make_detector
+from impact_control.detection import ResidualRateScore, ScoreDetector
 from impact_control.observation import MomentumObserver
 from impact_control.recording.defects import CheckedSamples, DefectKind, check_samples
 from impact_control.recording.opening import open_recording
@@ -90,8 +90,8 @@ def limits():
 def walked(checked, threshold, classifier=None):
     transmission = robot().transmission
     observer = MomentumObserver(GAIN, transmission.damping / transmission.stiffness)
-    settings_ = {"threshold": threshold, "refractory_time": REFRACTORY}
-    detector = make_detector("residual_rate", settings_, len(threshold))
+    size = len(threshold)
+    detector = ScoreDetector(ResidualRateScore(size), size, threshold, REFRACTORY)
     follower = None if classifier is None else AtRest(classifier)
     return replay_samples(checked, robot(), observer, detector, follower=follower)
 

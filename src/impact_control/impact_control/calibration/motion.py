@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from impact_control import __version__
-from impact_control.detection import DetectionSignals
+from impact_control.detection import DetectionSignals, scores_of
 from impact_control.detection.detector import NO_LINK
-from impact_control.detection.factory import make_score
-from impact_control.pipeline.sensing import make_observer, score_settings
+from impact_control.pipeline.sensing import make_observer
 from impact_control.recording.defects import CheckedSamples
 from impact_control.recording.log import LogColumns
 from impact_control.recording.opening import open_recordings
@@ -88,12 +87,7 @@ class _ScoreRecord:
 
     def __init__(self, scenario: Scenario, size: int) -> None:
         self.triggered = np.zeros(size, dtype=np.bool_)
-        self._scores = {}
-        for name, settings in score_settings(scenario).items():
-            del settings["threshold"]
-            self._scores[name] = make_score(name, settings, size)
-        if scenario.detection.own is not None:
-            self._scores["own"] = make_score(scenario.detection.own.score, {}, size)
+        self._scores = {name: score for name, (score, _) in scores_of(scenario.detection, size).items()}
         self.reset()
 
     def reset(self) -> None:

@@ -64,7 +64,7 @@ class Model(NamedTuple):
 
     def score(self, observer_gain: Vector) -> WhitenedScore:
         """Return the score."""
-        return WhitenedScore(self.known_speed.size, observer_gain, **self._asdict())
+        return WhitenedScore(self.known_speed.size, observer_gain, self)
 
 
 def learn_model(gain: Vector, motions: Sequence[FreeMotion], robot: RobotDescription) -> tuple[Model, FrictionFit]:

@@ -1,11 +1,11 @@
 """Impacts as events: detectors behind one interface, and the link that was hit."""
 
 from impact_control.detection.detector import NO_LINK, Detector
-from impact_control.detection.factory import SCORES, make_detector, own_scores, score_class
+from impact_control.detection.factory import SCORES, make_detector, make_score, own_scores, score_class, scores_of
 from impact_control.detection.first_of import FirstOf
 from impact_control.detection.impact_detector import ImpactDetector
 from impact_control.detection.isolation import LinkIsolation, step_response
-from impact_control.detection.score_detector import MAXIMUM_GAP, ScoreDetector
+from impact_control.detection.score_detector import ScoreDetector
 from impact_control.detection.scores import (
     ResidualRateScore,
     ResidualScore,
@@ -17,7 +17,6 @@ from impact_control.detection.signals import DetectionSignals
 from impact_control.detection.whitened import WhitenedScore
 
 __all__ = [
-    "MAXIMUM_GAP",
     "NO_LINK",
     "SCORES",
     "DetectionSignals",
@@ -33,7 +32,9 @@ __all__ = [
     "VelocityJumpScore",
     "WhitenedScore",
     "make_detector",
+    "make_score",
     "own_scores",
     "score_class",
+    "scores_of",
     "step_response",
 ]

@@ -1,17 +1,13 @@
-"""Detectors by name, so that a scenario can choose one."""
+"""The detectors that a scenario chooses, ours and those of other packages."""
 
 from __future__ import annotations
 
-import inspect
-import math
 from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
-from typing import Any
-
-import numpy as np
 
 from impact_control.detection.detector import Detector
-from impact_control.detection.isolation import LinkIsolation
+from impact_control.detection.first_of import FirstOf
+from impact_control.detection.isolation import LinkIsolation, step_response
 from impact_control.detection.score_detector import ScoreDetector
 from impact_control.detection.scores import (
     ResidualRateScore,
@@ -21,8 +17,9 @@ from impact_control.detection.scores import (
     VelocityJumpScore,
 )
 from impact_control.detection.whitened import WhitenedScore
+from impact_control.scenario import Detection
 from impact_control.util.errors import InvalidInputError
-from impact_control.util.types import Matrix, Vector
+from impact_control.util.types import Vector
 
 SCORES: Mapping[str, Callable[..., Score]] = {
     "residual_rate": ResidualRateScore,
@@ -31,7 +28,7 @@ SCORES: Mapping[str, Callable[..., Score]] = {
     "torque_error": TorqueErrorScore,
     "whitened": WhitenedScore,
 }
-"""Signal that each method scores."""
+"""Score of each of our sections in `scenario.Detection`."""
 
 ENTRY_POINTS = "impact_control.scores"
 """Group of entry points in which installed packages offer scores of their own."""
@@ -42,87 +39,73 @@ def own_scores() -> tuple[str, ...]:
     return tuple(sorted(point.name for point in entry_points(group=ENTRY_POINTS) if point.name not in SCORES))
 
 
-def score_class(method: str) -> Callable[..., Score]:
-    """Return what makes the score of a method, ours or of an installed package. Raises InvalidInputError.
+def score_class(name: str) -> Callable[..., Score]:
+    """Return what makes the score of this name, ours or of an installed package. Raises InvalidInputError.
 
-    Only the package of the chosen method is imported.
+    Only the package of the chosen score is imported.
     """
-    if method in SCORES:
-        return SCORES[method]
+    if name in SCORES:
+        return SCORES[name]
     for point in entry_points(group=ENTRY_POINTS):
-        if point.name == method:
+        if point.name == name:
             try:
                 loaded: Callable[..., Score] = point.load()
             except (ImportError, AttributeError) as error:
-                raise InvalidInputError("detector", f"{method} = {point.value}", f"importable: {error}") from error
+                raise InvalidInputError("detector", f"{name} = {point.value}", f"importable: {error}") from error
             return loaded
-    raise InvalidInputError("detector", method, f"one of {', '.join((*SCORES, *own_scores()))}")
+    raise InvalidInputError("detector", name, f"one of {', '.join((*SCORES, *own_scores()))}")
 
 
-def _detector(
-    score: Score,
-    size: int,
-    threshold: Vector | float,
-    refractory_time: float,
-    rise_ratio: float = 1.0,
-    isolation_threshold: Vector | Matrix | None = None,
-    isolation_slope: Vector | Matrix | float = 0.0,
-    isolation_motion_slope: Vector | Matrix | float = 0.0,
-    isolation_ceiling: Vector | Matrix | float = math.inf,
-) -> Detector:
-    given = np.atleast_1d(np.asarray(threshold, dtype=np.float64)).ravel()
-    if given.size == 0 or score.channels % given.size:
-        raise InvalidInputError("threshold", threshold, f"1, {size} or {score.channels} numbers")
-    bound = np.resize(given, score.channels)
-    isolation = None
-    if isolation_threshold is not None:
-        if np.shape(isolation_threshold)[-1:] != (size,):
-            raise InvalidInputError("isolation_threshold", isolation_threshold, f"rows of {size} numbers")
-        isolation = LinkIsolation(isolation_threshold, isolation_slope, isolation_motion_slope, isolation_ceiling)
-    return ScoreDetector(score, size, bound, refractory_time, rise_ratio, isolation)
+def make_score(name: str, size: int) -> Score:
+    """Return the score of this name, which takes the number of joints alone. Raises InvalidInputError."""
+    made = score_class(name)
+    try:
+        return made(size=size)
+    except TypeError as error:
+        raise InvalidInputError("detector", name, f"a score that is made of its size alone: {error}") from error
 
 
-def make_score(method: str, parameters: Mapping[str, Any], size: int) -> Score:
-    """Return the score of a method; parameters: those of its class besides `size`. Raises InvalidInputError."""
-    made = score_class(method)
-    _require_fitting(method, parameters, made)
-    return made(size=size, **parameters)
+def scores_of(chosen: Detection, size: int) -> dict[str, tuple[Score, Vector | float]]:
+    """Return the chosen scores with their bounds, by their sections, for an arm of `size` joints.
 
-
-def make_detector(method: str, parameters: Mapping[str, Any], size: int) -> Detector:
-    """Return the detector of this name for an arm of `size` joints.
-
-    Every method takes threshold (one number, one for each joint, or one for each channel of its score) and
-    refractory_time [s]; optional: rise_ratio, see `ScoreDetector`, and isolation_threshold (n,) or (w, n) [Nm],
-    isolation_slope and isolation_motion_slope [Nm s/rad], and isolation_ceiling [Nm], see `LinkIsolation`.
-    Besides, and with these units of the threshold:
-
-    - residual_rate: nothing else; [Nm/s]. Proper 2021 (3.6), (3.7): the events of `ImpactDetector`.
-    - residual: nothing else; [Nm]. Proper 2021 (2.91).
-    - velocity_jump: window, gaps; [rad/s]. See `VelocityJumpScore`.
-    - torque_error: joints, the first is 1; one number [Nm]. Wang 2022, section VI.
-    - whitened: observer_gain, friction, known_speed, deviations, correlations; [1]. See `WhitenedScore`.
-    - a name of `own_scores`: what its class takes, in its own unit.
-
-    Raises InvalidInputError for other names, parameters that are missing or not known, or values not allowed.
+    Raises InvalidInputError.
     """
-    common = {name: parameters[name] for name in parameters if name in _parameters(_detector)}
-    score = make_score(method, {name: parameters[name] for name in parameters if name not in common}, size)
-    _require_fitting(method, common, _detector)
-    return _detector(score=score, size=size, **common)
+    found: dict[str, tuple[Score, Vector | float]] = {}
+    if chosen.residual_rate is not None:
+        found["residual_rate"] = ResidualRateScore(size), chosen.residual_rate.threshold
+    if chosen.residual is not None:
+        found["residual"] = ResidualScore(size), chosen.residual.threshold
+    if chosen.velocity_jump is not None:
+        found["velocity_jump"] = VelocityJumpScore(size, chosen.velocity_jump.window), chosen.velocity_jump.threshold
+    if chosen.torque_error is not None:
+        found["torque_error"] = TorqueErrorScore(size, chosen.torque_error.joints), chosen.torque_error.threshold
+    if chosen.whitened is not None:
+        found["whitened"] = WhitenedScore(size, chosen.observer_gain, chosen.whitened), chosen.whitened.threshold
+    if chosen.own is not None:
+        found["own"] = make_score(chosen.own.score, size), chosen.own.threshold
+    return found
 
 
-def _parameters(function: Callable[..., object]) -> dict[str, inspect.Parameter]:
-    """Return what `function` takes from the caller's parameters."""
-    return {name: p for name, p in inspect.signature(function).parameters.items() if name not in ("score", "size")}
+def make_isolation(chosen: Detection, period: float) -> LinkIsolation | None:
+    """Return the chosen isolation of the link for samples of a period [s]; None where none is chosen.
+
+    Of a friction it expects what the observer shows by then. Raises InvalidInputError.
+    """
+    settings = chosen.isolation
+    if settings is None:
+        return None
+    slope = settings.velocity_slope * step_response(chosen.observer_gain, period)
+    return LinkIsolation(settings.threshold, slope, settings.motion_slope)
 
 
-def _require_fitting(method: str, given: Mapping[str, Any], function: Callable[..., object]) -> None:
-    known = _parameters(function)
-    for name in given:
-        if name not in known:
-            allowed = [*known, *(other for other in _parameters(_detector) if other not in known)]
-            raise InvalidInputError(f"{method} parameter", name, f"one of {', '.join(allowed)}")
-    for name, parameter in known.items():
-        if parameter.default is inspect.Parameter.empty and name not in given:
-            raise InvalidInputError(f"{method} parameters", sorted(given), f"{name} has to be among them")
+def make_detector(chosen: Detection, size: int, period: float) -> Detector:
+    """Return the chosen detector for an arm of `size` joints and samples of a period [s]; `FirstOf` of several.
+
+    Raises InvalidInputError.
+    """
+    wait = chosen.refractory_time
+    detectors = [
+        ScoreDetector(score, size, threshold, wait, isolation=make_isolation(chosen, period))
+        for score, threshold in scores_of(chosen, size).values()
+    ]
+    return detectors[0] if len(detectors) == 1 else FirstOf(detectors, wait)

@@ -33,6 +33,10 @@ class FirstOf:
         self.triggered: NDArray[np.bool_] = np.zeros_like(self._detectors[0].triggered)
         if any(d.triggered.shape != self.triggered.shape for d in self._detectors):
             raise InvalidInputError("detectors", detectors, "detectors of the same number of joints")
+        self._reporter = self._detectors[0]
+        self._last_event = -math.inf
+        self.index = 0
+        self.detection_time = self.impact_time = math.nan
         self.reset()
 
     def reset(self) -> None:
@@ -43,8 +47,7 @@ class FirstOf:
         self._last_event = -math.inf
         self.index = 0
         self.triggered[:] = False
-        self.detection_time = math.nan
-        self.impact_time = math.nan
+        self.detection_time = self.impact_time = math.nan
 
     @property
     def share(self) -> float:

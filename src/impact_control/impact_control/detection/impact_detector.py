@@ -8,9 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from impact_control.detection.detector import NO_LINK
-from impact_control.util.checks import checked_vector, require_not_negative, require_positive
+from impact_control.util.checks import checked_vector, require_not_negative
 from impact_control.util.compiled import compiled
 from impact_control.util.types import Vector
+
+ISOLATION_SHARE = 0.5
+"""Part of r_b from which on a joint counts as having reacted."""
 
 
 @compiled
@@ -66,7 +69,7 @@ class ImpactDetector:
             over (t_{k-1}, t_k], so what made it pass the bound happened there or, for a soft contact, before.
             The middle of this interval is taken: off by half a period at most for a hard contact, lost
             samples included, and never later than `detection_time`.
-        isolated_link: 1..n, the outermost joint whose rate reached `isolation_ratio` r_b, else NO_LINK.
+        isolated_link: 1..n, the outermost joint whose rate reached ISOLATION_SHARE of r_b, else NO_LINK.
             Joints beyond the link in contact do not react (Proper 2021, 2.5), so contact is on this link or
             further out when a reaction drowned in noise. Proper 2021, 3.2 gives no guarantee: a hint only.
     """
@@ -76,24 +79,24 @@ class ImpactDetector:
         rate_threshold: Vector,
         refractory_time: float,
         rise_ratio: float = 1.0,
-        isolation_ratio: float = 0.5,
     ) -> None:
         """Set the tuning; n is the length of `rate_threshold`.
 
         rate_threshold: r_b (n,) [Nm/s], above 0.
         refractory_time: least time [s] between two events, at least 0.
         rise_ratio: share of r_b, at least 0, by which a rate must rise again for another event.
-        isolation_ratio: share of r_b, above 0, from which a joint counts as having reacted.
         Raises InvalidInputError for anything else.
         """
         self._threshold = checked_vector("rate_threshold", rate_threshold, zero_allowed=False)
         self._refractory_time = require_not_negative("refractory_time", refractory_time)
-        require_positive("isolation_ratio", isolation_ratio)
         self._rise = self._threshold * require_not_negative("rise_ratio", rise_ratio)
-        self._isolation = self._threshold * isolation_ratio
+        self._isolation = self._threshold * ISOLATION_SHARE
         n = self._threshold.size
         self._magnitude, self._previous, self._valley = np.zeros(n), np.zeros(n), np.zeros(n)
         self.triggered: NDArray[np.bool_] = np.zeros(n, dtype=np.bool_)
+        self.index = 0
+        self.detection_time = self.impact_time = math.nan
+        self.isolated_link = NO_LINK
         self._time = self._last_event = -math.inf
         self._rises()  # compiles the kernel here and not in the loop
         self.reset()
@@ -102,8 +105,7 @@ class ImpactDetector:
         """Forget all events and rates. The next sample cannot be an event: (3.7) needs one before it."""
         self.index = 0
         self.triggered[:] = False
-        self.detection_time = math.nan
-        self.impact_time = math.nan
+        self.detection_time = self.impact_time = math.nan
         self.isolated_link = NO_LINK
         self._start()
 
@@ -128,8 +130,7 @@ class ImpactDetector:
         return True
 
     def _start(self) -> None:
-        self._time = -math.inf
-        self._last_event = -math.inf
+        self._time = self._last_event = -math.inf
         self._previous[:] = math.inf
         self._valley[:] = 0.0
 

@@ -113,6 +113,7 @@ class LinkIsolation:
     It is no guarantee: without a lever about its joint a force leaves a link unseen.
 
     Attributes:
+        joints: n; bounds: of each window.
         link: 1..n, outermost joint that has reacted in a window so far; NO_LINK while none has: not yet known. It may
             move outwards until the last window is over and then stays.
         decided_after: samples after that of the event at which `link` was last changed; 0 while it is NO_LINK.
@@ -154,12 +155,14 @@ class LinkIsolation:
             raise InvalidInputError("isolation_ceiling", ceiling, "numbers not below the threshold")
         given = {"isolation_slope": velocity_slope, "isolation_motion_slope": motion_slope}
         slopes = (_checked_slopes(name, slope, shape) for name, slope in given.items())
-        self._bounds = [WindowBounds(*window) for window in zip(least, *slopes, most, strict=True)]
+        self.bounds = [WindowBounds(*window) for window in zip(least, *slopes, most, strict=True)]
         self._before_length = checked_count("isolation before", before, 1)
         self._lead = checked_count("isolation lead", lead, 1)
         self._ring: Matrix = np.zeros((before + lead, 2 * n))
         self._before, self._after = np.zeros(2 * n), np.zeros(2 * n)
-        self.reset()
+        self.joints, self.link = n, NO_LINK
+        self.decided_after = self._count = self._window = 0
+        self._taken = int(self._windows[-1])
         self.record(np.zeros(n), np.zeros(n))  # compiles the kernels here and not in the loop
         self.impact()
         self.reset()
@@ -172,10 +175,8 @@ class LinkIsolation:
     def reset(self) -> None:
         """Forget everything."""
         self.link = NO_LINK
-        self.decided_after = 0
-        self._count = 0
+        self.decided_after = self._count = self._window = 0
         self._taken = int(self._windows[-1])
-        self._window = 0
 
     def impact(self) -> None:
         """Take the newest sample as that of an event."""
@@ -210,7 +211,7 @@ class LinkIsolation:
             return
         row = self._window
         self._window += 1
-        link = int(_outermost(self._after, self._taken, self._before, self._bounds[row], self.link))
+        link = int(_outermost(self._after, self._taken, self._before, self.bounds[row], self.link))
         if link != self.link:
             self.link = link
             self.decided_after = self._taken - 1

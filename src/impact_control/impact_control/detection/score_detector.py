@@ -13,14 +13,12 @@ from impact_control.detection.isolation import LinkIsolation
 from impact_control.detection.onset import onset_time
 from impact_control.detection.scores import Score
 from impact_control.detection.signals import DetectionSignals
+from impact_control.observation import MAXIMUM_GAP
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Matrix, Vector
 
 HISTORY = 64
 """Samples in which the beginning of a rise is looked for."""
-
-MAXIMUM_GAP = 0.05
-"""[s] between two samples, beyond which what came before does not count; as in the momentum observer."""
 
 
 class _LinkByRule:
@@ -67,20 +65,24 @@ class ScoreDetector:
         self,
         score: Score,
         size: int,
-        threshold: Vector,
+        threshold: Vector | float,
         refractory_time: float,
         rise_ratio: float = 1.0,
         isolation: LinkIsolation | None = None,
     ) -> None:
-        """Set the tuning; size is the number of joints, threshold (score.channels,), the rest as `ImpactDetector`.
+        """Set the tuning; size is the number of joints, the rest as `ImpactDetector`.
 
-        Raises InvalidInputError.
+        threshold: one number, one for each joint, or one for each channel of the score, in its unit. isolation: for
+        the link; None: the rule itself, where the score shows it. Raises InvalidInputError.
         """
+        given = np.atleast_1d(np.asarray(threshold, dtype=np.float64)).ravel()
+        if given.size == 0 or score.channels % given.size:
+            raise InvalidInputError("threshold", threshold, f"1, {size} or {score.channels} numbers")
+        if isolation is not None and isolation.joints != size:
+            raise InvalidInputError("isolation_threshold", isolation.joints, f"rows of {size} numbers")
         self._score = score
-        self._rule = ImpactDetector(threshold, refractory_time, rise_ratio)
-        self._threshold = np.array(threshold, dtype=np.float64)
-        if self._threshold.size != score.channels:
-            raise InvalidInputError("threshold", threshold, f"{score.channels} numbers, one for each channel")
+        self._threshold = np.resize(given, score.channels)
+        self._rule = ImpactDetector(self._threshold, refractory_time, rise_ratio)
         self._isolation = _LinkByRule(self._rule, score.isolates) if isolation is None else isolation
         self._refractory_time = refractory_time
         self._joints = score.joints
@@ -88,6 +90,9 @@ class ScoreDetector:
         self._stamps: Vector = np.zeros(HISTORY)
         self._shares: Vector = np.zeros(score.channels)
         self.triggered: NDArray[np.bool_] = np.zeros(size, dtype=np.bool_)
+        self.impact_time = math.nan
+        self._time = -math.inf
+        self._count = 0
         onset_time(self._history, self._stamps, 0, 1, 0)  # compiles the kernel here and not in the loop
         self.reset()
 

@@ -9,8 +9,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.detection.score_detector import MAXIMUM_GAP
 from impact_control.detection.signals import DetectionSignals
+from impact_control.observation import MAXIMUM_GAP
+from impact_control.scenario.detection import SlidingFriction
 from impact_control.util.checks import checked_count, checked_vector, finite_array
 from impact_control.util.compiled import compiled_in_place
 from impact_control.util.errors import InvalidInputError
@@ -32,6 +33,9 @@ FEATURES = 4
 DEVIATIONS = FEATURES * (WITH_TORQUE + BANDS)
 """Rows of the deviations."""
 
+ACCELERATION = (2, 4)
+"""Low-passes of the velocity whose difference over that of their time constants is the acceleration."""
+
 REVERSAL_SPEED = 0.05
 """[rad/s] within which a joint is near its reversal."""
 
@@ -41,26 +45,30 @@ SETTLING = 5.0
 _FRICTION = ("amplitude", "slope", "offset", "viscous")
 
 
-class Friction(Protocol):
-    """Friction of n joints, each (n,): tau_f = amplitude / 2 (tanh(slope (dq + offset) / 2) - tanh(slope offset / 2))
-    + viscous dq; amplitude [Nm], slope [s/rad], offset [rad/s], viscous [Nm s/rad].
-    """
+class WhitenedModel(Protocol):
+    """Free motion of an arm of n joints, as it was learned from a recording; see `WhitenedScore`."""
 
     @property
-    def amplitude(self) -> Vector:
-        """[Nm] between the two directions."""
+    def friction(self) -> SlidingFriction:
+        """Friction that is taken out of the residual: amplitude / 2 (tanh(slope (dq + offset) / 2) -
+        tanh(slope offset / 2)) + viscous dq.
+        """
 
     @property
-    def slope(self) -> Vector:
-        """[s/rad] how fast it turns about at a reversal."""
+    def known_speed(self) -> Vector:
+        """(n,) [rad/s], above 0: up to which the joint moved in the recording."""
 
     @property
-    def offset(self) -> Vector:
-        """[rad/s] from rest, of the reversal."""
+    def deviations(self) -> Matrix:
+        """(DEVIATIONS, n) [Nm]: of the residual and of the torque in the first WITH_TORQUE bands, of the residual in
+        the others, each in the order constant, at 1 rad/s, at 1 rad/s^2, at rest.
+        """
 
     @property
-    def viscous(self) -> Vector:
-        """[Nm s/rad] in proportion to the speed."""
+    def correlations(self) -> Matrix:
+        """(correlation_rows(n), n): those of the channels (2 n, 2 n) of the first WITH_TORQUE bands, each row cut in
+        two, and (n, n) of the others.
+        """
 
 
 def correlation_rows(size: int) -> int:
@@ -70,13 +78,13 @@ def correlation_rows(size: int) -> int:
 
 @compiled_in_place
 def _is_new(memory: Memory, started: bool) -> bool:
-    """Return whether `arrived` is a sample: finite, and not the numbers of the one before while a joint moves."""
+    """Return whether what arrived is a sample: finite, and not the numbers of the one before while a joint moves."""
     m = memory[()]
     checksum, same, moving = 0.0, not started, False
     for j in range(m.velocity.size):
-        checksum += m.arrived[0, j] + m.arrived[1, j] + m.arrived[2, j]
-        same = same and m.arrived[0, j] == m.velocity[j] and m.arrived[1, j] == m.torque[j]
-        moving = moving or m.arrived[0, j] != 0.0
+        checksum += m.new_velocity[j] + m.new_torque[j] + m.new_residual[j]
+        same = same and m.new_velocity[j] == m.velocity[j] and m.new_torque[j] == m.torque[j]
+        moving = moving or m.new_velocity[j] != 0.0
     return math.isfinite(checksum) and not (same and moving)
 
 
@@ -86,7 +94,7 @@ def _advance(memory: Memory, started: bool, period: float) -> None:
     m = memory[()]
     n = m.velocity.size
     for j in range(n):
-        m.velocity[j], m.torque[j] = m.arrived[0, j], m.arrived[1, j]
+        m.velocity[j], m.torque[j] = m.new_velocity[j], m.new_torque[j]
         half = 0.5 * m.slope[j]
         shift = math.tanh(half * m.offset[j])
         friction = 0.5 * m.amplitude[j] * (math.tanh(half * (m.velocity[j] + m.offset[j])) - shift)
@@ -95,7 +103,7 @@ def _advance(memory: Memory, started: bool, period: float) -> None:
             m.friction[j] = friction
         else:
             m.friction[j] += (1.0 - math.exp(-period * m.gain[j])) * (friction - m.friction[j])
-        m.channel[j] = m.arrived[2, j] + m.friction[j]
+        m.channel[j] = m.new_residual[j] + m.friction[j]
         m.channel[n + j] = m.torque[j]
         m.channel[2 * n + j] = m.velocity[j]
     for b in range(m.time_constant.size):
@@ -114,16 +122,17 @@ def _describe_motion(memory: Memory) -> None:
     """Write the squares of what the deviations depend on, (4, n), and the trust (n,) in each joint."""
     m = memory[()]
     n = m.velocity.size
+    fast, slow = ACCELERATION
     speed, acceleration = 0.0, 0.0
     for j in range(n):
         speed += m.velocity[j] ** 2
-        change = (m.low[2, 2 * n + j] - m.low[4, 2 * n + j]) / (m.time_constant[4] - m.time_constant[2])
+        change = (m.low[fast, 2 * n + j] - m.low[slow, 2 * n + j]) / (m.time_constant[slow] - m.time_constant[fast])
         acceleration += change * change
     for j in range(n):
         m.feature[0, j] = 1.0
         m.feature[1, j] = speed
         m.feature[2, j] = acceleration
-        m.feature[3, j] = math.exp(-((m.velocity[j] / m.reversal_speed) ** 2))
+        m.feature[3, j] = math.exp(-((m.velocity[j] / REVERSAL_SPEED) ** 2))
         beyond = max(1.0, abs(m.velocity[j]) / m.known_speed[j])
         m.trust[j] = 1.0 / (beyond * beyond)
 
@@ -134,12 +143,12 @@ def _weigh(memory: Memory) -> None:
     m = memory[()]
     n = m.velocity.size
     for b in range(m.time_constant.size):
-        kinds = 2 if b < m.torque_bands else 1
+        kinds = 2 if b < WITH_TORQUE else 1
         for c in range(kinds * n):
             j = c % n
-            row = 4 * (2 * b + c // n if b < m.torque_bands else int(m.torque_bands) + b)
+            row = FEATURES * (2 * b + c // n if b < WITH_TORQUE else WITH_TORQUE + b)
             variance = 0.0
-            for f in range(4):
+            for f in range(FEATURES):
                 variance += m.deviation[row + f, j] ** 2 * m.feature[f, j]
             m.scaled[c] = m.band[b, c] * m.trust[j] / math.sqrt(variance)
         distance = 0.0
@@ -185,22 +194,8 @@ class WhitenedScore:
 
     isolates = False
 
-    def __init__(
-        self,
-        size: int,
-        observer_gain: Vector,
-        friction: Friction,
-        known_speed: Vector,
-        deviations: Matrix,
-        correlations: Matrix,
-    ) -> None:
-        """Take the model of an arm of n = size joints.
-
-        observer_gain: K_O (n,) [1/s]. friction: see there. known_speed (n,) [rad/s], above 0: up to which the joint
-        moved in the recording. deviations (DEVIATIONS, n) [Nm]: of the residual and of the torque in the first
-        WITH_TORQUE bands, of the residual in the others, each in the order constant, at 1 rad/s, at 1 rad/s^2, at
-        rest. correlations (correlation_rows(n), n): those of the channels (2 n, 2 n) of the first WITH_TORQUE bands,
-        each row cut in two, and (n, n) of the others.
+    def __init__(self, size: int, observer_gain: Vector, model: WhitenedModel) -> None:
+        """Take the model of an arm of n = size joints; observer_gain: K_O (n,) [1/s].
 
         Raises InvalidInputError, also for correlations that are none.
         """
@@ -208,11 +203,9 @@ class WhitenedScore:
         self.channels = BANDS
         self.joints: NDArray[np.int_] = np.full(BANDS, -1)
         names = ("velocity", "torque", "gain", *_FRICTION, "friction", "known_speed", "trust")
+        arrived = ("new_velocity", "new_torque", "new_residual")
         self._memory = named_memory(
-            **dict.fromkeys(names, (n,)),
-            arrived=(3, n),
-            reversal_speed=(),
-            torque_bands=(),
+            **dict.fromkeys((*names, *arrived), (n,)),
             time_constant=(BANDS,),
             channel=(3 * n,),
             low=(BANDS, 3 * n),
@@ -225,14 +218,14 @@ class WhitenedScore:
         )
         m = self._memory
         m["gain"] = checked_vector("observer_gain", observer_gain, n, zero_allowed=False)
-        m["known_speed"] = checked_vector("known_speed", known_speed, n, zero_allowed=False)
-        m["reversal_speed"], m["torque_bands"], m["time_constant"] = REVERSAL_SPEED, WITH_TORQUE, TIME_CONSTANTS
+        m["known_speed"] = checked_vector("known_speed", model.known_speed, n, zero_allowed=False)
+        m["time_constant"] = TIME_CONSTANTS
         for name in _FRICTION:
-            m[name] = finite_array(f"friction.{name}", getattr(friction, name), (n,))
-        m["deviation"] = finite_array("deviations", deviations, (DEVIATIONS, n))
+            m[name] = finite_array(f"friction.{name}", getattr(model.friction, name), (n,))
+        m["deviation"] = finite_array("deviations", model.deviations, (DEVIATIONS, n))
         if not np.all(m["deviation"][::FEATURES] > 0.0):
-            raise InvalidInputError("deviations", deviations, "above 0 in every first row of four")
-        rows = finite_array("correlations", correlations, (correlation_rows(n), n))
+            raise InvalidInputError("deviations", model.deviations, "above 0 in every first row of four")
+        rows = finite_array("correlations", model.correlations, (correlation_rows(n), n))
         for band, matrix in enumerate(band_correlations(rows)):
             try:
                 root = np.linalg.cholesky(matrix)
@@ -242,9 +235,10 @@ class WhitenedScore:
         self._settling = SETTLING / float(m["gain"].min())
         self.bands: Matrix = m["band"]
         self.features: Matrix = m["feature"]
-        self._velocity, self._torque, self._residual = m["arrived"]
+        self._velocity, self._torque, self._residual = (m[name] for name in arrived)
         self._distance: Vector = m["distance"]
         self._values: Vector = np.zeros(BANDS)
+        self._time = self._begin = -math.inf
         _take(m, True, 0.0)  # compiles the kernels here and not in the loop
         self.reset()
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from impact_control.util.checks import checked_vector, require_not_negative, require_positive
 from impact_control.util.compiled import compiled_in_place
 from impact_control.util.memory import Memory, named_memory
 from impact_control.util.types import Matrix, Vector
+
+MAXIMUM_GAP = 0.05
+"""[s] between two samples, beyond which what came before does not count."""
 
 
 def sample_period(elapsed: float, maximum_gap: float) -> float:
@@ -39,7 +40,7 @@ def _sum_up(
 
 
 @compiled_in_place
-def _advance(observer: Memory, missed: Vector, period: float, shortest: float) -> bool:
+def _advance(observer: Memory, period: float, shortest: float) -> bool:
     """Do one step of Flacco 2016 (13) over `period` [s]; with period 0 only take the sample as the previous one.
 
     shortest [s]: period of which the change of the residual is at least, for its rate.
@@ -47,14 +48,14 @@ def _advance(observer: Memory, missed: Vector, period: float, shortest: float) -
     """
     o = observer[()]
     checksum = 0.0
-    for i in range(missed.size):
-        checksum += o.momentum[i] + o.drive[i] + missed[i]
+    for i in range(o.momentum.size):
+        checksum += o.momentum[i] + o.drive[i] + o.missed_torque[i]
     if not math.isfinite(checksum):
         return False
-    for i in range(missed.size):
+    for i in range(o.momentum.size):
         if period > 0.0:
             half = 0.5 * period
-            driven = half * (o.drive[i] + o.previous_drive[i] + 2.0 * missed[i])
+            driven = half * (o.drive[i] + o.previous_drive[i] + 2.0 * o.missed_torque[i])
             innovation = o.momentum[i] - o.previous_momentum[i] - driven
             decay = half * o.gain[i]
             new = ((1.0 - decay) * o.residual[i] + o.gain[i] * innovation) / (1.0 + decay)
@@ -92,7 +93,7 @@ class MomentumObserver:
 
     Give `time` counted from the start of the task: a stamp of 1.7e9 s resolves only 0.2 us.
 
-    Attributes (arrays that the next call of `observe` overwrites):
+    Attributes (arrays that the next call of `observe` overwrites, but for the last):
         residual: r (n,) [Nm], estimate of the external joint torque, positive when it accelerates the joint.
         residual_rate: (r_k - r_{k-1}) / T_k (n,) [Nm/s], Proper 2021 (3.4); 0 where it restarts,
             unchanged by an ignored sample. It is the mean over T_k: a lost sample dilutes the rate of a short
@@ -100,10 +101,16 @@ class MomentumObserver:
             rate of the noise: it counts as that period.
         advanced: whether the last sample moved the residual (not: first, after a gap, ignored).
         time: stamp [s] of the last sample that was not ignored, minus infinity before the first.
+        missed_torque: (n,) [Nm], zeros until the caller writes to it: mean over the period up to the next sample of
+            what tau_J was beside its trapezoid, where it is known to have jumped in between.
     """
 
     def __init__(
-        self, gain: Vector, damping_over_stiffness: Vector, maximum_gap: float = 0.05, shortest_period: float = 0.0
+        self,
+        gain: Vector,
+        damping_over_stiffness: Vector,
+        maximum_gap: float = MAXIMUM_GAP,
+        shortest_period: float = 0.0,
     ) -> None:
         """Set the tuning; n is the length of `gain`.
 
@@ -115,15 +122,17 @@ class MomentumObserver:
         gains = checked_vector("gain", gain, zero_allowed=False)
         n = gains.size
         names = ("gain", "damping_over_stiffness", "momentum", "drive", "previous_momentum", "previous_drive")
-        self._memory = named_memory(**dict.fromkeys((*names, "residual", "residual_rate"), (n,)))
+        self._memory = named_memory(**dict.fromkeys((*names, "residual", "residual_rate", "missed_torque"), (n,)))
         self._memory["gain"] = gains
         self._memory["damping_over_stiffness"] = checked_vector("damping_over_stiffness", damping_over_stiffness, n)
         self._maximum_gap = require_positive("maximum_gap", maximum_gap)
         self._shortest = require_not_negative("shortest_period", shortest_period)
         self.residual: Vector = self._memory["residual"]
         self.residual_rate: Vector = self._memory["residual_rate"]
-        self._nothing = np.zeros(n)
-        _advance(self._memory, self._nothing, 0.0, 0.0)  # compiles the kernel here and not in the loop
+        self.missed_torque: Vector = self._memory["missed_torque"]
+        self.advanced = False
+        self.time = -math.inf
+        _advance(self._memory, 0.0, 0.0)  # compiles the kernel here and not in the loop
         self.reset()
 
     def reset(self) -> None:
@@ -141,7 +150,6 @@ class MomentumObserver:
         coriolis_transposed_velocity: Vector,
         gravity: Vector,
         time: float,
-        missed_torque: Vector | None = None,
     ) -> Vector:
         """Take one sample and return `residual` (n,) [Nm]. Never raises on values; shapes are as stated.
 
@@ -152,16 +160,13 @@ class MomentumObserver:
         coriolis_transposed_velocity: C^T(q, dq) dq (n,) [Nm].
         gravity: g(q) (n,) [Nm].
         time: stamp of the sample [s].
-        missed_torque: mean over the period since the last sample of what tau_J was beside its trapezoid (n,) [Nm],
-            where it is known to have jumped in between; None for nothing.
         """
         self.advanced = False
         period = sample_period(time - self.time, self._maximum_gap)
         if math.isnan(period):
             return self.residual
         _sum_up(self._memory, mass_matrix, velocity, joint_torque, coriolis_transposed_velocity, gravity)
-        missed = self._nothing if missed_torque is None else missed_torque
-        if _advance(self._memory, missed, period, self._shortest):
+        if _advance(self._memory, period, self._shortest):
             self.time = time
             self.advanced = period > 0.0
         return self.residual

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from impact_control.control import Fault
-from impact_control.detection import MAXIMUM_GAP
+from impact_control.observation import MAXIMUM_GAP
 from impact_control.robots import RobotDescription
 from impact_control.scenario import Scenario
 from impact_control.util.compiled import compiled

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from impact_control import detection
-from impact_control.detection import SCORES, DetectionSignals, Detector, FirstOf, step_response
+from impact_control.detection import DetectionSignals, Detector
 from impact_control.observation import MomentumObserver
 from impact_control.robots import Dynamics, RobotDescription
 from impact_control.scenario import Scenario
@@ -20,38 +20,9 @@ def make_observer(scenario: Scenario, robot: RobotDescription) -> MomentumObserv
     return MomentumObserver(scenario.detection.observer_gain, coupling, longest, control.period)
 
 
-def score_settings(scenario: Scenario) -> dict[str, dict[str, object]]:
-    """Return the settings of each of our scores the scenario uses, with its threshold, by their names in `SCORES`."""
-    chosen = scenario.detection
-    sections = {name: getattr(chosen, name) for name in SCORES}
-    settings = {name: dict(vars(section)) for name, section in sections.items() if section is not None}
-    if chosen.whitened is not None:
-        settings["whitened"]["observer_gain"] = chosen.observer_gain
-    return settings
-
-
-def detector_settings(scenario: Scenario) -> dict[str, dict[str, object]]:
-    """Return the settings of each detector the scenario uses, by its name in `impact_control.detection`."""
-    chosen = scenario.detection
-    common: dict[str, object] = {"refractory_time": chosen.refractory_time}
-    if chosen.isolation is not None:
-        response = step_response(chosen.observer_gain, scenario.control.period)
-        common |= {
-            "isolation_threshold": chosen.isolation.threshold,
-            "isolation_slope": chosen.isolation.velocity_slope * response,
-            "isolation_motion_slope": chosen.isolation.motion_slope,
-        }
-    settings = {name: {**section, **common} for name, section in score_settings(scenario).items()}
-    if chosen.own is not None:
-        settings[chosen.own.score] = {"threshold": chosen.own.threshold, **common}
-    return settings
-
-
 def make_detector(scenario: Scenario, size: int) -> Detector:
     """Return the scenario's detector for an arm of `size` joints, several in one if it uses several."""
-    settings = detector_settings(scenario)
-    detectors = [detection.make_detector(name, parameters, size) for name, parameters in settings.items()]
-    return detectors[0] if len(detectors) == 1 else FirstOf(detectors, scenario.detection.refractory_time)
+    return detection.make_detector(scenario.detection, size, scenario.control.period)
 
 
 class Sensing:

@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 from scipy.signal import lfilter
 
-from impact_control.detection import Detector, make_detector
+from impact_control.detection import Detector, LinkIsolation, ScoreDetector, score_class
 from impact_control.robots import RobotDescription
 from impact_control.util.types import Matrix, Vector
 from impact_studies.detection.motion import PERIOD, TOUCH, ArmSetting, Record
@@ -84,7 +84,7 @@ def momentum_terms(robot: RobotDescription, q: Matrix, dq: Matrix) -> tuple[Matr
 
 @dataclass(frozen=True)
 class Method:
-    """One detector with its tuning but the bounds: name in tables, method of `make_detector`, K_O, window and gaps."""
+    """One detector with its tuning but the bounds: name in tables, that of its score, K_O, window and gaps."""
 
     name: str
     kind: str
@@ -94,13 +94,9 @@ class Method:
 
     def detector(self, arm: ArmSetting, threshold: Vector, isolation: Vector) -> Detector:
         """Return the streaming detector with these bounds."""
-        settings = {
-            "threshold": threshold,
-            "refractory_time": REFRACTORY,
-            "isolation_threshold": isolation,
-            **self._parameters(arm),
-        }
-        return make_detector(self.kind, settings, len(arm.home))
+        size = len(arm.home)
+        score = score_class(self.kind)(size=size, **self._parameters(arm))
+        return ScoreDetector(score, size, threshold, REFRACTORY, isolation=LinkIsolation(isolation))
 
     def _parameters(self, arm: ArmSetting) -> dict[str, object]:
         if self.kind == "torque_error":

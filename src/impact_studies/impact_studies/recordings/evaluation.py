@@ -11,13 +11,14 @@ import numpy as np
 from impact_control.calibration.motion import free_motion
 from impact_control.calibration.thresholds import HOUR, calibrate_thresholds
 from impact_control.calibration.whitening import BLOCK, learn_detector
-from impact_control.detection import DetectionSignals, Detector, make_detector
+from impact_control.detection import DetectionSignals, Detector, ResidualRateScore, Score, ScoreDetector
 from impact_control.detection.detector import NO_LINK
 from impact_control.pipeline.sensing import make_observer
 from impact_control.recording.defects import CheckedSamples
 from impact_control.replay.samples import SETTLING_TIME, replay_samples
 from impact_control.robots import RobotDescription
 from impact_control.scenario import Scenario, robot_of
+from impact_control.util.types import Vector
 from impact_studies.frame.study import Progress
 from impact_studies.recordings.contacts import CONTACTS, Contact, with_contact
 from impact_studies.recordings.sources import Source, part_of
@@ -126,15 +127,16 @@ def _learned(scenario: Scenario, half: CheckedSamples) -> dict[str, Detector]:
     rates = calibrate_thresholds(
         motion.time, motion.scores["residual_rate"], FALSE_ALARMS_PER_HOUR / HOUR, block=BLOCK, largest_period=0.01
     )
-    common = {"refractory_time": scenario.detection.refractory_time}
     shipped = scenario.detection.residual_rate
     assert shipped is not None
-    whitened = {**learned.model._asdict(), "observer_gain": scenario.detection.observer_gain}
-    return {
-        SHIPPED: make_detector("residual_rate", {"threshold": shipped.threshold, **common}, size),
-        SINGLE: make_detector("residual_rate", {"threshold": rates.threshold, **common}, size),
-        WHITENED: make_detector("whitened", {**whitened, "threshold": learned.thresholds.threshold, **common}, size),
+    whitened = learned.model.score(scenario.detection.observer_gain)
+    chosen: dict[str, tuple[Score, Vector]] = {
+        SHIPPED: (ResidualRateScore(size), shipped.threshold),
+        SINGLE: (ResidualRateScore(size), rates.threshold),
+        WHITENED: (whitened, learned.thresholds.threshold),
     }
+    wait = scenario.detection.refractory_time
+    return {name: ScoreDetector(score, size, threshold, wait) for name, (score, threshold) in chosen.items()}
 
 
 def _events(

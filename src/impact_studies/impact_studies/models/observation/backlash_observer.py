@@ -138,9 +138,8 @@ class BacklashObserver:
         state = np.array([deflection, joints.velocity, joints.motor_velocity, joints.motor_torque])
         torque, missed = torque_of(self._joints, state), missed_torque(self._joints, self._before, state)
         newest = self._observer.time
-        self._observer.observe(
-            mass_matrix, joints.velocity, torque, coriolis_transposed_velocity, gravity, time, missed
-        )
+        self._observer.missed_torque[:] = missed
+        self._observer.observe(mass_matrix, joints.velocity, torque, coriolis_transposed_velocity, gravity, time)
         if self._observer.time != newest:
             if self._observer.advanced:
                 self._doubt(self._observer.time - newest, state, 0.5 * (torque + self._torque_before) + missed)
