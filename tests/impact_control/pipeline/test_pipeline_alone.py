@@ -9,7 +9,8 @@ from impact_control.classification import Verdict
 from impact_control.control import Mode
 from impact_control.pipeline import Outcome, Pipeline
 from impact_control.pipeline.alone import DetectorAlone, FollowedSample, JudgeAlone
-from impact_control.pipeline.elsewhere import DetectorElsewhere, JudgeElsewhere
+from impact_control.pipeline.elsewhere import DetectorElsewhere
+from impact_control.pipeline.judge import TaskJudge
 from impact_control.references import ExpectedImpact, build_reference
 from impact_control.robots import load_robot
 from impact_control.scenario import load_scenario
@@ -38,9 +39,8 @@ class Apart:
     def __init__(self, scenario, robot, reference):
         self.detector = DetectorAlone(scenario, robot)
         self.judge = JudgeAlone(scenario, robot)
-        judge = JudgeElsewhere(scenario, robot)
         self.reports = DetectorElsewhere(scenario, 7)
-        self.controller = Pipeline(scenario, robot, detector=self.reports, judge=judge)
+        self.controller = Pipeline(scenario, robot, detector=self.reports, judge=TaskJudge(scenario, robot))
         self._planned = ExpectedImpact(
             reference.nominal_impact_time,
             reference.impact_configuration,
@@ -124,7 +124,7 @@ class Forged:
     def __init__(self):
         scenario, robot = load_scenario("tabletop"), load_robot()
         self.detector = DetectorElsewhere(scenario, 7)
-        self.pipeline = Pipeline(scenario, robot, detector=self.detector, judge=JudgeElsewhere(scenario, robot))
+        self.pipeline = Pipeline(scenario, robot, detector=self.detector, judge=TaskJudge(scenario, robot))
         self._whole = DetectorAlone(scenario, robot)
         self._world = build_world(scenario)
         self.reference = build_reference(scenario, robot)

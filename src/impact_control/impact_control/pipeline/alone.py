@@ -103,7 +103,8 @@ class JudgeAlone:
         self.judge = Judge(scenario, robot)
         self._plain = scenario.control.impact_strategy is ImpactStrategy.PLAIN_TRACKING
         self._rest = Rest()
-        self.reset()
+        self._mode = Mode.IDLE
+        self.start = math.nan
 
     def reset(self) -> None:
         """Wait for the next task."""

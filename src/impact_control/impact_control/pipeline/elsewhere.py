@@ -1,4 +1,4 @@
-"""Detector and judge of a pipeline whose own run in other processes."""
+"""Detector of a pipeline whose own runs in another process."""
 
 from __future__ import annotations
 
@@ -8,23 +8,13 @@ from collections import deque
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.classification import Verdict
 from impact_control.detection import NO_LINK, DetectionSignals
-from impact_control.observation import MomentumObserver
-from impact_control.pipeline.judge import ContactWatch
 from impact_control.pipeline.sensing import make_detector
-from impact_control.references import ExpectedImpact
-from impact_control.robots import Dynamics, RobotDescription
 from impact_control.scenario import Scenario
-from impact_control.util.types import Vector
 
 BELIEVED_SHARE = 0.7
 """Part of the bound of a detector that the own score has to reach for an impact to be believed. With the same samples
 both are the same; a lost one may have had the peak."""
-
-APART = 0.02
-"""[s] between the detection that is reported and the sample that shows it, at most: the longest gap over which a task
-goes on, `control.state_timeout`."""
 
 LATEST = 0.25
 """[s] after an impact in which it may be reported, as old as a command may be for the supervisor."""
@@ -36,8 +26,9 @@ MOST_WAITING = 8
 class DetectorElsewhere:
     """A `Detector` of impacts that another process reports, believed where the own scores of the samples show them.
 
-    The scores are those of the scenario's detectors. Report and sample may be some samples apart, because either side
-    may lose some. An impact that only the own scores show is none: the events are those of the other process.
+    The scores are those of the scenario's detectors. Report and sample may be `control.state_timeout` apart, the
+    longest gap over which a task goes on, because either side may lose samples. An impact that only the own scores show
+    is none: the events are those of the other process.
 
     Attributes beside those of a detector: unbelieved, number of reports that were not believed.
     """
@@ -50,8 +41,10 @@ class DetectorElsewhere:
         self._own = make_detector(scenario, size)
         self.triggered: NDArray[np.bool_] = self._own.triggered
         self._reports: deque[tuple[float, float, float]] = deque(maxlen=MOST_WAITING)
-        self.unbelieved = 0
-        self.reset()
+        self.unbelieved = self.index = 0
+        self.detection_time = self.impact_time = math.nan
+        self._time = self._shown = -math.inf
+        self._apart = scenario.control.state_timeout
 
     def reset(self) -> None:
         """Forget all samples and impacts."""
@@ -90,62 +83,16 @@ class DetectorElsewhere:
         if self._shows(detected, impact_time):
             self._reports.popleft()
             return True
-        if time - reported >= APART:
+        if time - reported >= self._apart:
             self._reports.popleft()
             self.unbelieved += 1
         return False
 
     def _shows(self, detected: float, impact_time: float) -> bool:
         """Return whether the own scores show an impact that is reported, and describe it."""
-        in_order = self._time - LATEST <= impact_time <= detected <= self._time + APART
-        if not (in_order and self._shown >= detected - APART):
+        in_order = self._time - LATEST <= impact_time <= detected <= self._time + self._apart
+        if not (in_order and self._shown >= detected - self._apart):
             return False
         self.index += 1
         self.detection_time, self.impact_time = detected, impact_time
         return True
-
-
-class JudgeElsewhere:
-    """A `TaskJudge` that holds the verdicts of another, which come by `Pipeline.take_verdicts`, and counts the impacts.
-
-    Full contact, for which an interim mode may wait, is watched here: a message would tell of it too late.
-    """
-
-    deviation = probability = math.nan
-    reason = ""
-    answered = False  # here: verdicts are answered when they come
-
-    def __init__(self, scenario: Scenario, robot: RobotDescription) -> None:
-        self._contact = ContactWatch(scenario, robot)
-        self.changed = False
-        self.forget()
-
-    def forget(self) -> None:
-        """Forget all impacts and verdicts."""
-        self.impacts = 0
-        self.impact = Verdict.UNKNOWN
-        self.post_impact = Verdict.NOT_STARTED
-
-    def begin_task(self, scenario: Scenario, reference: ExpectedImpact) -> None:
-        """Await the impact of a new task."""
-        self.await_impact_again(reference)
-
-    def await_impact_again(self, reference: ExpectedImpact) -> None:
-        """Forget all impacts and verdicts, and full contact."""
-        self.forget()
-        self._contact.reset()
-
-    def impact_detected(self, seconds: float, position: Vector) -> bool:
-        """Count an impact; its verdict is still to come."""
-        self.impacts += 1
-        return False
-
-    def contact_closes(self, seconds: float, dynamics: Dynamics, observer: MomentumObserver) -> bool:
-        """Return True in the sample in which all points of the end-effector touch."""
-        return self.impacts > 0 and self._contact.closes(seconds, dynamics, observer)
-
-    def judge_velocity(self, seconds: float, velocity: Vector, expected: Vector) -> None:
-        """Leave it to the other judge."""
-
-    def judge_contact(self, seconds: float, dynamics: Dynamics, observer: MomentumObserver, exerted: Vector) -> None:
-        """Leave it to the other judge."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
 
 from impact_control.classification import (
     Classifier,
@@ -85,56 +84,6 @@ def _contact_path(scenario: Scenario) -> ContactPath:
     return ContactPath(settings, c.uncertainty, scenario.expected_environment.surface.normal, scenario.control.period)
 
 
-class TaskJudge(Protocol):
-    """Judge of the impacts of one arm as its pipeline sees it: a `Judge`, or one that stands for another process's.
-
-    Attributes: impacts, detected so far; impact and post_impact, the verdicts; changed, True when one did with this
-    sample or event.
-    """
-
-    impacts: int
-    impact: Verdict
-    post_impact: Verdict
-    changed: bool
-
-    @property
-    def answered(self) -> bool:
-        """Whether a reaction is to answer the verdicts."""
-
-    @property
-    def deviation(self) -> float:
-        """Largest deviation so far from what is expected as a part of its limit; NaN where it is not known."""
-
-    @property
-    def probability(self) -> float:
-        """Probability that impact and behaviour are as expected; NaN where it is not known."""
-
-    @property
-    def reason(self) -> str:
-        """Reason of the last verdict, in words. Builds a string: not for every tick."""
-
-    def forget(self) -> None:
-        """Forget all impacts and verdicts."""
-
-    def begin_task(self, scenario: Scenario, reference: ExpectedImpact) -> None:
-        """Judge a new task by the tuning of its scenario. Not for the loop."""
-
-    def await_impact_again(self, reference: ExpectedImpact) -> None:
-        """Forget the touches that interrupted the task: its own impact is still to come, at its time of the task."""
-
-    def impact_detected(self, seconds: float, position: Vector) -> bool:
-        """Take an impact at `seconds` of the task, position (n,) [rad]; return whether the verdicts are answered."""
-
-    def contact_closes(self, seconds: float, dynamics: Dynamics, observer: MomentumObserver) -> bool:
-        """Return True in the sample in which all points of the end-effector touch, Proper 2021 section 5.2."""
-
-    def judge_velocity(self, seconds: float, velocity: Vector, expected: Vector) -> None:
-        """Take a sample at `seconds` of the task: velocity of the joints and of the reference (n,) [rad/s]."""
-
-    def judge_contact(self, seconds: float, dynamics: Dynamics, observer: MomentumObserver, exerted: Vector) -> None:
-        """Take it in post-impact mode, too; exerted (3,) [N], axes of A: force of the reference."""
-
-
 class CompleteAtOnce:
     """Full contact where a scenario has no settings of it: complete with the impact."""
 
@@ -173,31 +122,96 @@ class ContactWatch:
         return completion.observe(seconds, dynamics.rotation, dynamics.twist, force)
 
 
-class Judge:
-    """Classifier of one arm with all else that a verdict depends on; a `TaskJudge`.
+class TaskJudge:
+    """Count of the impacts of a task, and the verdicts on them, of one arm.
 
-    Attributes beside those: classifier; contact, the watch for full contact; held_force; contact_path.
+    This one finds no verdicts: it holds those of another process, which come by `Pipeline.take_verdicts`, and watches
+    for full contact, for which an interim mode may wait: a message would tell of it too late. `Judge` finds its own.
+
+    Attributes: impacts, detected so far; impact and post_impact, the verdicts; changed, True when one did with this
+    sample or event; contact, the watch for full contact.
     """
 
     def __init__(self, scenario: Scenario, robot: RobotDescription) -> None:
-        self._joints = len(robot.joint_names)
-        self._robot, self._scenario = robot, scenario
-        self.classifier = make_classifier(scenario.classification, self._joints)
         self.contact = ContactWatch(scenario, robot)
-        self.held_force = HeldForce(scenario.classification.held_force or _NO_HELD_FORCE)
-        self.contact_path = _contact_path(scenario)
-        self._external_force = ExternalForce(scenario.detection.observer_gain)
         self.changed = False
-        self._path_time = math.nan
-        self.forget()
-
-    def forget(self) -> None:
-        """Forget all impacts and verdicts."""
-        self._left_the_surface = False
-        self._closed = math.nan
         self.impacts = 0
         self.impact = Verdict.UNKNOWN
         self.post_impact = Verdict.NOT_STARTED
+
+    @property
+    def answered(self) -> bool:
+        """Whether a reaction is to answer the verdicts; here they are answered when they come."""
+        return False
+
+    @property
+    def deviation(self) -> float:
+        """Largest deviation so far from what is expected as a part of its limit; NaN where it is not known."""
+        return math.nan
+
+    @property
+    def probability(self) -> float:
+        """Probability that impact and behaviour are as expected; NaN where it is not known."""
+        return math.nan
+
+    @property
+    def reason(self) -> str:
+        """Reason of the last verdict, in words. Builds a string: not for every tick."""
+        return ""
+
+    def forget(self) -> None:
+        """Forget all impacts and verdicts."""
+        self.impacts = 0
+        self.impact = Verdict.UNKNOWN
+        self.post_impact = Verdict.NOT_STARTED
+
+    def begin_task(self, scenario: Scenario, reference: ExpectedImpact) -> None:
+        """Judge a new task by the tuning of its scenario. Not for the loop."""
+        self.await_impact_again(reference)
+
+    def await_impact_again(self, reference: ExpectedImpact) -> None:
+        """Forget the touches that interrupted the task: its own impact is still to come, at its time of the task."""
+        self.forget()
+        self.contact.reset()
+
+    def impact_detected(self, seconds: float, position: Vector) -> bool:
+        """Take an impact at `seconds` of the task, position (n,) [rad]; return whether the verdicts are answered."""
+        self.impacts += 1
+        return False
+
+    def contact_closes(self, seconds: float, dynamics: Dynamics, observer: MomentumObserver) -> bool:
+        """Return True in the sample in which all points of the end-effector touch, Proper 2021 section 5.2."""
+        return self.impacts > 0 and self.contact.closes(seconds, dynamics, observer)
+
+    def judge_velocity(self, seconds: float, velocity: Vector, expected: Vector) -> None:
+        """Take a sample at `seconds` of the task: velocity of the joints and of the reference (n,) [rad/s]."""
+
+    def judge_contact(self, seconds: float, dynamics: Dynamics, observer: MomentumObserver, exerted: Vector) -> None:
+        """Take it in post-impact mode, too; exerted (3,) [N], axes of A: force of the reference."""
+
+
+class Judge(TaskJudge):
+    """Classifier of one arm with all else that a verdict depends on.
+
+    Attributes beside those of `TaskJudge`: classifier; held_force; contact_path.
+    """
+
+    def __init__(self, scenario: Scenario, robot: RobotDescription) -> None:
+        super().__init__(scenario, robot)
+        self._joints = len(robot.joint_names)
+        self._robot, self._scenario = robot, scenario
+        self.classifier = make_classifier(scenario.classification, self._joints)
+        self.held_force = HeldForce(scenario.classification.held_force or _NO_HELD_FORCE)
+        self.contact_path = _contact_path(scenario)
+        self._external_force = ExternalForce(scenario.detection.observer_gain)
+        self._left_the_surface = False
+        self._closed = self._path_time = math.nan
+
+    def forget(self) -> None:
+        """Forget all impacts and verdicts."""
+        super().forget()
+        self._left_the_surface = False
+        self._closed = math.nan
 
     def begin_task(self, scenario: Scenario, reference: ExpectedImpact) -> None:
         """Judge a new task, with a classifier of its scenario's tuning. Not for the loop."""
@@ -207,21 +221,20 @@ class Judge:
         self._expect(reference)
 
     def await_impact_again(self, reference: ExpectedImpact) -> None:
-        """Forget the touches that interrupted the task: its own impact is still to come, at its time of the task."""
+        """Await the impact, see `TaskJudge`; the verdicts change by it."""
         self._expect(reference)
         self.changed = True
 
     def _expect(self, reference: ExpectedImpact) -> None:
-        self.forget()
+        super().await_impact_again(reference)
         margin = envelope_margin(self._scenario, self._robot, reference.jump_deviation, reference.friction_deviation)
         limit = configuration_limit(self._scenario.classification, reference.configuration_deviation)
         self.classifier.await_impact(reference.nominal_impact_time, reference.impact_configuration, margin, limit)
-        self.contact.reset()
         self.held_force.reset()
         self.contact_path.reset(reference.height_deviation)
 
     def impact_detected(self, seconds: float, position: Vector) -> bool:
-        """Take an impact at `seconds` of the task, position (n,) [rad]; return whether the verdicts are answered."""
+        """Judge an impact, see `TaskJudge`."""
         self.impacts += 1
         if not self.classifier.impact_detected(seconds, position):
             return False
@@ -229,8 +242,8 @@ class Judge:
         return self.classifier.settled
 
     def contact_closes(self, seconds: float, dynamics: Dynamics, observer: MomentumObserver) -> bool:
-        """Return True in the sample in which all points of the end-effector touch, Proper 2021 section 5.2."""
-        if not self.impacts or not self.contact.closes(seconds, dynamics, observer):
+        """Let the classifier know of full contact, see `TaskJudge`."""
+        if not super().contact_closes(seconds, dynamics, observer):
             return False
         self.classifier.contact_completed(seconds)
         self._closed = seconds

@@ -31,12 +31,11 @@ class Rest:
     """Watches an arm that is to come to rest, from the first sample after `reset` on."""
 
     def __init__(self) -> None:
-        self.reset()
+        self._stopped_at = self._moved_at = math.nan
 
     def reset(self) -> None:
         """Wait for the next stop."""
-        self._stopped_at = math.nan
-        self._moved_at = math.nan
+        self._stopped_at = self._moved_at = math.nan
 
     def reached(self, time: float, velocity: Vector) -> bool:
         """Take a sample at `time` [s], velocity (n,) [rad/s]; return whether the task may end."""

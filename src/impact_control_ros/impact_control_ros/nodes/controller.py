@@ -9,7 +9,8 @@ from impact_msgs.msg import ImpactClassification, ImpactEvent
 
 from impact_control.classification import Verdict
 from impact_control.pipeline import Pipeline
-from impact_control.pipeline.elsewhere import DetectorElsewhere, JudgeElsewhere
+from impact_control.pipeline.elsewhere import DetectorElsewhere
+from impact_control.pipeline.judge import TaskJudge
 from impact_control.planning.assignment import assigned
 from impact_control_ros.bridge import qos, runtime, topics
 from impact_control_ros.bridge.control_loop import ControlLoop
@@ -39,7 +40,7 @@ class ControllerLoop(ControlLoop):
         assignment = assigned(node.value("scenario"), node.value("arm"))
         scenario, robot = assignment.scenario, assignment.robot
         self._detector = DetectorElsewhere(scenario, len(robot.joint_names))
-        judge = JudgeElsewhere(scenario, robot)
+        judge = TaskJudge(scenario, robot)
         super().__init__(node, assignment, Pipeline(scenario, robot, detector=self._detector, judge=judge))
         self._is_new = FirstOfEvent()
         self._last_classification = ImpactClassification()
