@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from impact_control.impacts import Body, Contact, free_object
+from impact_control.impacts import Body, Contact, ContactSolverError, free_object, solve_contacts
+from impact_control.impacts.contact_solver import ITERATIONS, RELATIVE_TOLERANCE
 from impact_control.robots import contact_point_jacobian
+
+
+def contact_impulses(delassus, free_velocity, friction):
+    """Impulses of contacts, to rounding; raises ContactSolverError where none are found."""
+    impulse, tolerance = np.zeros_like(free_velocity), RELATIVE_TOLERANCE * np.abs(free_velocity).max()
+    residual, made = solve_contacts(delassus, free_velocity, friction, impulse, tolerance, ITERATIONS)
+    if not residual <= tolerance:
+        raise ContactSolverError(residual, tolerance, made, impulse)
+    return impulse
 
 
 def random_inertia(random: np.random.Generator, size: int) -> np.ndarray:

@@ -14,7 +14,6 @@ from impact_control.impacts import (
     Contact,
     ContactMode,
     ContactSolverError,
-    contact_impulses,
     free_object,
     impact_impulses,
     predict_multi_contact_impact,
@@ -25,6 +24,7 @@ from impact_control.util.errors import InvalidInputError
 from multi_contact_samples import (
     FAMILIES,
     arm_without_geometry,
+    contact_impulses,
     plate_on_the_ground,
     point_of_free_object,
     random_box,

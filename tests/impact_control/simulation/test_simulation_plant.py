@@ -14,8 +14,8 @@ from impact_control.impacts import (
     ExponentialHuntCrossley,
     HuntCrossley,
     LinearSpring,
-    RegularisedCoulomb,
     predict_post_impact_velocity,
+    regularised_coulomb_gain,
 )
 from impact_control.observation.post_impact_velocity import gross_post_impact_velocity
 from impact_control.robots import Dynamics, InertiaModel, contact_point_jacobian, load_robot
@@ -61,7 +61,6 @@ def reference_solution(plant, torque, duration):
     gain = b / robot.transmission.reduced_motor_inertia - 1.0
     rate_gain = gain * d / k
     cutoff = 2.0 * math.pi * robot.torque_loop.filter_cutoff
-    coulomb = RegularisedCoulomb(surface.friction, surface.slip_scale)
 
     def right_side(_, x, actuation):
         q, dq, theta, dtheta, filtered = x.reshape(5, n)
@@ -79,7 +78,9 @@ def reference_solution(plant, torque, duration):
             closing = -surface.normal @ v
             normal_force = surface.law.force(-gap, closing) if gap < 0.0 else 0.0
             force = normal_force * surface.normal
-            force += coulomb.force(max(normal_force, 0.0), v + closing * surface.normal)
+            slip = v + closing * surface.normal
+            friction = regularised_coulomb_gain(float(np.linalg.norm(slip)), surface.friction, surface.slip_scale)
+            force -= friction * max(normal_force, 0.0) * slip
             outside += contact.T @ force
         spring = k * (theta - q)
         transmitted = spring + d * (dtheta - dq)

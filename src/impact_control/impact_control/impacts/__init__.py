@@ -8,16 +8,14 @@ from impact_control.impacts.contact_laws import (
     Maxwell,
     NonlinearViscoelastic,
     NormalForceLaw,
-    RegularisedCoulomb,
     RestitutionHuntCrossley,
     contact_damping,
     contact_stiffness,
-    exponential_hunt_crossley_force,
     normal_force,
     regularised_coulomb_gain,
 )
 from impact_control.impacts.contact_map import ContactImpact, FrictionLaw, SlipOutcome, predict_contact_impact
-from impact_control.impacts.contact_solver import ContactSolverError, contact_impulses, solve_contacts
+from impact_control.impacts.contact_solver import ContactSolverError, solve_contacts
 from impact_control.impacts.contact_system import Body, Contact, ContactSystem, assemble, free_object
 from impact_control.impacts.impact_belief import ImpactBelief, ObservedImpact
 from impact_control.impacts.multi_contact import (
@@ -27,12 +25,7 @@ from impact_control.impacts.multi_contact import (
     predict_multi_contact_impact,
     slip_of_contacts,
 )
-from impact_control.impacts.rigid_map import (
-    FlexibleJointPrediction,
-    ImpactPrediction,
-    predict_flexible_joint_impact,
-    predict_post_impact_velocity,
-)
+from impact_control.impacts.rigid_map import ImpactPrediction, predict_post_impact_velocity
 
 __all__ = [
     "Body",
@@ -42,7 +35,6 @@ __all__ = [
     "ContactSolverError",
     "ContactSystem",
     "ExponentialHuntCrossley",
-    "FlexibleJointPrediction",
     "FrictionLaw",
     "HuntCrossley",
     "ImpactBelief",
@@ -54,19 +46,15 @@ __all__ = [
     "NonlinearViscoelastic",
     "NormalForceLaw",
     "ObservedImpact",
-    "RegularisedCoulomb",
     "RestitutionHuntCrossley",
     "SlipOutcome",
     "assemble",
     "contact_damping",
-    "contact_impulses",
     "contact_stiffness",
-    "exponential_hunt_crossley_force",
     "free_object",
     "impact_impulses",
     "normal_force",
     "predict_contact_impact",
-    "predict_flexible_joint_impact",
     "predict_multi_contact_impact",
     "predict_post_impact_velocity",
     "regularised_coulomb_gain",

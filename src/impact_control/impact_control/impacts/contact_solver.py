@@ -45,17 +45,16 @@ from impact_control.impacts.unilateral_contact import (
     into_cones,
     linearise,
 )
-from impact_control.util.checks import finite_array, require_positive
 from impact_control.util.compiled import compiled
 from impact_control.util.dense import apply_affine, factorise, solve_in_place, solve_lower, solve_upper
-from impact_control.util.errors import ImpactControlError, InvalidInputError
+from impact_control.util.errors import ImpactControlError
 from impact_control.util.types import Matrix, Vector
 
 RELATIVE_TOLERANCE = 1e-9
-"""Residual that `contact_impulses` asks for, as part of the largest free velocity."""
+"""Residual to ask for, as part of the largest free velocity."""
 
 ITERATIONS = 1000
-"""Steps of the alternating directions in one search of `contact_impulses`."""
+"""Steps of the alternating directions in one search, before there most likely is no solution."""
 
 _STEPS_BETWEEN_NEWTON = 20
 _NEWTON_STEPS = 8
@@ -100,7 +99,7 @@ def solve_contacts(
     iterations: of the alternating directions, at most this many in each of up to 10 searches. 0 returned: Newton's
         method needed none.
 
-    It has converged if the returned residual is at most the tolerance. Nothing is validated; see `contact_impulses`.
+    It has converged if the returned residual is at most the tolerance. Nothing is validated.
     """
     mobility = np.empty(friction.size)
     for i in range(friction.size):
@@ -222,39 +221,3 @@ def _stopping_impulse(delassus: Matrix, free_velocity: Vector, impulse: Vector) 
     factorise(factor)
     solve_lower(factor, impulse)
     solve_upper(factor, impulse)
-
-
-def contact_impulses(
-    delassus: Matrix,
-    free_velocity: Vector,
-    friction: Vector,
-    first_guess: Vector | None = None,
-    relative_tolerance: float = RELATIVE_TOLERANCE,
-) -> Vector:
-    """Return the impulses p (3 m,) [Ns] of m contacts, by `solve_contacts`.
-
-    delassus W (3 m, 3 m) [1/kg], symmetric positive semidefinite, its normal diagonal above 0; free_velocity c (3 m,)
-    [m/s]; friction mu (m,), at least 0; first_guess (3 m,) [Ns]; relative_tolerance of the largest free velocity.
-    Raises InvalidInputError; ContactSolverError when no impulses are found: then most likely there are none, for
-    example between two walls that close in on a body.
-    """
-    mu = finite_array("friction", friction, (np.size(friction),))
-    if np.any(mu < 0.0):
-        raise InvalidInputError("friction", friction, "numbers of at least 0")
-    size = 3 * mu.size
-    W = finite_array("delassus", delassus, (size, size))
-    c = finite_array("free_velocity", free_velocity, (size,))
-    impulse = np.zeros(size) if first_guess is None else finite_array("first_guess", first_guess, (size,))
-    require_positive("relative_tolerance", relative_tolerance)
-    if not size:
-        return impulse
-    largest = float(np.max(np.abs(W)))
-    if not np.allclose(W, W.T, rtol=0.0, atol=1e-9 * largest) or np.linalg.eigvalsh(W)[0] < -1e-9 * largest:
-        raise InvalidInputError("delassus", delassus, "a symmetric positive semidefinite matrix")
-    if not np.all(np.diag(W)[::3] > 0.0):
-        raise InvalidInputError("delassus", delassus, "a normal diagonal above 0: contacts that can move")
-    tolerance = relative_tolerance * float(np.max(np.abs(c)))
-    residual, iterations = solve_contacts(W, c, mu, impulse, tolerance, ITERATIONS)
-    if not residual <= tolerance:
-        raise ContactSolverError(residual, tolerance, iterations, impulse)
-    return impulse

@@ -22,7 +22,7 @@ from impact_control.impacts.contact_map import (
     impulse_at_contact,
     refusal,
 )
-from impact_control.util.checks import finite_array, float_array
+from impact_control.util.checks import float_array
 from impact_control.util.compiled import compiled
 from impact_control.util.dense import all_finite, dot, factorise, is_symmetric, solve_lower, solve_upper
 from impact_control.util.errors import InvalidInputError
@@ -41,19 +41,6 @@ class ImpactPrediction(ContactImpact):
     """
 
     velocity: Vector
-
-
-@dataclass(frozen=True, eq=False)
-class FlexibleJointPrediction:
-    """Effect of an impact on links and motors, both sides of flexible joints.
-
-    Attributes:
-        links: effect on the links, velocity dq^+.
-        motor_velocity: dtheta^+ (n,) [rad/s], after the gear.
-    """
-
-    links: ImpactPrediction
-    motor_velocity: Vector
 
 
 def predict_post_impact_velocity(
@@ -116,27 +103,6 @@ def predict_post_impact_velocity(
     if status == _NOT_POSITIVE_DEFINITE:
         raise InvalidInputError("inertia", inertia, f"positive definite; the eigenvalues are {np.linalg.eigvalsh(M)}")
     raise refusal(status, mobility, n, J @ before, checked[0], "velocity", velocity)
-
-
-def predict_flexible_joint_impact(
-    link_inertia: Matrix,
-    contact_jacobian: Matrix,
-    normal: Vector,
-    link_velocity: Vector,
-    motor_velocity: Vector,
-    friction: float,
-    restitution: float = 0.0,
-) -> FlexibleJointPrediction:
-    """Predict the impact of an arm with flexible joints, under Coulomb's law. Proper 2021 (2.52)-(2.56).
-
-    link_inertia M (n, n) [kg m^2]: links only. motor_velocity: dtheta^- (n,) [rad/s]. Others as in
-    `predict_post_impact_velocity`, with dq^- of the links. The torque through spring and damper of a joint,
-    K (theta - q) + D (dtheta - dq), stays finite, so that it has no impulse: the links alone take the impact,
-    (2.55), and no motor feels it, dtheta^+ = dtheta^-, (2.56); what the torque loop makes of B_rho is of no matter.
-    Raises InvalidInputError.
-    """
-    links = predict_post_impact_velocity(link_inertia, contact_jacobian, normal, link_velocity, friction, restitution)
-    return FlexibleJointPrediction(links, finite_array("motor_velocity", motor_velocity, links.velocity.shape))
 
 
 @compiled

@@ -27,7 +27,7 @@ class Surface:
 
     point (3,) [m] and normal (3,) unit, out of the material, world frame A. law: normal force without memory, one
     of impacts.contact_laws. friction mu [-]. slip_scale [m/s]: slip speed at which the smoothed Coulomb friction
-    reaches 76 % of mu f_N; under a tangential load below that it creeps, see `impacts.RegularisedCoulomb`.
+    reaches 76 % of mu f_N; under a tangential load below that it creeps, see `impacts.regularised_coulomb_gain`.
     """
 
     point: Vector

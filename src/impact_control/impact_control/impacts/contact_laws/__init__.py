@@ -14,7 +14,6 @@ from impact_control.impacts.contact_laws.kernel import (
     LawKind,
     contact_damping,
     contact_stiffness,
-    exponential_hunt_crossley_force,
     normal_force,
     regularised_coulomb_gain,
 )
@@ -25,7 +24,6 @@ from impact_control.impacts.contact_laws.laws import (
     Maxwell,
     NonlinearViscoelastic,
     NormalForceLaw,
-    RegularisedCoulomb,
     RestitutionHuntCrossley,
 )
 
@@ -38,11 +36,9 @@ __all__ = [
     "Maxwell",
     "NonlinearViscoelastic",
     "NormalForceLaw",
-    "RegularisedCoulomb",
     "RestitutionHuntCrossley",
     "contact_damping",
     "contact_stiffness",
-    "exponential_hunt_crossley_force",
     "normal_force",
     "regularised_coulomb_gain",
 ]

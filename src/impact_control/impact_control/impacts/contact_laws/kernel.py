@@ -118,23 +118,6 @@ def contact_damping(kind: int, parameters: Vector, depth: float, depth_rate: flo
 
 
 @compiled
-def exponential_hunt_crossley_force(
-    depth: float, depth_rate: float, stiffness: float, damping: float, exponent: float
-) -> float:
-    """Normal force [N], at least 0, of the exponentially extended Hunt-Crossley law. Rey Arias 2024 (6).
-
-    depth delta [m], positive inside the surface; depth_rate [m/s]; stiffness k_c [N/m^eta]; damping d_c
-    [N s/m^(eta+1)]; exponent eta [-]. Going in, k_c delta^eta + d_c delta^eta ddelta; going out,
-    k_c exp(d_c/k_c ddelta) delta^eta, which never pulls. Value and slope are continuous at ddelta = 0.
-    Proper 2021 (2.38) prints the second branch with the rate of the impact instead of ddelta, see Errata.
-    """
-    if depth <= 0.0:
-        return 0.0
-    elastic: float = stiffness * depth**exponent
-    return elastic * _exponential_gain(damping / stiffness * depth_rate, 0.0)
-
-
-@compiled
 def regularised_coulomb_gain(slip_speed: float, friction: float, velocity_scale: float) -> float:
     """Friction force per normal force and slip velocity [s/m]: mu tanh(|v|/v_s) / |v|, and mu/v_s at rest.
 

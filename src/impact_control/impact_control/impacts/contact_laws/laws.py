@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 import numpy as np
 
-from impact_control.impacts.contact_laws.kernel import LawKind, normal_force, regularised_coulomb_gain
+from impact_control.impacts.contact_laws.kernel import LawKind, normal_force
 from impact_control.impacts.restitution import (
     exponential_restitution,
     hunt_crossley_restitution,
@@ -103,36 +103,6 @@ class LinearSpring(LawWithoutMemory):
 
 
 @dataclass(frozen=True)
-class NonlinearViscoelastic(LawWithoutMemory):
-    """f = k delta + c delta ddelta: spring beside a dashpot that grows with depth. Wang 2022 (23), delta = -x.
-
-    It is Hunt-Crossley's law with eta = 1. stiffness k [N/m], above 0; damping c [N s/m^2], at least 0. It pulls
-    when torn off faster than k/c. Raises InvalidInputError.
-    """
-
-    kind: ClassVar[LawKind] = LawKind.NONLINEAR_VISCOELASTIC
-    stiffness: float
-    damping: float
-
-    def __post_init__(self) -> None:
-        require_positive("stiffness", self.stiffness)
-        require_not_negative("damping", self.damping)
-
-    @property
-    def parameters(self) -> Vector:
-        """Return [k, c, 1, 0]."""
-        return np.array([self.stiffness, self.damping, 1.0, 0.0])
-
-    def restitution(self, mass: float, speed: float) -> float:
-        """Return `hunt_crossley_restitution` at speed [m/s], for any mass [kg]. Raises InvalidInputError.
-
-        Wang 2022 (25), k/(c v), is `vanishing_force_restitution`: its limit for large c v / k.
-        """
-        require_impact(mass, speed)
-        return hunt_crossley_restitution(self.damping * speed / self.stiffness)
-
-
-@dataclass(frozen=True)
 class WithExponent(LawWithoutMemory):
     """Laws with stiffness k [N/m^eta], above 0, damping d [N s/m^(eta+1)], at least 0, exponent eta [-], above 0."""
 
@@ -168,11 +138,26 @@ class HuntCrossley(WithExponent):
 
 
 @dataclass(frozen=True)
-class ExponentialHuntCrossley(WithExponent):
-    """The law of `exponential_hunt_crossley_force` with its parameters. It never pulls.
+class NonlinearViscoelastic(HuntCrossley):
+    """f = k delta + c delta ddelta: spring beside a dashpot that grows with depth. Wang 2022 (23), delta = -x.
 
-    stiffness k_c [N/m^eta] above 0, damping d_c [N s/m^(eta+1)] at least 0, exponent eta [-] above 0; 3/2 for
-    a sphere on a plane (Hertz). Raises InvalidInputError.
+    It is Hunt-Crossley's law with eta = 1. stiffness k [N/m], above 0; damping c [N s/m^2], at least 0. It pulls
+    when torn off faster than k/c. Wang 2022 (25), k/(c v), is `vanishing_force_restitution`: the limit of its
+    restitution for large c v / k. Raises InvalidInputError.
+    """
+
+    kind: ClassVar[LawKind] = LawKind.NONLINEAR_VISCOELASTIC
+    exponent: float = field(default=1.0, init=False)
+
+
+@dataclass(frozen=True)
+class ExponentialHuntCrossley(WithExponent):
+    """Exponentially extended Hunt-Crossley law, Rey Arias 2024 (6). It never pulls.
+
+    Going in, f = k_c delta^eta + d_c delta^eta ddelta; going out, k_c exp(d_c/k_c ddelta) delta^eta. Value and slope
+    are continuous at ddelta = 0. Proper 2021 (2.38) prints the second branch with the rate of the impact instead of
+    ddelta, see Errata. stiffness k_c [N/m^eta] above 0, damping d_c [N s/m^(eta+1)] at least 0, exponent eta [-]
+    above 0; 3/2 for a sphere on a plane (Hertz). Raises InvalidInputError.
     """
 
     kind: ClassVar[LawKind] = LawKind.EXPONENTIAL_HUNT_CROSSLEY
@@ -278,25 +263,3 @@ class Maxwell:
         """Return `maxwell_restitution` for the mass [kg], the same for any speed [m/s]. Raises InvalidInputError."""
         require_impact(mass, speed)
         return maxwell_restitution(math.sqrt(self.stiffness * mass) / (2.0 * self.damping))
-
-
-@dataclass(frozen=True)
-class RegularisedCoulomb:
-    """Coulomb friction mu f_N against the slip, smoothed at low speed: mu f_N tanh(|v|/v_s).
-
-    friction mu [-], at least 0; velocity_scale v_s [m/s], above 0: 76 % of mu f_N is reached there. It cannot
-    stick: under a tangential load the contact creeps. Raises InvalidInputError.
-    """
-
-    friction: float
-    velocity_scale: float
-
-    def __post_init__(self) -> None:
-        require_not_negative("friction", self.friction)
-        require_positive("velocity_scale", self.velocity_scale)
-
-    def force(self, normal_force: float, slip_velocity: Vector) -> Vector:
-        """Return the friction force (3,) [N] at normal_force [N] and slip_velocity (3,) [m/s], same axes."""
-        speed = float(np.linalg.norm(slip_velocity))
-        gain = regularised_coulomb_gain(speed, self.friction, self.velocity_scale)
-        return -gain * normal_force * slip_velocity
