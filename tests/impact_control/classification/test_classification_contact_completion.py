@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +14,7 @@ from impact_control.classification import ContactCompletion
 from impact_control.classification.contact_completion import is_supported, measure_face
 from impact_control.scenario import CompletionSettings
 from impact_control.util.errors import InvalidInputError
+from kernels import peak_memory, python_form
 
 PARAMETERS = CompletionSettings(window=8, largest_speed=5e-3, least_force=2.0)
 EDGE = np.array([[-0.1, 0.0, 0.0], [0.1, 0.0, 0.0]])
@@ -144,12 +144,11 @@ def test_compiled_kernels_equal_their_python_forms(seed, count) -> None:
     rotation, points = rotation_of(seed), random.normal(size=(count, 3))
     twist, force = random.normal(size=6), random.normal(size=3)
     one, other = np.zeros(count + 1), np.zeros(count + 1)
-    python_form = getattr(measure_face, "py_func", measure_face)
-    assert measure_face(rotation, twist, force, points, one) == python_form(rotation, twist, force, points, other)
+    face = (rotation, twist, force, points)
+    assert measure_face(*face, one) == python_form(measure_face)(*face, other)
     assert np.allclose(one, other, rtol=1e-12, atol=1e-12)
     samples = random.normal(size=(6, count + 1))
-    python_form = getattr(is_supported, "py_func", is_supported)
-    assert is_supported(samples, one, 0.5, 0.1) == python_form(samples, other, 0.5, 0.1)
+    assert is_supported(samples, one, 0.5, 0.1) == python_form(is_supported)(samples, other, 0.5, 0.1)
     assert np.allclose(one, samples.mean(axis=0), rtol=1e-12, atol=1e-12)
     assert np.allclose(one, other, rtol=1e-12, atol=1e-12)
 
@@ -159,11 +158,7 @@ def test_update_allocates_no_arrays() -> None:
     detector = ContactCompletion(points, PARAMETERS)
     turning = np.full(6, 0.1)
     detector.observe(0.0, DOWN, turning, PRESSED)
-    tracemalloc.start()
-    for k in range(1, 100):
-        detector.observe(1e-3 * k, DOWN, turning, PRESSED)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    peak = peak_memory(lambda k: detector.observe(1e-3 * k, DOWN, turning, PRESSED), range(1, 100))
     assert not detector.complete and math.isfinite(detector.force)
     assert peak < points[:, 0].nbytes
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +18,7 @@ from impact_control.classification import (
 )
 from impact_control.scenario import Classification
 from impact_control.util.errors import InvalidInputError
+from kernels import peak_memory
 
 PERIOD = 1e-3
 NOMINAL_TIME = 0.1
@@ -119,17 +119,28 @@ def transcribed(impacts, errors, parameters, completion=None, await_completion=F
     return impact, post
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=150)
 @given(
     seed=st.integers(0, 2**32 - 1),
     impacts=st.dictionaries(st.integers(50, 160), st.floats(0.0, 0.06), max_size=4),
     completion=st.one_of(st.none(), st.integers(60, 190)),
     await_completion=st.booleans(),
-    offset=st.sampled_from([0.0, 0.03, 0.06, 0.12]),
+    offset=st.sampled_from([0.0, 0.03, 0.06, 0.12, -0.3]),
+    samples=st.tuples(st.integers(1, 25), st.integers(20, 60), st.integers(20, 100), st.integers(20, 60)),
+    limits=st.tuples(st.sampled_from([5.0, 50.0, 300.0]), st.floats(0.02, 0.25), st.floats(0.02, 0.05)),
 )
-def test_equals_a_transcription(seed, impacts, completion, await_completion, offset) -> None:
-    """Impacts half a sample off zeta and t_int, so that rounding decides nothing."""
-    parameters = replace(PARAMETERS, time_error=0.0405, impact_interval=0.0305)
+def test_equals_a_transcription(seed, impacts, completion, await_completion, offset, samples, limits) -> None:
+    """Whatever the tuning is; impacts half a sample off zeta, t_int and t_xi, so that rounding decides nothing."""
+    (window, zeta, interval, duration), (decay, margin, epsilon) = samples, limits
+    parameters = Classification.of(
+        window_length=window,
+        decay_rate=decay,
+        envelope_margin=margin,
+        configuration_error=epsilon,
+        time_error=(zeta + 0.5) * PERIOD,
+        post_impact_time=(duration + 0.5) * PERIOD,
+        impact_interval=(interval + 0.5) * PERIOD,
+    )
     random = np.random.default_rng(seed)
     errors = offset + 0.05 * random.normal(size=260).cumsum() / np.arange(1, 261) ** 0.5
     run = Run(impacts, lambda k: errors[k], parameters, completion, await_completion, samples=260)
@@ -153,12 +164,6 @@ def test_behaviour_is_named_when_the_window_is_full_and_not_before() -> None:
     assert "joint 3" in run.classifier.reason
 
 
-def test_samples_before_the_impact_are_forgotten() -> None:
-    """What the single classifier holds out for m samples is gone with the reset: here it would hide the offset."""
-    run = Run({100: 0.0}, lambda k: -1.0 if k < 100 else 0.2)
-    assert run.verdicts[-1] == BEHAVIOUR
-
-
 def test_another_impact_takes_back_the_behaviour() -> None:
     run = Run({100: 0.0, 120: 0.0}, lambda k: 0.2 if 100 <= k < 120 else 0.0)
     assert run.verdicts == [PENDING, BEHAVIOUR, PENDING, EXPECTED]
@@ -171,30 +176,6 @@ def test_three_and_more_impacts_in_a_sequence() -> None:
     assert run.classifier.impacts == 4 and run.settled == 130 + 51
     assert run.classifier.impact_time == pytest.approx(0.095)
     assert run.classifier.last_impact_time == pytest.approx(0.13)
-
-
-@pytest.mark.parametrize(
-    ("impacts", "change", "before", "after"),
-    [
-        ({100: 0.0, 128: 0.0}, {"impact_interval": 0.02}, EXPECTED, BEHAVIOUR),
-        ({100: 0.0, 128: 0.0}, {"time_error": 0.02}, EXPECTED, UNEXPECTED),
-        ({100: 0.0, 128: 0.04}, {"configuration_error": 0.03}, EXPECTED, UNEXPECTED),
-        ({100: 0.0, 128: 0.0, 170: 0.2}, {"post_impact_time": 0.03}, UNEXPECTED, EXPECTED),
-    ],
-)
-def test_each_parameter_of_the_impacts_decides(impacts, change, before, after) -> None:
-    wide = replace(PARAMETERS, time_error=0.1, impact_interval=0.1)
-    assert Run(impacts, parameters=wide).verdicts[-1] == before
-    assert Run(impacts, parameters=replace(wide, **change)).verdicts[-1] == after
-
-
-@pytest.mark.parametrize("change", [{"window_length": 25}, {"envelope_margin": 0.25}, {"decay_rate": 5.0}])
-def test_each_parameter_of_the_behaviour_decides(change) -> None:
-    def error(k):
-        return 0.2 if 104 <= k < 125 else 0.0
-
-    assert Run({100: 0.0}, error).verdicts[-1] == BEHAVIOUR
-    assert Run({100: 0.0}, error, replace(PARAMETERS, **change)).verdicts[-1] == EXPECTED
 
 
 def test_a_late_or_displaced_impact_is_not_made_good_by_the_next() -> None:
@@ -214,15 +195,6 @@ def test_with_completion_nothing_is_judged_in_between_and_at_once_after() -> Non
     assert run.changes[1][0] == 160 + PARAMETERS.window_length
     assert run.settled == run.changes[1][0]
     assert run.classifier.completion_time == pytest.approx(0.13)
-
-
-def test_with_completion_time_and_place_are_those_of_the_first_impact() -> None:
-    late = {130: 0.0, 145: 0.2}
-    run = Run(late, completion=160, await_completion=True)
-    assert run.verdicts == [PENDING, EXPECTED]
-    assert run.classifier.time_error == pytest.approx(0.03)
-    assert Run(late).verdicts == [PENDING, UNEXPECTED]
-    assert Run({130: 0.2}, completion=160, await_completion=True).verdicts == [UNEXPECTED]
 
 
 def test_with_completion_bounces_are_not_counted() -> None:
@@ -286,12 +258,12 @@ def test_update_allocates_no_arrays() -> None:
     sample = np.zeros(n)
     classifier.impact_detected(NOMINAL_TIME, sample)
     classifier.classify(NOMINAL_TIME, sample, sample)
-    tracemalloc.start()
-    for k in range(1, 100):
+
+    def step(k):
         if k == 10:
             classifier.contact_completed(NOMINAL_TIME + k * PERIOD)
         classifier.classify(NOMINAL_TIME + k * PERIOD, sample, sample)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+
+    peak = peak_memory(step, range(1, 100))
     assert classifier.post_impact == Verdict.EXPECTED
     assert peak < sample.nbytes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +17,7 @@ from impact_control.classification import (
 from impact_control.classification.velocity_error import measure_margin
 from impact_control.scenario import Classification
 from impact_control.util.errors import InvalidInputError
+from kernels import peak_memory, python_form
 
 PERIOD = 1e-3
 NOMINAL_TIME = 0.2
@@ -327,7 +327,6 @@ def test_history_equals_the_classifier() -> None:
 
 
 def test_compiled_kernel_equals_its_python_form() -> None:
-    python_form = getattr(measure_margin, "py_func", measure_margin)
     random = np.random.default_rng(9)
     for case in range(20):
         lower, upper = random.normal(size=(2, 4))
@@ -336,7 +335,7 @@ def test_compiled_kernel_equals_its_python_form() -> None:
             lower[case % 4] = upper[case % 4] = np.nan
         one, other = np.zeros(4), np.zeros(4)
         worst, deviation = measure_margin(lower, upper, table, row, one)
-        assert (worst, deviation) == python_form(lower, upper, table, row, other)
+        assert (worst, deviation) == python_form(measure_margin)(lower, upper, table, row, other)
         assert np.array_equal(one, other, equal_nan=True)
         if np.isnan(one).any():
             assert np.isnan(one[worst]) and deviation == np.inf
@@ -353,11 +352,7 @@ def test_update_allocates_no_arrays() -> None:
     classifier.impact_detected(0.0, np.zeros(n))
     sample = np.zeros(n)
     classifier.classify(PERIOD, sample, sample)
-    tracemalloc.start()
-    for k in range(2, 200):
-        classifier.classify(k * PERIOD, sample, sample)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    peak = peak_memory(lambda k: classifier.classify(k * PERIOD, sample, sample), range(2, 200))
     assert classifier.post_impact == Verdict.EXPECTED
     assert peak < sample.nbytes
 

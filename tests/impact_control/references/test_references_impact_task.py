@@ -20,8 +20,6 @@ from impact_control.references import (
 )
 from impact_control.robots import (
     Dynamics,
-    InertiaModel,
-    contact_point_jacobian,
     load_robot,
     rotation_from_roll_pitch_yaw,
 )
@@ -134,19 +132,6 @@ def test_velocity_jumps_as_the_impact_map_says(planned: Planned) -> None:
     np.testing.assert_allclose(post.velocity, dynamics.twist[:3], atol=2e-4)
     np.testing.assert_allclose(post.angular_velocity, dynamics.twist[3:], atol=2e-3)
     assert post.posture[1] == pytest.approx(reference.post_impact_velocity[0], abs=1e-4)
-
-
-def test_frictionless_jump_solves_the_impact_equations() -> None:
-    scenario = TABLETOP.with_overrides({"expected_environment.surface.friction": 0.0})
-    reference = build_reference(scenario, ROBOT)
-    dynamics = Dynamics(ROBOT)
-    dynamics.compute(reference.impact_configuration, reference.ante_impact_velocity)
-    inertia = dynamics.inertia(InertiaModel.REDUCED_MOTORS)
-    row = np.array([0.0, 0.0, 1.0]) @ contact_point_jacobian(dynamics.jacobian, np.array([0.0, 0.0, -0.02]))
-    system = np.block([[inertia, -row[:, None]], [row[None, :], np.zeros((1, 1))]])
-    solution = np.linalg.solve(system, np.append(inertia @ reference.ante_impact_velocity, 0.0))
-    np.testing.assert_allclose(reference.post_impact_velocity, solution[:7], atol=1e-10)
-    assert reference.normal_impulse == pytest.approx(solution[7])
 
 
 def test_post_reference_never_leaves_the_surface(planned: Planned) -> None:

@@ -33,15 +33,6 @@ def test_interpolation_is_exact_for_lines_and_holds_at_the_ends(time: float) -> 
     np.testing.assert_allclose(out.data, expected, rtol=1e-12)
 
 
-def test_samples_are_met_exactly() -> None:
-    table = linear_table()
-    out = table.new_sample()
-    for k, time in enumerate(table.times):
-        table.sample(float(time), out)
-        np.testing.assert_allclose(out.data, table.columns.data[k], rtol=1e-12)
-    assert table.duration == pytest.approx(1.0)
-
-
 @pytest.mark.parametrize(("time", "row"), [(np.nan, 0), (-np.inf, 0), (np.inf, -1), (1e300, -1)])
 def test_times_that_are_no_times_hold_an_end(time: float, row: int) -> None:
     table = linear_table()

@@ -45,13 +45,6 @@ def test_is_what_pinocchio_finds(a, alpha, b, beta, c, gamma):
         np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-12)
 
 
-@settings(deadline=None)
-@given(AXIS, ANGLE, AXIS, ANGLE)
-def test_finds_the_turn_that_was_made(a, alpha, b, beta):
-    phi, nominal = turned(a, alpha), pin.exp3(turned(b, beta))
-    np.testing.assert_allclose(pin.exp3(error_of(phi, nominal, nominal)), pin.exp3(phi), atol=1e-7)
-
-
 @pytest.mark.parametrize("axis", range(3))
 def test_half_a_turn_has_an_axis(axis):
     half = np.diag(np.where(np.arange(3) == axis, 1.0, -1.0))
