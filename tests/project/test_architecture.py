@@ -27,7 +27,7 @@ ALLOWED = {
         "robots": "",
         "impacts": "",
         "observation": "",
-        "detection": "",
+        "detection": "observation scenario",
         "scenario": "robots",
         "classification": "scenario",
         "references": "robots impacts scenario",
