@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,36 +12,24 @@ from impact_control.util.compiled import compiled
 from impact_control.util.types import Vector
 
 
-class Queues(NamedTuple):
-    """For each side and joint the samples of a window that can still become its extremum, that one at the head.
-
-    values and stamps (2, n, m + 1) are ring buffers, heads and sizes (2, n) delimit a monotonic queue in each of them.
-    Of the upper side (1) the values are negated, so that both rise. Arrays of their own: a layout whose size goes with
-    the window would be compiled for each.
-    """
-
-    values: NDArray[np.float64]
-    stamps: NDArray[np.int64]
-    heads: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-
-
 @compiled
-def empty_queues(window: int, n: int) -> Queues:
-    """Return empty queues for windows of `window` + 1 samples of n joints."""
-    shape, ends = (2, n, window + 1), (2, n)
-    return Queues(
-        np.zeros(shape), np.zeros(shape, dtype=np.int64), np.zeros(ends, dtype=np.int64), np.zeros(ends, dtype=np.int64)
-    )
-
-
-@compiled
-def filter_sample(signal: Vector, count: int, weight: float, queues: Queues, bounds: NDArray[np.float64]) -> None:
+def filter_sample(
+    signal: Vector,
+    count: int,
+    weight: float,
+    values: NDArray[np.float64],
+    stamps: NDArray[np.int64],
+    heads: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    bounds: NDArray[np.float64],
+) -> None:
     """Proper 2021 (4.15) and (4.20) for sample number `count` of `signal` (n,), with weight = a dt.
 
-    bounds (2, n), lower and upper, are updated. A joint whose sample is not finite is left as it was.
+    The upper side (1) is the lower side (0) of the negated signal. values and stamps (2, n, m + 1) are ring
+    buffers that hold for each side and joint a monotonic queue: the samples of the window that can still
+    become its minimum, in rising order, the minimum at the head. heads and sizes (2, n) delimit them.
+    bounds (2, n) are updated. A joint whose sample is not finite is left as it was.
     """
-    values, stamps, heads, sizes = queues
     capacity = values.shape[2]
     for side in range(2):
         sign = 1.0 - 2.0 * side
@@ -99,7 +86,10 @@ class SignalEnvelope:
         self._window_length = checked_count("window_length", window_length, 0)
         self._decay_rate = require_positive("decay_rate", decay_rate)
         n = checked_count("n", n, 1)
-        self._queues = empty_queues(self._window_length, n)
+        self._values = np.zeros((2, n, self._window_length + 1))
+        self._stamps = np.zeros((2, n, self._window_length + 1), dtype=np.int64)
+        self._heads = np.zeros((2, n), dtype=np.int64)
+        self._sizes = np.zeros((2, n), dtype=np.int64)
         self._bounds = np.zeros((2, n))
         self._signal = np.zeros(n)
         self.lower: Vector = self._bounds[0]
@@ -116,8 +106,8 @@ class SignalEnvelope:
     def reset(self) -> None:
         """Forget all samples and bounds."""
         self.count = 0
-        self._queues.sizes[:] = 0
-        self._queues.heads[:] = 0
+        self._sizes[:] = 0
+        self._heads[:] = 0
         self._bounds[:] = math.nan
 
     def filter(self, x: Vector, dt: float) -> None:
@@ -129,4 +119,13 @@ class SignalEnvelope:
         weight = self._decay_rate * dt
         weight = min(weight, 1.0) if weight > 0.0 else 0.0
         self.count += 1
-        filter_sample(self._signal, self.count, weight, self._queues, self._bounds)
+        filter_sample(
+            self._signal,
+            self.count,
+            weight,
+            self._values,
+            self._stamps,
+            self._heads,
+            self._sizes,
+            self._bounds,
+        )

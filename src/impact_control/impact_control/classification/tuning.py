@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from impact_control.classification.envelope import empty_queues, filter_sample
+from impact_control.classification.envelope import filter_sample
 from impact_control.classification.margin import fixed_margin
 from impact_control.classification.recorded_impact import RecordedImpact
 from impact_control.scenario import Classification
@@ -108,6 +108,7 @@ def tune(
     acceptable: tuple[float, float],
     algorithm: Algorithm,
     grid: SearchGrid | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> tuple[Classification, GrayArea]:
     """Return the parameters that call nothing acceptable unexpected and leave the least gray area, and that area.
 
@@ -120,7 +121,7 @@ def tune(
     """
     grid = grid or SearchGrid()
     trials = [trial for trial in recordings if len(trial.impact_times)]
-    return Candidates(trials, algorithm, grid).best(acceptable, grid.reserve)
+    return Candidates(trials, algorithm, grid, progress).best(acceptable, grid.reserve)
 
 
 class Candidates:
@@ -312,10 +313,13 @@ def _miss(error: Matrix, weight: Vector, window: int, judged: int, margins: Vect
     """
     found = -1
     n = error.shape[1]
-    queues = empty_queues(window, n)
+    values = np.zeros((2, n, window + 1))
+    stamps = np.zeros((2, n, window + 1), dtype=np.int64)
+    heads = np.zeros((2, n), dtype=np.int64)
+    sizes = np.zeros((2, n), dtype=np.int64)
     bounds = np.full((2, n), np.nan)
     for k in range(error.shape[0]):
-        filter_sample(error[k], k + 1, min(weight[k], 1.0), queues, bounds)
+        filter_sample(error[k], k + 1, min(weight[k], 1.0), values, stamps, heads, sizes, bounds)
         if k < judged:
             continue
         for i in range(n):
