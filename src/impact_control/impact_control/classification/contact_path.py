@@ -17,8 +17,8 @@ from impact_control.util.types import Vector
 def _follow(position: Vector, heights: Vector, path: Memory, count: int, deviation: float, slope: float) -> float:
     """Take one sample; return the deviation of the mean height n^T p from the first one, in standard deviations.
 
-    heights: those of the last window, a ring. path: normal; mean over the ring, and over the first window, of which
-    place is the mean position.
+    heights: those of the last window, a ring. path: normal; recent, the mean over the ring; first, that over the first
+    window, and place, the mean position there.
     """
     p = path[()]
     normal = p.normal
@@ -29,7 +29,7 @@ def _follow(position: Vector, heights: Vector, path: Memory, count: int, deviati
         p.first += height / size
         for i in range(3):
             p.place[i] += position[i] / size
-    p.mean += (height - (heights[slot] if count >= size else 0.0)) / size
+    p.recent += (height - (heights[slot] if count >= size else 0.0)) / size
     heights[slot] = height
     if count < size:
         return 0.0
@@ -37,7 +37,7 @@ def _follow(position: Vector, heights: Vector, path: Memory, count: int, deviati
     for i in range(3):
         along = position[i] - p.place[i] - (height - p.first) * normal[i]
         way += along * along
-    off: float = abs(p.mean - p.first)
+    off: float = abs(p.recent - p.first)
     return off / math.sqrt(deviation * deviation + slope * slope * way)
 
 
@@ -65,9 +65,9 @@ class ContactPath:
         self.settings = settings
         self.known = known
         self._heights = np.zeros(max(1, round(settings.window / require_positive("period", period))))
-        self._path = named_memory(normal=(3,), place=(3,), first=(), mean=())
+        self._path = named_memory(normal=(3,), place=(3,), first=(), recent=())
         self._path["normal"] = unit_vector("normal", normal)
-        self._first, self._mean = self._path["first"], self._path["mean"]
+        self._first, self._recent = self._path["first"], self._path["recent"]
         _follow(np.zeros(3), self._heights, self._path, 0, 1.0, 0.0)  # compiles the kernel here and not in the loop
         self.reset()
 
@@ -76,7 +76,7 @@ class ContactPath:
         self._height = math.hypot(self.known.height, free)
         self.deviation = 0.0
         self._count = 0
-        self._path["first"] = self._path["mean"] = self._path["place"] = 0.0
+        self._path["first"] = self._path["recent"] = self._path["place"] = 0.0
         self._worst_time = self._worst_rise = 0.0
 
     def follow(self, since_contact: float, position: Vector) -> None:
@@ -90,7 +90,7 @@ class ContactPath:
         # Not a number is unexpected, too.
         if not ratio <= self.deviation:
             self.deviation = ratio if ratio == ratio else math.inf
-            self._worst_time, self._worst_rise = since_contact, float(self._mean - self._first)
+            self._worst_time, self._worst_rise = since_contact, float(self._recent - self._first)
 
     @property
     def reason(self) -> str:
