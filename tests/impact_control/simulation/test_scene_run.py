@@ -225,6 +225,15 @@ def test_the_plant_needs_little_feedback_to_follow_the_predicted_velocity(name):
     assert figures.found_speed == pytest.approx(figures.predicted_speed, rel=0.06)
 
 
+def test_runs_are_the_same_for_the_same_seed_and_differ_for_another():
+    scene = load_scenario("push_parcel_1").with_overrides({"task.duration": "1.6 s"})
+    short = plan_scenario(scene)
+    first, second = run_scenario(short.scene, plan=short), run_scenario(short.scene, plan=short)
+    np.testing.assert_array_equal(first.objects["box"].position, second.objects["box"].position)
+    other = run_scenario(scene.with_overrides({"simulation.seed": 2}))
+    assert np.abs(other.arms["left"].signals.torque[:100] - first.arms["left"].signals.torque[:100]).max() > 0.0
+
+
 def test_the_noise_of_two_arms_is_not_the_same():
     simulation = build_world(load_scenario("grab_parcel_1"))
     left, right = (simulation.sensors[name].measure(simulation.arms[name]) for name in ("left", "right"))

@@ -126,7 +126,7 @@ def velocity_error(run: RunData) -> Figure | None:
     entries = [line("velocity error", INK), line("zero", NEUTRAL, "-.")]
     if envelope is not None:
         entries += [line("envelope", ANTE), line("envelope and margin", ANTE, ":")]
-    finish(figure, run.analysis, entries)
+    finish(figure, run.analysis, entries, columns=0.34)
     return figure
 
 
