@@ -125,7 +125,8 @@ def test_observer_is_a_momentum_observer_of_the_transmitted_torque():
         state = np.array([q - theta, dq, dtheta, motor])
         missed = missed_torque(MODEL.transmission, before, state)
         torque = transmitted(MODEL, *state)
-        reference.observe(mass, dq, torque, coriolis, gravity, k * PERIOD, missed)
+        reference.missed_torque[:] = missed
+        reference.observe(mass, dq, torque, coriolis, gravity, k * PERIOD)
         before = state
         # A sample that is ignored leaves no trace.
         observer.observe(mass, coriolis, gravity, k * PERIOD, JointSample(-q, dq, theta, dtheta, motor))

@@ -36,7 +36,10 @@ _RESTITUTION_HUNT_CROSSLEY = int(LawKind.RESTITUTION_HUNT_CROSSLEY)
 
 @compiled
 def _exponential_gain(relative_rate: float, release: float) -> float:
-    """Return K/k_c [-] of Proper 2021 (2.36) over d_c/k_c ddelta, with release = rho mu_N. Corrected, see Errata."""
+    """Return K/k_c [-] of Proper 2021 (2.36) over d_c/k_c ddelta, with release = rho mu_N. Corrected, see Errata.
+
+    Without release, 0, it is the exponentially extended Hunt-Crossley law, Rey Arias 2024 (6).
+    """
     if relative_rate >= -min(release, 1.0):
         return 1.0 + relative_rate
     remaining: float = 1.0 - release
