@@ -108,7 +108,7 @@ def test_what_is_said_of_the_references_holds_for_them_and_not_for_others(refere
     assert {one.where.split()[1] for one in said} == {"3.12", "3.13", "3.14", "3.15", "3.16"}
 
     def wrong(kind, **changed):
-        """What does not hold when something of the post-impact reference is another."""
+        """Return the comparisons that fail for a changed post-impact reference."""
         post = replace(references[kind].post, **changed)
         rows = reference_comparisons({**references, kind: replace(references[kind], post=post)})
         return [one.where for one in rows if one.mark is Mark.BAD]

@@ -1,4 +1,4 @@
-"""What every kernel of the loop is held to: no memory of its own, and one answer, compiled or not."""
+"""Checks for kernels of the loop: no allocation, and the same result compiled and in plain Python."""
 
 from __future__ import annotations
 

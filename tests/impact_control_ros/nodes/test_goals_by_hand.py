@@ -116,7 +116,7 @@ class Slow(Served):
         assert self.answer(goal).result.outcome == Outcome.FAULT
 
     def assert_not_begun(self, accepted):
-        """The arm is held where it is, and the client is told why."""
+        """Require that the arm is held where it is, and that the result gives the reason."""
         assert self.pipeline.controller.mode is Mode.STOPPED, "which its partners hear"
         self.tasks.advance()
         result = self.answer(accepted).result

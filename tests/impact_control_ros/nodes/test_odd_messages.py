@@ -1,6 +1,6 @@
 """Messages that no node of ours sends, as one of another version or another arm might: passed over or refused.
 
-And impacts and verdicts that are told once, whatever comes after them.
+Each impact and verdict is reported once, whatever follows it.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ class Graph:
 
 
 class GraphTarget:
-    """What the targets have in common whose nodes are in a graph."""
+    """Base of the targets whose nodes run in a graph."""
 
     def __init__(self) -> None:
         self._graph = Graph()

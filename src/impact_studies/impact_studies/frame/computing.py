@@ -27,7 +27,7 @@ Trial = dict[str, NDArray[Any]]
 """Result of one trial: arrays of numbers by name."""
 
 Experiment = Callable[[Case], Mapping[str, NDArray[Any]]]
-"""What computes a trial from its case."""
+"""Function that computes a trial from its case."""
 
 
 @dataclass(frozen=True, eq=False)
