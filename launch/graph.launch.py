@@ -5,7 +5,8 @@ line uses too. All are configured in that order, each when the one before is, an
 order, each when the one before is active. In between, behind ros2_control, the effort controller of every arm is
 loaded, the robot side is checked, and the controllers are activated: late, so that an arm is without a commander as
 shortly as can be, and before the loops, so that no task can begin without it. A simulator behind ros2_control becomes
-active before the check: until then the interfaces hold the initial values of the description. When one process ends
+active before the check: until then the interfaces hold the initial values of the description. Where the controller
+managers go by its clock, they wait for it, and joint states are broadcast from then on. When one process ends
 that should not, a step fails, or a node is not active in time, everything is shut down, and the launch ends with a
 code other than 0.
 """
@@ -24,8 +25,17 @@ from impact_control_ros.bridge import topics
 from impact_control_ros.bridge.shape import Shape
 from impact_control_ros.robot_side.files import EFFORT_CONTROLLER
 from impact_control_ros.robot_side.robot_switch import SwitchKind
-from impact_control_ros.session.graph import NODE_ENVIRONMENT, Duty, NodeSpec, below, graph_of
-from impact_control_ros.session.launching import declare, end_with, fail, parameters, process, spawner, when_done
+from impact_control_ros.session.graph import NODE_ENVIRONMENT, Duty, NodeSpec, below, factor_of, graph_of
+from impact_control_ros.session.launching import (
+    broadcaster,
+    declare,
+    end_with,
+    fail,
+    parameters,
+    process,
+    spawner,
+    when_done,
+)
 from launch import LaunchContext, LaunchDescription
 
 ARGUMENTS = (
@@ -38,6 +48,7 @@ ARGUMENTS = (
     "simulate",
     "ros2_control",
     "shared_memory",
+    "use_sim_time",
     "check_gravity",
 )
 
@@ -66,13 +77,17 @@ def graph_actions(context: LaunchContext) -> list:
         value["scenario"],
         shape=Shape(value["shape"]),
         simulate=value["simulate"] == "true",
-        real_time_factor=float(value["real_time_factor"]) if value["real_time_factor"] else None,
+        real_time_factor=factor_of(value["real_time_factor"]) if value["real_time_factor"] else None,
         seed=seed,
         record=bool(value["record"]),
     )
     more = {
         Duty.RECORDER: {"directory": value["record"], "scenario_yaml": scenario.to_yaml()},
-        Duty.ROBOT: {"ros2_control": behind, "shared_memory": value["shared_memory"]},
+        Duty.ROBOT: {
+            "ros2_control": behind,
+            "shared_memory": value["shared_memory"],
+            "publish_clock": value["use_sim_time"] == "true",
+        },
         Duty.SUPERVISOR: {"robot_side": (SwitchKind.ROS2_CONTROL if behind else SwitchKind.SIMULATOR).value},
     }
     on_topics = behind and not value["shared_memory"]
@@ -93,6 +108,8 @@ def taking_over(value: Mapping[str, str], arms: Sequence[str]) -> list:
     """
     check_gravity = value["check_gravity"] == "true"
     checks, activations = [], []
+    if value["use_sim_time"] == "true":
+        checks = [broadcaster(below(value["namespace"], arm)) for arm in arms]
     for arm in arms:
         namespace = below(value["namespace"], arm)
         given = [parameters({"scenario": value["scenario"], "arm": arm, "check_gravity": check_gravity})]

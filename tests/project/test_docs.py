@@ -104,7 +104,8 @@ def test_types_and_qualities_of_service_are_those_of_the_publishers():
     kinds = {name: kind for name, kind, *_ in rows(DOCS / "topics.md", "Topics") if name in qos.OFFERED}
     assert kinds == {name: type_name(kind) for name, (kind, _) in qos.OFFERED.items()}
     profiles = {name: getattr(qos, profile) for name, profile in published.items()}
-    assert profiles == {"simulation/objects": qos.STREAM, **{name: one for name, (_, one) in qos.OFFERED.items()}}
+    offered = {name: profile for name, (_, profile) in qos.OFFERED.items()}
+    assert profiles == {"simulation/objects": qos.STREAM, "/clock": qos.STREAM, **offered}
 
 
 def test_every_outcome_is_listed():

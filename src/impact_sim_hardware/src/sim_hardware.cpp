@@ -28,10 +28,10 @@ constexpr unsigned ATTEMPT_CYCLES = 10;
 /// gravity, and the measured one with it.
 ///
 /// Until the simulator is there, the states are the initial values of the description. From then on each cycle reads
-/// one new sample and answers it; from `catch_up` missed periods on, the arm moves on in them under the last command. Two
-/// is for arms that wait for each other in a scene: what one alone is late by would hold up the other, too. A sample
-/// that does not come within `timeout` [s] is an error of the hardware, which is then unconfigured; configured and
-/// activated again it attaches again.
+/// one new sample and answers it. The controller manager sets the pace, and in periods that it missed the arm moves on
+/// under the last command; with `use_sim_time` the simulator does, by its clock, and none is missed. A sample that does
+/// not come within `timeout` [s] is an error of the hardware, which is then unconfigured; configured and activated again
+/// it attaches again.
 class SimHardware : public hardware_interface::SystemInterface
 {
 public:
@@ -42,7 +42,7 @@ public:
     }
     try {
       timeout_ = nanoseconds_of(parameter("timeout", "1.0"));
-      catch_up_ = periods_of(parameter("catch_up", "1"));
+      simulated_time_ = truth_of(parameter("use_sim_time", "false"));
       std::vector<std::string> joints;
       for (const auto & joint : get_hardware_info().joints) {
         check(joint);
@@ -93,7 +93,7 @@ public:
     if (!exchange_->attached() && !attach()) {
       return failed_ ? return_type::ERROR : return_type::OK;
     }
-    switch (exchange_->await_present(pace_, catch_up_, timeout_)) {
+    switch (simulated_time_ ? exchange_->await(timeout_) : exchange_->await_present(pace_, timeout_)) {
       case Wait::SAMPLE:
         // Neither the time of the cycle nor `get_clock()`: both are the steady clock, and controllers get that of a node.
         stamp_ = get_node()->now().nanoseconds();
@@ -187,12 +187,12 @@ private:
     return std::llround(seconds * 1e9);
   }
 
-  static std::uint64_t periods_of(const std::string & text)
+  static bool truth_of(const std::string & text)
   {
-    if (text != "1" && text != "2") {
-      throw std::invalid_argument("catch_up = " + text + "; allowed: 1 or 2 periods");
+    if (text != "true" && text != "false") {
+      throw std::invalid_argument("use_sim_time = " + text + "; allowed: true or false");
     }
-    return text == "1" ? 1 : 2;
+    return text == "true";
   }
 
   /// Raises std::invalid_argument for a joint with other interfaces.
@@ -228,7 +228,7 @@ private:
   std::optional<Exchange> exchange_;
   Pace pace_;
   std::int64_t timeout_ = 0;
-  std::uint64_t catch_up_ = 1;  // periods
+  bool simulated_time_ = false;  // the simulator sets the pace
   std::int64_t stamp_ = 0;  // of the sample that was read [ns]
   std::vector<hardware_interface::StateInterface::SharedPtr> states_;  // position, velocity, effort of each joint
   std::vector<hardware_interface::CommandInterface::SharedPtr> efforts_;

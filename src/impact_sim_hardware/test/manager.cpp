@@ -7,8 +7,8 @@
 //   write STAMP COMMANDED EFFORT...  -> written
 //   run CYCLES         -> ran, or what ended it: each cycle answers effort 1 with the number of the sample, effort 2
 //                         with its position, velocity + effort with effort 3, without a pause
-//   keep CYCLES FROM   -> kept PERIODS LATE: cycles of 1 kHz that make up from FROM missed periods on; periods that the
-//                         arm went on for, and those by which it is late at the end; or what ended them
+//   keep CYCLES        -> kept PERIODS LATE: cycles of 1 kHz that make up for missed periods; those that the arm went on
+//                         for, and those by which it is late at the end; or what ended them
 //   detach             -> detached
 #include <iostream>
 #include <sstream>
@@ -40,14 +40,14 @@ std::string run(Exchange & exchange, std::uint64_t cycles)
   return "ran";
 }
 
-std::string keep(Exchange & exchange, std::uint64_t cycles, std::uint64_t from)
+std::string keep(Exchange & exchange, std::uint64_t cycles)
 {
   Pace pace;
   std::uint64_t periods = 0;
   timespec due{};
   clock_gettime(CLOCK_MONOTONIC, &due);
   for (std::uint64_t i = 0; i < cycles; ++i) {
-    const Wait wait = exchange.await_present(pace, from, 20'000'000'000);
+    const Wait wait = exchange.await_present(pace, 20'000'000'000);
     if (wait != Wait::SAMPLE) {
       return words_of(wait);
     }
@@ -117,9 +117,9 @@ std::string obey(Exchange & exchange, std::istringstream & order)
     order >> cycles;
     answer << run(exchange, cycles);
   } else if (verb == "keep") {
-    std::uint64_t cycles = 0, from = 0;
-    order >> cycles >> from;
-    answer << keep(exchange, cycles, from);
+    std::uint64_t cycles = 0;
+    order >> cycles;
+    answer << keep(exchange, cycles);
   } else {
     exchange.detach();
     answer << "detached";

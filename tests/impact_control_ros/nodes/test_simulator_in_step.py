@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import time
+from dataclasses import replace
 
 import numpy as np
 import pinocchio as pin
 import pytest
 from impact_msgs.msg import GroundTruth
+from lifecycle_msgs.msg import Transition
+from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool
 
 from hardware_stand_in import Manager, compiled
@@ -116,6 +120,52 @@ def test_the_supervisor_can_stop_it(peer):
     assert peer.ask(SetBool, topics.ACCEPT, SetBool.Request(data=True)).success
     cycle(peer)
     assert cycle(peer)[2].command_state == GroundTruth.COMMAND_FRESH
+
+
+def test_by_its_own_clock_it_sets_the_pace_of_the_managers(peer, tmp_path):
+    factor, cycles = 0.25, 200
+    given = {**SPEC.parameters, "shared_memory": f"{NAME}_paced", "publish_clock": True, "real_time_factor": factor}
+    with (
+        Peer(tmp_path, "paced") as paced,
+        Manager(compiled(tmp_path), f"{NAME}_paced", JOINTS) as manager,
+    ):
+        times = paced.listen(Clock, topics.CLOCK, qos.RECORD)
+        truths = paced.listen(GroundTruth, topics.TRUTH, qos.RECORD)
+        paced.bring_up(replace(SPEC, parameters=given))
+        # A manager that has no sample yet needs cycles to come to one: time goes on.
+        paced.until(lambda: len(times) > 10 and in_ns(times[-1]) > in_ns(times[0]), what="the clock")
+        assert not truths
+        assert manager.ask("attach") == "attached"
+        begun, first = time.monotonic(), None
+        for _ in range(cycles):
+            manager.ask("read", LONG)
+            paced.spin(0.0)
+            first = first or in_ns(times[-1])
+            manager.ask("write", 0, 1, *[0.0] * 7)
+        passed = time.monotonic() - begun
+        paced.until(lambda: len(truths) == cycles, what="the truths")
+        stamps = [nanoseconds(truth.header.stamp) for truth in truths]
+        assert set(np.diff(stamps)) == {1_000_000} and abs(stamps[0] - first) <= 1_000_000
+        assert {in_ns(one) for one in times} >= set(stamps[1:]), "a cycle begins with the time of its sample"
+        assert cycles * 1e-3 / factor - 0.02 < passed, "no faster than asked for"
+        # Lost on the way, it is repeated.
+        paced.until(lambda: in_ns(times[-1]) == in_ns(times[-2]), what="the time again")
+
+
+def in_ns(message):
+    return message.clock.sec * 1_000_000_000 + message.clock.nanosec
+
+
+def test_there_is_one_simulated_time(peer, tmp_path):
+    given = {**SPEC.parameters, "shared_memory": f"{NAME}_second", "publish_clock": True}
+    clock = peer.node.create_publisher(Clock, topics.CLOCK, qos.STREAM)
+    with Peer(tmp_path, "elsewhere") as other:
+        other.processes.start(replace(SPEC, parameters=given))
+        other.until(lambda: other.node.count_publishers(topics.CLOCK), what="the other clock")
+        other.caller.await_node("simulator")
+        assert not other.change("simulator", Transition.TRANSITION_CONFIGURE)
+        assert "1 other publisher(s) of /clock; allowed: one simulated time" in other.log("simulator")
+    peer.node.destroy_publisher(clock)
 
 
 def test_the_end_of_the_node_ends_the_exchange(peer):

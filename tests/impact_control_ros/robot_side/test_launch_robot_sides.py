@@ -325,10 +325,58 @@ def test_simulator_and_hardware_share_memory_where_asked_to(monkeypatch, hardwar
     launch_file = load(monkeypatch, "mock")
     started(launch_file, namespace="left", hardware=hardware)
     ((_, mappings),) = launch_file.xacro_asked
-    assert (mappings["shared_memory"], mappings["catch_up"]) == (name, "1")
+    assert (mappings["shared_memory"], mappings["use_sim_time"]) == (name, "false"), "the manager sets the pace"
     for simulator in (node for node in named(graph, "LifecycleNode") if node.name == "simulator"):
         assert simulator.parameters[0]["shared_memory"] == name
         assert bool(simulator.remappings) == (not name)
+
+
+@pytest.mark.parametrize(
+    ("values", "cores", "factor"),
+    [
+        ({}, 2, None),
+        ({"real_time_factor": "1.0"}, 2, 1.0),
+        ({"real_time_factor": "0.25"}, 2, 0.25),
+        # Arms that wait for each other have one clock, which goes as fast as the cores carry.
+        ({"scenario": "grab_juice_1"}, 2, 2 / 3),
+        ({"scenario": "grab_juice_1"}, 8, 1.0),
+    ],
+)
+def test_in_step_the_simulator_sets_the_pace_of_a_scene_and_where_a_pace_is_given(monkeypatch, values, cores, factor):
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: set(range(cores)))
+    values = {"hardware": "shared", **values}
+    own, graph, _ = all_started(monkeypatch, "mock", **values)
+    launch_file = load(monkeypatch, "mock")
+    started(launch_file, **values)
+    managers = [process for process in named(own, "Node") if process.executable == "ros2_control_node"]
+    broadcasters = [process for process in course_of_graph(graph) if "joint_state_broadcaster" in arguments_of(process)]
+    (simulator,) = (node for node in named(graph, "LifecycleNode") if node.name == "simulator")
+    (parameters,) = simulator.parameters
+    assert parameters["publish_clock"] == (factor is not None)
+    assert parameters["real_time_factor"] == pytest.approx(factor or 1.0)
+    assert len(broadcasters) == (0 if factor is None else len(managers)), "without a clock none becomes active"
+    assert {mappings["use_sim_time"] for _, mappings in launch_file.xacro_asked} == {str(factor is not None).lower()}
+    for process in managers:
+        file, *more = process.parameters
+        assert more == ([] if factor is None else [{"use_sim_time": True}])
+        timeout = yaml(file)["/**/effort_controller"]["ros__parameters"]["command_timeout"]
+        assert timeout == pytest.approx(0.005 / (factor or 1.0), rel=1e-3), "by the wall clock, of as many cycles"
+
+
+def arguments_of(process):
+    return process.keywords.get("arguments", [])
+
+
+@pytest.mark.parametrize("hardware", ["topics", "generic"])
+def test_only_in_step_there_is_another_pace_than_that_of_the_wall_clock(monkeypatch, hardware):
+    with pytest.raises(InvalidInputError, match=r"real_time_factor.*without hardware:=shared"):
+        started(load(monkeypatch, "mock"), hardware=hardware, real_time_factor="0.5")
+
+
+@pytest.mark.parametrize("given", ["0", "11", "fast", "nan"])
+def test_a_pace_that_no_simulator_has_is_refused(monkeypatch, given):
+    with pytest.raises(InvalidInputError, match=r"a number from 0\.01 to 10"):
+        started(load(monkeypatch, "mock"), hardware="shared", real_time_factor=given)
 
 
 def test_the_simulator_meets_topic_based_ros2_control_on_its_topics(monkeypatch):
@@ -445,7 +493,6 @@ def test_the_simulator_of_a_scene_meets_the_hardware_of_each_arm(monkeypatch, ha
     segments = [mappings["shared_memory"] for _, mappings in launch_file.xacro_asked]
     base = simulator.parameters[0]["shared_memory"]
     assert segments == [segment_of(base, arm) for arm in ("left", "right")]
-    assert all(mappings["catch_up"] == "2" for _, mappings in launch_file.xacro_asked), "they wait for each other"
     if hardware == "shared":
         assert base == "/impact_sim_7_lab" and len(set(segments)) == 2 and not simulator.remappings
         return

@@ -13,6 +13,7 @@ TWIST = "end_effector/twist"
 WRENCH = "end_effector/external_wrench"
 TRUTH = "simulation/truth"
 DIAGNOSTICS = "/diagnostics"
+CLOCK = "/clock"
 
 PREDICT = "predict_post_impact"
 EXECUTE = "execute_impact_task"

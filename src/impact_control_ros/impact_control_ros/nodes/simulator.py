@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from diagnostic_msgs.msg import DiagnosticStatus
 from impact_msgs.msg import GroundTruth
 from rclpy.parameter import Parameter
+from rosgraph_msgs.msg import Clock as ClockMessage
 from std_srvs.srv import SetBool, Trigger
 
 from impact_control.scenario import Scene, load_scenario
@@ -18,11 +19,11 @@ from impact_control.util.errors import ImpactControlError, SimulationError
 from impact_control_ros.bridge import qos, real_time, runtime, topics
 from impact_control_ros.bridge.diagnostics import Diagnostics
 from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, declare
-from impact_control_ros.bridge.messages import answered
+from impact_control_ros.bridge.messages import answered, to_stamp
 from impact_control_ros.bridge.rclpy_internals import Inbox, NodeExecutor
 from impact_control_ros.robot_side.shared_exchange import SharedExchange, segment_of
 from impact_control_ros.robot_side.simulated_arm import ArmSide, ArmTopics, ObjectPose, SharedArmSide, TopicArmSide
-from impact_control_ros.session.graph import LARGEST_FACTOR
+from impact_control_ros.session.graph import FACTORS
 
 EXCHANGED = 1_000_000
 """[ns] period of the samples in shared memory, PERIOD of its header."""
@@ -44,6 +45,10 @@ LOCKSTEP_PATIENCE = 5.0
 
 EXCHANGE_WAIT = 0.02
 """[s] to wait for the answer to a sample in shared memory before services and parameters are looked at again."""
+
+REPEATED_CLOCKS = 5
+"""Such waits in which the published time is repeated, as it may be lost; a longer one is of a manager without a sample,
+which needs cycles to come to one."""
 
 SILENT_WAITS = 50
 """Such waits without an answer before the warning that simulated time does not advance."""
@@ -105,6 +110,22 @@ class Clock:
             self._lose(lag)
 
 
+class PublishedClock:
+    """Simulated time on `/clock`: controller managers with `use_sim_time` begin a cycle with each message."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        """Open the topic; raise ImpactControlError where another simulator has a clock already."""
+        if others := configuration.node.count_publishers(topics.CLOCK):
+            raise ImpactControlError(f"{others} other publisher(s) of {topics.CLOCK}; allowed: one simulated time")
+        self._publisher = configuration.publisher(ClockMessage, topics.CLOCK, qos.STREAM)
+        self._message = ClockMessage()
+
+    def send(self, stamp: int) -> None:
+        """Publish the time [ns]."""
+        to_stamp(stamp, self._message.clock)
+        self._publisher.publish(self._message)
+
+
 class Simulation(Configuration):
     """A world whose arms are on the topics of a robot side, or exchange with ros2_control through shared memory.
 
@@ -124,6 +145,7 @@ class Simulation(Configuration):
         self.unanswered = 0
         self._silent_waits = 0
         shared = node.value("shared_memory")
+        self._published_clock = PublishedClock(self) if node.value("publish_clock") else None
         self._exchanges = {name: self._exchange_of(name, shared) for name in self._world.arms if shared}
         inbox = node.open_inbox()
         self.when_closed(inbox.close)
@@ -156,6 +178,11 @@ class Simulation(Configuration):
             side.begin()
         self._clock.restart()
 
+    def _send_clock(self) -> None:
+        """Let controller managers that go by simulated time begin their cycle with the present sample."""
+        if self._published_clock is not None:
+            self._published_clock.send(self._clock.stamp)
+
     def _scenario(self) -> Scene:
         seed = self.node.value("seed")
         return load_scenario(self.node.value("scenario")).with_overrides({"simulation.seed": seed} if seed >= 0 else {})
@@ -166,7 +193,8 @@ class Simulation(Configuration):
         if self.node.value("shared_memory") and period != EXCHANGED:
             found = f"control.period of {scenario.name} is {period * 1e-6:g} ms"
             raise ImpactControlError(f"{found}; allowed with shared_memory: {EXCHANGED * 1e-6:g} ms")
-        return Clock(int(self.node.get_clock().now().nanoseconds), period, self.node.value("ros2_control"))
+        restamped = self.node.value("ros2_control") and not self.node.value("publish_clock")
+        return Clock(int(self.node.get_clock().now().nanoseconds), period, restamped)
 
     def _exchange_of(self, arm: str, name: str) -> SharedExchange:
         """Open the exchange with the hardware of an arm; name: see `segment_of`."""
@@ -253,9 +281,10 @@ class Simulation(Configuration):
         self._step()
 
     def _exchange(self, executor: NodeExecutor) -> None:
-        """Step the world once the hardware of every arm has answered its sample: the controller managers set the pace.
+        """Step the world once the hardware of every arm has answered its sample.
 
-        The true state has the time at which its sample was read, which `joint_states` are stamped with.
+        The controller managers set the pace, and the true state has the time at which its sample was read, which
+        `joint_states` are stamped with; where they go by the published clock, it sets the pace, and the stamp is its.
         """
         if self._silent_waits or self._clock.cycles % SERVICE_PERIOD == 0:
             executor.spin_once(timeout_sec=0.0)
@@ -266,22 +295,30 @@ class Simulation(Configuration):
         self._silent_waits = 0 if answered else self._silent_waits + 1
         if self._silent_waits == SILENT_WAITS:
             self.node.get_logger().warning("no hardware reads the samples: time stands still until one does")
+        published = self._published_clock is not None
         if not answered:
+            clock.restart()
+            if published and self._silent_waits > REPEATED_CLOCKS:
+                clock.epoch += clock.period
+            self._send_clock()
             return
-        stamps = [side.exchange.stamp for side in sides]
+        if published:
+            clock.await_next(self.node.speed)
+        stamps = [clock.stamp if published else side.exchange.stamp for side in sides]
         periods = max(side.exchange.periods for side in sides)
         for period in range(periods):
             for side in sides:
-                side.note_truth(self._world.time, 0, clock.cycles)
+                side.note_truth(self._world.time, clock.late, clock.cycles)
             self._world.step([side.torque() for side in sides])
             samples = [side.measure() for side in sides]
+            clock.cycles += 1
             if period == periods - 1:  # before all else: they are waited for
                 for side, sample in zip(sides, samples, strict=True):
                     side.exchange.put(sample, periods)
+                self._send_clock()
             for side, stamp in zip(sides, stamps, strict=True):
                 side.send_truth(stamp + period * clock.period)
             self._send_objects(stamps[0] + period * clock.period)
-            clock.cycles += 1
 
     def _await_answers(self, executor: NodeExecutor, stop: runtime.StopRequest) -> None:
         """Wait until the samples just sent have their commands, and were seen by the detectors if there are any."""
@@ -350,7 +387,7 @@ class Simulation(Configuration):
         clock.worst_lag = 0
 
     def _pace(self, late: float) -> str:
-        if self._sides_exchanging:
+        if self._sides_exchanging and self._published_clock is None:
             return "at the pace of the controller manager"
         return "in lockstep" if self.node.lockstep else f"{late:.2%} of the periods late"
 
@@ -362,7 +399,8 @@ class Simulation(Configuration):
 class SimulatorNode(ConfiguredNode[Simulation]):
     """Publishes joint_states and applies effort_controller/commands, of each arm in its own namespace.
 
-    With `shared_memory` a ros2_control hardware takes the place of both topics, and of the clock.
+    With `shared_memory` a ros2_control hardware takes the place of both topics, and of the clock, unless that is
+    published for it.
     The period is that of the scenario. Real time by default, or `real_time_factor` of it: simulated seconds to a second
     of the wall clock; stamps are simulated time. With `lockstep` each sample waits for the command computed from it.
     Without a fresh command for longer than the scenario's limit the joints are damped, gravity stays compensated, and a
@@ -378,7 +416,7 @@ class SimulatorNode(ConfiguredNode[Simulation]):
         declare(self, "seed", -1, "seed of the sensor noise; -1: the scenario's own")
         declare(self, "lockstep", False, "wait for the command of each sample")
         factor = "simulated seconds to a second of the wall clock, without lockstep"
-        declare(self, "real_time_factor", 1.0, factor, bounds=(0.01, LARGEST_FACTOR))
+        declare(self, "real_time_factor", 1.0, factor, bounds=FACTORS)
         declare(self, "start_paused", False, "send no sample before simulation/pause is called")
         behind = "take commands as topic_based_ros2_control sends them: the effort of a JointState"
         declare(self, "ros2_control", False, behind)
@@ -386,6 +424,7 @@ class SimulatorNode(ConfiguredNode[Simulation]):
             "name of the shared memory for a hardware of impact_sim_hardware, which then sets the pace; empty: topics"
         )
         declare(self, "shared_memory", "", shared)
+        declare(self, "publish_clock", False, "set the pace, and publish it on /clock for managers with use_sim_time")
         self.lockstep = False
         self.speed = 1.0
         self._set_clock([])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -32,6 +33,8 @@ UNGUARDED = "effort_controllers/JointGroupEffortController"
 
 EFFORT_TYPE = (CONTROLLER_MANAGER, f"{EFFORT_CONTROLLER}.type")
 """Node and parameter that determine which of them is loaded."""
+
+_TIMEOUT = re.compile(r"(\bcommand_timeout: )([0-9.]+)")
 
 SIDES = ("shared", "topics", "mock", "gazebo", "franka")
 """Values of the argument `side` of `urdf/arm.urdf.xacro`."""
@@ -64,6 +67,9 @@ ARGUMENTS: Mapping[str, Argument] = {
     ),
     "seed": Argument("", "seed of the sensor noise; empty: the scenario's"),
     "real_time_factor": Argument("", "simulated seconds to a second of the wall clock; empty: what the cores carry"),
+    "use_sim_time": Argument(
+        "false", "the controller managers go by the clock that the embedded simulator publishes", ("true", "false")
+    ),
     "record": Argument("", "new or empty directory for a bag; empty: nothing is recorded"),
     "simulate": Argument("true", "start the embedded simulator, too", ("true", "false")),
     "ros2_control": Argument(
@@ -155,12 +161,15 @@ def xacro_arguments(scenario: Scenario, robot: RobotDescription, side: str, **mo
     }
 
 
-def controllers_file(scenario: Scenario, robot: RobotDescription, guard: bool = True) -> Path:
+def controllers_file(
+    scenario: Scenario, robot: RobotDescription, guard: bool = True, real_time_factor: float = 1.0
+) -> Path:
     """Return the file with the parameters of the controllers for the robot of a scenario, after checking it.
 
-    guard: whether the effort controller is the guard. Raises InvalidInputError naming what was found and what is
-    allowed: a model without such a file, joints in another order, another rate than the controller's, other interfaces,
-    other limits than the robot's, no guard where the scenario requires it.
+    guard: whether the effort controller is the guard; its time-out, by the wall clock, is that of as many cycles at
+    another real_time_factor. Raises InvalidInputError naming what was found and what is allowed: a model without such a
+    file, joints in another order, another rate than the controller's, other interfaces, other limits than the robot's,
+    no guard where the scenario requires it.
     """
     directory = ros_directory("config/controllers")
     path = directory / f"{robot.name}.yaml"
@@ -168,8 +177,10 @@ def controllers_file(scenario: Scenario, robot: RobotDescription, guard: bool = 
     if robot.name not in with_controllers:
         words = f"one of {', '.join(with_controllers)}: the others have no controllers in {directory}"
         raise InvalidInputError("robot model", robot.name, words)
-    if not guard:
-        text = path.read_text(encoding="utf-8").replace(GUARD, UNGUARDED)
+    if not guard or real_time_factor != 1.0:
+        text = path.read_text(encoding="utf-8")
+        text = text if guard else text.replace(GUARD, UNGUARDED)
+        text = _TIMEOUT.sub(lambda found: f"{found[1]}{float(found[2]) / real_time_factor:.4g}", text)
         path = temporary_directory() / path.name
         path.write_text(text, encoding="utf-8")
     check_controllers(path, robot, scenario.control.period, scenario.robot.require_guard)

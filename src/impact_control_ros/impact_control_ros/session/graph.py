@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -202,8 +203,20 @@ SIMULATED_PATIENCE = 3.0
 """Factor on the limits of a supervisor with the embedded simulator, which damps a silent controller's arm by itself:
 on a machine not set up for real time, a core may stall for longer than is allowed with an arm."""
 
-LARGEST_FACTOR = 10.0
-"""Largest multiple of real time at which a simulator may run."""
+FACTORS = (0.01, 10.0)
+"""Smallest and largest multiple of real time at which a simulator may run."""
+
+
+def factor_of(text: str) -> float:
+    """Return the value of the argument real_time_factor. Raises InvalidInputError for one that no simulator has."""
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = math.nan
+    smallest, largest = FACTORS
+    if not smallest <= factor <= largest:
+        raise InvalidInputError("real_time_factor", text, f"a number from {smallest:g} to {largest:g}, or empty")
+    return factor
 
 
 def sustainable_real_time_factor(loops: int) -> float:

@@ -65,9 +65,9 @@ class LaunchedArm:
         """Name of the arm in its scene; "" for the only one."""
         return self.task.arm
 
-    def controllers(self, guard: str) -> str:
+    def controllers(self, guard: str, real_time_factor: float = 1.0) -> str:
         """Return the file with the parameters of controller manager and controllers; guard: value of the argument."""
-        return str(controllers_file(self.task.scenario, self.task.robot, guard == "true"))
+        return str(controllers_file(self.task.scenario, self.task.robot, guard == "true", real_time_factor))
 
 
 class RobotSide:

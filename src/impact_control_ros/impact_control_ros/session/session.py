@@ -37,7 +37,7 @@ from impact_control_ros.bridge.task_messages import (
     task_result,
 )
 from impact_control_ros.session.fork_server import server
-from impact_control_ros.session.graph import ALONE, LARGEST_FACTOR, OPERATOR, Duty, NodeSpec, full_name
+from impact_control_ros.session.graph import ALONE, FACTORS, OPERATOR, Duty, NodeSpec, full_name
 from impact_control_ros.session.occupants import Visitor
 from impact_control_ros.session.processes import (
     Death,
@@ -188,7 +188,7 @@ class Session(Visitor):
 
     def _let_time_pass(self, robot: str) -> None:
         """Let a simulator go on as fast as it can: in lockstep it waits for commands, also for those of the dead."""
-        values = {"lockstep": False, "real_time_factor": LARGEST_FACTOR}
+        values = {"lockstep": False, "real_time_factor": max(FACTORS)}
         self._serve_until(self._clocks[robot].call_async(_request(values)), RELEASE_PATIENCE)
 
     def _names(self, duty: Duty) -> list[str]:

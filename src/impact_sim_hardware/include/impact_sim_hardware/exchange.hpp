@@ -217,8 +217,8 @@ public:
   }
 
   /// Wait for a sample that is of now, for at most `timeout` [ns]: one that cycle or simulator made late by periods
-  /// would hide that the arm moved. It goes on in them, once `from` were missed, under the last command. Attached only.
-  Wait await_present(Pace & pace, std::uint64_t from, std::int64_t timeout) noexcept
+  /// would hide that the arm moved. It goes on in them under the last command. Attached only.
+  Wait await_present(Pace & pace, std::int64_t timeout) noexcept
   {
     Wait wait = await(timeout);
     for (unsigned round = 0; wait == Wait::SAMPLE; ++round) {
@@ -227,7 +227,7 @@ public:
       const std::int64_t now = clock.tv_sec * std::int64_t{1'000'000'000} + clock.tv_nsec;
       pace.read(segment_->sample.periods, now);
       const std::uint64_t missed = pace.missed(now);
-      if (missed < from || round == CATCH_UP_ROUNDS) {
+      if (missed == 0 || round == CATCH_UP_ROUNDS) {
         break;
       }
       wait = let_pass(missed, timeout);
