@@ -107,10 +107,6 @@ class ObjectScene(Scene):
             if not normal @ velocity < 0.0:
                 words = f"a velocity into the face, against its normal {np.round(normal, 6).tolist()}"
                 raise Refusal(f"arms.{name}.impact.velocity", velocity.tolist(), words)
-        for name in self.actual_environment.objects:
-            if name not in objects:
-                allowed = f"one of expected_environment.objects: {', '.join(objects)}"
-                raise Refusal("actual_environment.objects", name, allowed)
         require_known_links(self.actual_environment.touches, robot)
         for k, touch in enumerate(self.actual_environment.touches):
             if touch.arm not in self.arms:
@@ -218,10 +214,14 @@ def flat_orientation(normal: Vector, turn: float) -> Matrix:
 
 
 def _with_expected_objects(document: Node) -> Node:
-    """Let what an actual object leaves out be as expected."""
+    """Let what an actual object leaves out be as expected. Raises ScenarioError for an object that is not expected."""
     expected, actual = (_objects(document, f"{whose}_environment") for whose in ("expected", "actual"))
     if expected is None or actual is None:
         return document
+    for name, node in actual.value.items():
+        if name not in expected.value:
+            allowed = f"one of expected_environment.objects: {', '.join(expected.value)}"
+            raise ScenarioError(node.origin, "actual_environment.objects", name, allowed)
     known = Node({name: node for name, node in expected.value.items() if name in actual.value}, actual.origin)
     whole = overlay(document, nested("actual_environment.objects", overlay(known, actual)))
     return Node(whole.value, document.origin)
