@@ -130,7 +130,7 @@ def transcribed(impacts, errors, parameters, completion=None, await_completion=F
     limits=st.tuples(st.sampled_from([5.0, 50.0, 300.0]), st.floats(0.02, 0.25), st.floats(0.02, 0.05)),
 )
 def test_equals_a_transcription(seed, impacts, completion, await_completion, offset, samples, limits) -> None:
-    """Whatever the tuning is; impacts off epsilon and half a sample off zeta, t_int and t_xi: rounding decides nothing."""
+    """Whatever the tuning is; impacts off epsilon and half a sample off zeta, t_int, t_xi: no rounding decides."""
     (window, zeta, interval, duration), (decay, margin, epsilon) = samples, limits
     assume(all(abs(error - epsilon) > 1e-9 for error in impacts.values()))
     parameters = Classification.of(

@@ -255,7 +255,7 @@ def test_four_contacts_are_closed_by_their_completion():
     assert record.modes == [Mode.ANTE, Mode.INTERIM, Mode.POST, Mode.STOPPED]
     assert record.pipeline.judge.contact.completion.complete
     assert record.pipeline.judge.impacts > 1
-    state = record.pipeline.controller._state
+    state = record.pipeline.controller.state
     delay = state.closed_at - state.first_impact
     assert 5e-3 < delay < record.pipeline.scenario.control.interim.longest
 

@@ -256,7 +256,7 @@ def test_an_arm_that_has_had_its_impact_does_not_approach_again_after_yielding()
 
     def look(time, pipeline):
         if pipeline.controller.mode in (Mode.ADMITTANCE, Mode.RESUME):
-            goes_on.add(pipeline.controller._state.resume_in)
+            goes_on.add(pipeline.controller.state.resume_in)
 
     overrides = [("reaction.on_unexpected_post_impact", "admittance")]
     record = run("tabletop_tilted", untouched, overrides, duration=30.0, meanwhile=look)

@@ -3,12 +3,13 @@
 from impact_control.control.contact_force import SLIDING_SPEED, ContactForce, DesiredForce
 from impact_control.control.controller import ReferenceSpreadingController
 from impact_control.control.limits import Limit
-from impact_control.control.modes import RUNNING, Event, Fault, Mode
+from impact_control.control.modes import REACTING, RUNNING, Event, Fault, Mode
 from impact_control.control.object_force import ObjectForce
 from impact_control.control.qp import AccelerationQP, QPStatus
 from impact_control.control.torque_law import fault_damping
 
 __all__ = [
+    "REACTING",
     "RUNNING",
     "SLIDING_SPEED",
     "AccelerationQP",

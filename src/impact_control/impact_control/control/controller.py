@@ -35,9 +35,9 @@ class ReferenceSpreadingController:
     The modes follow on each other as in `mode_machine`; here is what is done in each. `reset` at activation -> IDLE,
     holding the pose of the first sample; reactions before the first task are stops.
 
-    Attributes after `compute_torque`: torque (n,) [Nm] without gravity, mode, fault, task_time [s], gamma [-], arrived
-    (the motion of PULL_BACK is done), position_error, velocity_error and orientation_error (3,) in frame A, qp (status,
-    limited), force (3,) [N].
+    Attributes after `compute_torque`: torque (n,) [Nm] without gravity, state (with the mode), fault, task_time [s],
+    gamma [-], arrived (the motion of PULL_BACK is done), position_error, velocity_error and orientation_error (3,) in
+    frame A, qp (status, limited), force (3,) [N].
     """
 
     def __init__(self, robot: RobotDescription, control: Control, home: Vector) -> None:
@@ -58,7 +58,7 @@ class ReferenceSpreadingController:
         self._retreat_parameters = PullBack.of()
         self._admittance_parameters = self._admittance.parameters
         self._resumption = Resumption(n, c.period)
-        self._state = ModeState()
+        self.state = ModeState()
         self._reference: ImpactReference | None = None
         self._move: ReferenceTable | None = None
         self._force: DesiredForce = NO_FORCE
@@ -85,7 +85,7 @@ class ReferenceSpreadingController:
     @property
     def mode(self) -> Mode:
         """Mode of the controller."""
-        return self._state.mode
+        return self.state.mode
 
     @property
     def torque(self) -> Vector:
@@ -100,12 +100,12 @@ class ReferenceSpreadingController:
     @property
     def desired(self) -> ReferenceColumns:
         """The reference that is followed."""
-        return self.ante if mode_machine.follows_ante(self._state, self._control) else self.post
+        return self.ante if mode_machine.follows_ante(self.state, self._control) else self.post
 
     @property
     def expected(self) -> ReferenceColumns:
         """The reference of how the joints move now, if the impact is as planned: for the classifier."""
-        return self.ante if mode_machine.awaits_impact(self._state, self._control) else self.post
+        return self.ante if mode_machine.awaits_impact(self.state, self._control) else self.post
 
     def reset(self) -> None:
         """Back to IDLE with all buffers cleared, as before the first command; the pose of the next sample is held."""
@@ -146,13 +146,13 @@ class ReferenceSpreadingController:
 
     def impact(self, time: float) -> bool:
         """An impact was detected at `time` [s]. True when the mode changed."""
-        before = self._state.mode
-        self._state = mode_machine.transition(self._state, Event.IMPACT, time, self._control)
-        return self._state.mode is not before
+        before = self.state.mode
+        self.state = mode_machine.transition(self.state, Event.IMPACT, time, self._control)
+        return self.state.mode is not before
 
     def contact_closed(self, time: float) -> None:
         """All contact points bear since `time` [s]: the end of an interim mode that waits for it."""
-        self._state = mode_machine.transition(self._state, Event.CONTACT_CLOSED, time, self._control)
+        self.state = mode_machine.transition(self.state, Event.CONTACT_CLOSED, time, self._control)
 
     def stop(self) -> None:
         """Let the joint velocities decay and hold where that ends."""
@@ -183,11 +183,11 @@ class ReferenceSpreadingController:
             self.fault = fault
 
     def _happens(self, event: Event, time: float = 0.0) -> None:
-        self._enter(mode_machine.transition(self._state, event, time, self._control))
+        self._enter(mode_machine.transition(self.state, event, time, self._control))
 
     def _enter(self, state: ModeState) -> None:
-        if state is not self._state:
-            self._state = state
+        if state is not self.state:
+            self.state = state
             self.gamma = 1.0
             self.arrived = False
             self._entering = True
@@ -201,12 +201,12 @@ class ReferenceSpreadingController:
         residual, to which ADMITTANCE yields.
         """
         self.pressing = False
-        if self._state.mode is _FAULT:
+        if self.state.mode is _FAULT:
             self.qp.damp(velocity)
         else:
             self._law.take(dynamics)
             reference = self._reference
-            if reference is not None and self._state.mode in RUNNING and self._goes_on(time, reference):
+            if reference is not None and self.state.mode in RUNNING and self._goes_on(time, reference):
                 self._follow(reference)
             else:
                 self._obey(dynamics, time, position, velocity, external_torque)
@@ -287,17 +287,17 @@ class ReferenceSpreadingController:
     def _goes_on(self, time: float, reference: ImpactReference) -> bool:
         """Let the time of the task pass, and with it the mode; False when that ended the task."""
         self.task_time = time - self.start_time
-        state = mode_machine.elapse(self._state, time, self.task_time - reference.nominal_impact_time, self._control)
+        state = mode_machine.elapse(self.state, time, self.task_time - reference.nominal_impact_time, self._control)
         if state.mode not in RUNNING:
             self._enter(state)
             return False
-        self._state = state
+        self.state = state
         self.gamma = mode_machine.velocity_feedback(state, time, self._control)
         return True
 
     def _follow(self, reference: ImpactReference) -> None:
         self._sample(reference)
-        ante = mode_machine.follows_ante(self._state, self._control)
+        ante = mode_machine.follows_ante(self.state, self._control)
         self._serve_reference(reference, self.ante if ante else self.post, 0.0 if ante else 1.0)
 
     def _return(self, reference: ImpactReference, time: float) -> None:
@@ -317,11 +317,11 @@ class ReferenceSpreadingController:
         self._serve_reference(reference, desired, rate if desired is self.post else 0.0)
         if rate >= 1.0:
             self.start_time = time - self.task_time
-            self._state = mode_machine.transition(self._state, Event.RESUMED, time, self._control)
+            self.state = mode_machine.transition(self.state, Event.RESUMED, time, self._control)
 
     def _plan_return(self, reference: ImpactReference, time: float, desired: ReferenceColumns) -> None:
         led = self._admittance.parameters
-        if self._state.resume_in is Mode.ANTE:
+        if self.state.resume_in is Mode.ANTE:
             self.task_time = resumption_time(self.task_time, reference.nominal_impact_time, led.resume_duration)
         self._sample(reference)
         for columns in (self.ante, self.post):

@@ -23,6 +23,9 @@ class Mode(IntEnum):
 RUNNING = (Mode.ANTE, Mode.INTERIM, Mode.POST)
 """Modes in which the references of a task are followed at full speed, and its impacts are judged."""
 
+REACTING = (Mode.PULL_BACK, Mode.ADMITTANCE, Mode.RESUME)
+"""Modes in which a reaction to a verdict is under way."""
+
 
 class Event(IntEnum):
     """Event that may change the mode, see `mode_machine`; STOP to RESUME are those of a reaction.

@@ -7,7 +7,16 @@ import math
 import numpy as np
 
 from impact_control.classification import Verdict
-from impact_control.control import RUNNING, ContactForce, DesiredForce, Event, Fault, Mode, ReferenceSpreadingController
+from impact_control.control import (
+    REACTING,
+    RUNNING,
+    ContactForce,
+    DesiredForce,
+    Event,
+    Fault,
+    Mode,
+    ReferenceSpreadingController,
+)
 from impact_control.detection import Detector
 from impact_control.pipeline.judge import Judge, TaskJudge
 from impact_control.pipeline.outcome import MoveOutcome, Outcome, outcome_of
@@ -40,9 +49,9 @@ class Pipeline:
     `impact_detected` and `take_verdicts`.
 
     After `tick` or `refuse`: `repeated` (the sample was no new one), `impact_now` (an impact was detected on it),
-    `judge` (impacts, verdicts, whether they changed; that also after `impact_detected`), `torque` (n,) [Nm], `finished`
-    (the task has ended), and the parts' own attributes. Times are seconds on the clock of the samples; task time counts
-    from the first tick after `start`.
+    `judge` (impacts, verdicts, whether they changed; that also after `impact_detected`), `torque` (n,) [Nm] without
+    gravity, `finished` (the task has ended), and the parts' own attributes. Times are seconds on the clock of the
+    samples; task time counts from the first tick after `start`.
     """
 
     def __init__(
@@ -60,6 +69,7 @@ class Pipeline:
         self.dynamics, self.observer, self.detector = sensing.dynamics, sensing.observer, sensing.detector
         self.judge: TaskJudge = Judge(scenario, robot) if judge is None else judge
         self.controller = ReferenceSpreadingController(robot, scenario.control, scenario.task.home_configuration)
+        self.torque: Vector = self.controller.torque
         self.reaction = CollisionReaction(scenario.reaction)
         self._check = SampleCheck(robot, Gaps.of(scenario))
         self._rest = Rest()
@@ -68,11 +78,6 @@ class Pipeline:
         self._hold = False
         self._arm_with(0.0, -math.inf, None)
         self._forget()
-
-    @property
-    def torque(self) -> Vector:
-        """Commanded torque (n,) [Nm] without gravity."""
-        return self.controller.torque
 
     # ------------------------------------------------------------------ the life of a task
 
@@ -176,7 +181,7 @@ class Pipeline:
     @property
     def follows(self) -> bool:
         """True while the arm follows the references of a task, and may press; with `hold` also after the task."""
-        return self.controller.mode in RUNNING
+        return self.controller.state.mode in RUNNING
 
     @property
     def exerts(self) -> bool:
@@ -279,24 +284,26 @@ class Pipeline:
             self.fail(fault, velocity)
             self._end_task_if_due(time, velocity)
             return
+        sees = self._check.sees(time)
         if self._check.after_gap and (self._task_running or self.follows):
             self._stop_after_gap()
         if self._armed is not None and time >= self._begin:
             self._begin_armed(time, position)
         controller = self.controller
         self._sensing.observe(time, position, velocity, torque)
-        if self._check.sees(time):
+        if sees:
             self._detect(time, position)
-        residual, before = self.observer.residual, controller.mode
+        residual, before = self.observer.residual, controller.state.mode
         controller.compute_torque(self.dynamics, time, position, velocity, residual)
-        if before is _RESUME and controller.mode is _ANTE:
+        if before is _RESUME and controller.state.mode is _ANTE:
             self._await_impact_again()
         self._proceed_reacting(time, residual)
-        if controller.mode is _MOVE and self._apart(controller.post.joint_position, position) > LARGEST_LAG:
+        mode = controller.state.mode
+        if mode is _MOVE and self._apart(controller.post.joint_position, position) > LARGEST_LAG:
             self._interrupted = True
             controller.stop()
         # In other modes the arm does not move as the reference of the task, whose clock stands or is slowed down.
-        if self._task_running and controller.mode in RUNNING:
+        elif self._task_running and mode in RUNNING:
             self._judge(time - controller.start_time)
         self._end_task_if_due(time, velocity)
 
@@ -305,7 +312,7 @@ class Pipeline:
         # After an impact of a task what pushes the arm may change over a gap.
         if self._task_running and (self.moves or self.judge.impacts == 0):
             rate = self._check.undiluted(rate)
-        if self._sensing.detect(time, self.controller.torque, rate):
+        if self._sensing.detect(time, self.torque, rate):
             self.impact_now = True
             self.impact_detected(self.detector.impact_time, position)
 
@@ -333,7 +340,7 @@ class Pipeline:
         if judge.contact_closes(seconds, self.dynamics, self.observer):
             controller.contact_closed(controller.start_time + seconds)
         judge.judge_velocity(seconds, self.dynamics.dq, controller.expected.joint_velocity)
-        if controller.mode is _POST:
+        if controller.state.mode is _POST:
             judge.judge_contact(seconds, self.dynamics, self.observer, controller.force)
         if judge.answered:
             self._answer_verdicts()
@@ -342,7 +349,7 @@ class Pipeline:
         controller = self.controller
         if not self._task_running:
             return
-        mode = controller.mode
+        mode = controller.state.mode
         follows = mode in RUNNING or mode is _MOVE
         over = follows and controller.task_time >= self._duration
         if mode is _FAULT:
@@ -384,7 +391,7 @@ class Pipeline:
 
     def _answer_verdicts(self) -> None:
         """Answer the verdicts; the same ones again are answered once."""
-        self.react(self.reaction.answer(self.controller.mode, self.judge.impact, self.judge.post_impact))
+        self.react(self.reaction.answer(self.controller.state.mode, self.judge.impact, self.judge.post_impact))
 
     def _await_impact_again(self) -> None:
         """Judge the impact of a task anew that was interrupted before it, and is back at its approach."""
@@ -394,10 +401,10 @@ class Pipeline:
 
     def _proceed_reacting(self, time: float, residual: Vector) -> None:
         controller = self.controller
+        mode = controller.state.mode
         touched, self._touched = self._touched, False
-        self.react(
-            self.reaction.proceed(controller.mode, time, residual, touched, controller.arrived, controller.pressing)
-        )
+        if mode in REACTING:
+            self.react(self.reaction.proceed(mode, time, residual, touched, controller.arrived, controller.pressing))
 
     def react(self, event: Event | None) -> None:
         """Let the controller handle an event of a reaction; None: nothing has happened."""
