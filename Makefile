@@ -52,9 +52,9 @@ test: lint ## lint, check types, run the tests; then demo and first tests on a b
 	@scripts/fresh_machine.sh trixie demo 'unit FILES="$(first)"'
 
 # What shows first that a machine or a Python is not fit: set-up, messages, files, one run of everything.
-first = tests/project/test_setup.py tests/project/test_architecture.py \
+first = tests/project/test_setup.py \
         $(addprefix tests/impact_control_ros/,bridge session/test_series.py robot_side/test_launch.py) \
-        $(addprefix tests/impact_control/,scenario/test_scenario_loading.py recording/test_recording_bag.py pipeline/test_pipeline.py)
+        $(addprefix tests/impact_control/,recording/test_recording_bag.py pipeline/test_pipeline.py)
 
 PYTEST = $(RUN)python -m pytest -o cache_dir=$(ENVIRONMENT)/cache/pytest
 # What starts nodes, the longest first, and what does not.
