@@ -5,8 +5,8 @@ line uses too. All are configured in that order, each when the one before is, an
 order, each when the one before is active. In between, behind ros2_control, the effort controller of every arm is
 loaded, the robot side is checked, and the controllers are activated: late, so that an arm is without a commander as
 shortly as can be, and before the loops, so that no task can begin without it. A simulator behind ros2_control becomes
-active before the check: until then the interfaces hold the initial values of the description. Where the controller
-managers go by its clock, they wait for it, and joint states are broadcast from then on. When one process ends
+active before the check: until then the interfaces hold the initial values of the description. With shared memory the
+controller managers go by its clock: joint states are broadcast from then on. When one process ends
 that should not, a step fails, or a node is not active in time, everything is shut down, and the launch ends with a
 code other than 0.
 """
@@ -48,7 +48,6 @@ ARGUMENTS = (
     "simulate",
     "ros2_control",
     "shared_memory",
-    "use_sim_time",
     "check_gravity",
 )
 
@@ -83,11 +82,7 @@ def graph_actions(context: LaunchContext) -> list:
     )
     more = {
         Duty.RECORDER: {"directory": value["record"], "scenario_yaml": scenario.to_yaml()},
-        Duty.ROBOT: {
-            "ros2_control": behind,
-            "shared_memory": value["shared_memory"],
-            "publish_clock": value["use_sim_time"] == "true",
-        },
+        Duty.ROBOT: {"ros2_control": behind, "shared_memory": value["shared_memory"]},
         Duty.SUPERVISOR: {"robot_side": (SwitchKind.ROS2_CONTROL if behind else SwitchKind.SIMULATOR).value},
     }
     on_topics = behind and not value["shared_memory"]
@@ -107,9 +102,8 @@ def taking_over(value: Mapping[str, str], arms: Sequence[str]) -> list:
     All are checked before one is activated.
     """
     check_gravity = value["check_gravity"] == "true"
-    checks, activations = [], []
-    if value["use_sim_time"] == "true":
-        checks = [broadcaster(below(value["namespace"], arm)) for arm in arms]
+    waited = arms if value["shared_memory"] else ()  # their managers had no clock before
+    checks, activations = [broadcaster(below(value["namespace"], arm)) for arm in waited], []
     for arm in arms:
         namespace = below(value["namespace"], arm)
         given = [parameters({"scenario": value["scenario"], "arm": arm, "check_gravity": check_gravity})]

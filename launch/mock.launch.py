@@ -5,8 +5,7 @@ or reached through topic_based_ros2_control, or, for wiring checks, mock hardwar
 broadcaster comes first, then our nodes are configured, then the simulator is activated, then the effort controller,
 then our other nodes. Each arm of a scene has a controller manager of its own, in its namespace.
 
-In step, the controller manager sets the pace, by the wall clock. With a real_time_factor, and for the arms of a scene,
-which wait for each other, the simulator does: it publishes its time, which all controller managers use.
+In step, the simulator sets the pace: it publishes its time, which all controller managers go by.
 """
 
 import os
@@ -37,37 +36,33 @@ def generate_launch_description() -> LaunchDescription:
 def start(side: RobotSide) -> list:
     """Return the controller manager and what comes after it."""
     kind = {"generic": "mock"}.get(side.value["hardware"], side.value["hardware"])
-    shared = segment_name(side.namespace, os.environ.get("ROS_DOMAIN_ID", "")) if kind == "shared" else ""
-    factor = simulated_pace(side, kind)
-    use_sim_time = str(factor is not None).lower()
+    in_step = kind == "shared"
+    shared = segment_name(side.namespace, os.environ.get("ROS_DOMAIN_ID", "")) if in_step else ""
+    factor = pace(side, in_step)
     graph = side.graph(
         # Mock hardware weighs nothing.
         **dict.fromkeys(("simulate", "check_gravity"), str(kind != "mock").lower()),
         ros2_control="true",
         shared_memory=shared,
-        real_time_factor=f"{factor or 1.0}",
-        use_sim_time=use_sim_time,
+        real_time_factor=f"{factor}",
     )
     actions, guard = viewers(side), side.value["guard"]
     for arm in side.arms:
-        given = [arm.controllers(guard, factor or 1.0), *([{"use_sim_time": True}] if factor else [])]
         actions += [
-            state_publisher(arm, kind, shared_memory=segment_of(shared, arm.name), use_sim_time=use_sim_time),
-            controller_manager(arm.namespace, *given),
+            state_publisher(arm, kind, shared_memory=segment_of(shared, arm.name)),
+            controller_manager(arm.namespace, arm.controllers(guard, factor), {"use_sim_time": in_step}),
         ]
-    if factor is not None:
+    if in_step:
         return [*actions, graph]
     steps = [broadcaster(arm.namespace) for arm in side.arms]
     return [*actions, *one_after_another(steps, graph, "see above; its hardware has to be installed")]
 
 
-def simulated_pace(side: RobotSide, kind: str) -> float | None:
-    """Return how fast simulated time runs that the controller managers go by; None where they go by the wall clock."""
-    given, arms = side.value["real_time_factor"], len(side.arms)
-    if kind != "shared":
-        if given:
-            raise InvalidInputError("real_time_factor", given, "empty without hardware:=shared, in real time")
-        return None
-    if given:
-        return factor_of(given)
-    return sustainable_real_time_factor(arms) if arms > 1 else None
+def pace(side: RobotSide, in_step: bool) -> float:
+    """Return how fast simulated time runs: in real time where the controller managers go by the wall clock."""
+    given = side.value["real_time_factor"]
+    if given and not in_step:
+        raise InvalidInputError("real_time_factor", given, "empty without hardware:=shared, in real time")
+    if in_step:
+        return factor_of(given) if given else sustainable_real_time_factor(len(side.arms))
+    return 1.0

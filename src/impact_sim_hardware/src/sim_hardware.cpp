@@ -28,10 +28,9 @@ constexpr unsigned ATTEMPT_CYCLES = 10;
 /// gravity, and the measured one with it.
 ///
 /// Until the simulator is there, the states are the initial values of the description. From then on each cycle reads
-/// one new sample and answers it. The controller manager sets the pace, and in periods that it missed the arm moves on
-/// under the last command; with `use_sim_time` the simulator does, by its clock, and none is missed. A sample that does
-/// not come within `timeout` [s] is an error of the hardware, which is then unconfigured; configured and activated again
-/// it attaches again.
+/// one new sample and answers it. The simulator sets the pace: it publishes its time, which the controller manager has to
+/// go by (`use_sim_time`), once the sample of that time is there. A sample that does not come within `timeout` [s] is an
+/// error of the hardware, which is then unconfigured; configured and activated again it attaches again.
 class SimHardware : public hardware_interface::SystemInterface
 {
 public:
@@ -42,7 +41,6 @@ public:
     }
     try {
       timeout_ = nanoseconds_of(parameter("timeout", "1.0"));
-      simulated_time_ = truth_of(parameter("use_sim_time", "false"));
       std::vector<std::string> joints;
       for (const auto & joint : get_hardware_info().joints) {
         check(joint);
@@ -93,10 +91,8 @@ public:
     if (!exchange_->attached() && !attach()) {
       return failed_ ? return_type::ERROR : return_type::OK;
     }
-    switch (simulated_time_ ? exchange_->await(timeout_) : exchange_->await_present(pace_, timeout_)) {
+    switch (exchange_->await(timeout_)) {
       case Wait::SAMPLE:
-        // Neither the time of the cycle nor `get_clock()`: both are the steady clock, and controllers get that of a node.
-        stamp_ = get_node()->now().nanoseconds();
         break;
       case Wait::TIMEOUT:
         RCLCPP_ERROR(
@@ -128,7 +124,7 @@ public:
         return return_type::ERROR;
       }
     }
-    exchange_->answer(stamp_, claimed_ == (1U << efforts_.size()) - 1U, effort);
+    exchange_->answer(claimed_ == (1U << efforts_.size()) - 1U, effort);
     return return_type::OK;
   }
 
@@ -160,7 +156,6 @@ private:
       failed_ = true;
       return false;
     }
-    pace_.restart();
     RCLCPP_INFO(get_logger(), "in step with the simulator");
     return true;
   }
@@ -185,14 +180,6 @@ private:
       throw std::invalid_argument("timeout = " + text + "; allowed: from 0.001 to 60 s");
     }
     return std::llround(seconds * 1e9);
-  }
-
-  static bool truth_of(const std::string & text)
-  {
-    if (text != "true" && text != "false") {
-      throw std::invalid_argument("use_sim_time = " + text + "; allowed: true or false");
-    }
-    return text == "true";
   }
 
   /// Raises std::invalid_argument for a joint with other interfaces.
@@ -226,10 +213,7 @@ private:
   }
 
   std::optional<Exchange> exchange_;
-  Pace pace_;
   std::int64_t timeout_ = 0;
-  bool simulated_time_ = false;  // the simulator sets the pace
-  std::int64_t stamp_ = 0;  // of the sample that was read [ns]
   std::vector<hardware_interface::StateInterface::SharedPtr> states_;  // position, velocity, effort of each joint
   std::vector<hardware_interface::CommandInterface::SharedPtr> efforts_;
   std::atomic<std::uint32_t> claimed_{0};  // one bit a joint

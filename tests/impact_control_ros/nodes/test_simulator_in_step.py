@@ -19,10 +19,17 @@ from harness import JOINTS, Peer
 from impact_control.scenario import load_scenario, robot_of
 from impact_control_ros.bridge import qos, topics
 from impact_control_ros.bridge.messages import nanoseconds
+from impact_control_ros.nodes.simulator import REPEATED_CLOCKS
 from impact_control_ros.session.graph import Duty, NodeSpec
 
+PACE = 0.25
 NAME = f"/impact_test_{os.getpid()}_node"
-SPEC = NodeSpec("simulator", "simulator", Duty.ROBOT, {"scenario": "tabletop", "seed": 4, "shared_memory": NAME})
+SPEC = NodeSpec(
+    "simulator",
+    "simulator",
+    Duty.ROBOT,
+    {"scenario": "tabletop", "seed": 4, "shared_memory": NAME, "real_time_factor": PACE},
+)
 LONG = 60_000
 """[ms] that no test waits."""
 
@@ -32,8 +39,8 @@ def peer(tmp_path_factory):
     directory = tmp_path_factory.mktemp("log")
     with Peer(directory) as peer, Manager(compiled(directory), NAME, JOINTS) as manager:
         peer.truths = peer.listen(GroundTruth, "simulation/truth", qos.RECORD)
+        peer.times = peer.listen(Clock, topics.CLOCK, qos.RECORD)
         peer.manager = manager
-        peer.stamp = 0
         assert manager.ask("attach") == "absent"
         peer.bring_up(SPEC)
         assert manager.ask("attach") == "attached"
@@ -43,13 +50,15 @@ def peer(tmp_path_factory):
 def cycle(peer, commanded=True, effort=(0.0,) * 7):
     """One cycle of the manager; return the sample of the second joint, and the truth it was measured on."""
     number, *values = peer.manager.ask("read", LONG).removeprefix("sample ").split()
-    peer.stamp += 1_000_000
     peer.truths.clear()
-    peer.manager.ask("write", peer.stamp, int(commanded), *effort)
+    peer.manager.ask("write", int(commanded), *effort)
     peer.until(lambda: peer.truths, what="the truth of the sample")
     (truth,) = peer.truths
-    assert nanoseconds(truth.header.stamp) == peer.stamp, "that of the cycle that read the sample"
     return int(number), np.array(values, dtype=float), truth
+
+
+def in_ns(message):
+    return message.clock.sec * 1_000_000_000 + message.clock.nanosec
 
 
 def test_each_answer_is_one_period_and_the_arm_measures_its_weight(peer):
@@ -72,12 +81,35 @@ def test_each_answer_is_one_period_and_the_arm_measures_its_weight(peer):
     assert np.abs(truths[-1].joint_velocity).max() < 0.01
 
 
-def test_without_hardware_time_stands_still(peer):
+def test_without_hardware_the_arm_stands_still_and_time_is_repeated_and_then_goes_on(peer):
+    """It may be lost on the way; and a manager that has no sample yet needs cycles to come to one."""
+    cycle(peer)
+    peer.times.clear()
     peer.truths.clear()
     peer.until(lambda: "no hardware reads the samples" in peer.log("simulator"), what="the warning")
     assert not peer.truths
     assert peer.node.count_publishers("joint_states") == 0, "those are of the broadcaster"
+    repeated = np.diff([in_ns(one) for one in peer.times])
+    assert not repeated[: REPEATED_CLOCKS - 1].any() and set(repeated[REPEATED_CLOCKS + 1 :]) == {1_000_000}
     cycle(peer)
+
+
+def test_a_cycle_begins_with_the_time_of_its_sample_at_the_pace_that_is_asked_for(peer):
+    cycles = 200
+    cycle(peer)
+    peer.times.clear()
+    peer.truths.clear()
+    begun = time.monotonic()
+    for _ in range(cycles):
+        peer.manager.ask("read", LONG)
+        peer.manager.ask("write", 1, *[0.0] * 7)
+    peer.manager.ask("read", LONG)
+    passed = time.monotonic() - begun
+    peer.until(lambda: len(peer.truths) == cycles, what="the truths")
+    stamps = [nanoseconds(truth.header.stamp) for truth in peer.truths]
+    assert set(np.diff(stamps)) == {1_000_000}
+    assert {in_ns(one) for one in peer.times} >= set(stamps[1:])
+    assert passed > (cycles - 1) * 1e-3 / PACE
 
 
 def test_an_effort_acts_on_its_joint_in_the_next_period(peer):
@@ -86,21 +118,6 @@ def test_an_effort_acts_on_its_joint_in_the_next_period(peer):
     _, _, truth = cycle(peer)
     np.testing.assert_allclose(truth.applied_torque, [0.0] * 6 + [1.5])
     assert truth.motor_velocity[6] > 1e-3
-
-
-def test_in_periods_that_the_manager_missed_the_arm_goes_on_under_the_last_command(peer):
-    number, _, before = cycle(peer, effort=(0.0,) * 6 + (0.7,))
-    peer.manager.ask("read", LONG)
-    peer.truths.clear()
-    assert peer.manager.ask("pass", 5).startswith(f"sample {number + 2} ")
-    peer.until(lambda: len(peer.truths) == 5, what="the truth of each period")
-    assert [truth.cycles - before.cycles for truth in peer.truths] == [1, 2, 3, 4, 5]
-    assert [nanoseconds(truth.header.stamp) for truth in peer.truths] == [
-        peer.stamp + i * 1_000_000 for i in range(1, 6)
-    ]
-    assert all(truth.applied_torque[6] == 0.7 for truth in peer.truths)
-    peer.stamp += 5_000_000
-    assert cycle(peer)[2].cycles == before.cycles + 6
 
 
 def test_without_a_controller_the_arm_is_damped(peer):
@@ -122,54 +139,17 @@ def test_the_supervisor_can_stop_it(peer):
     assert cycle(peer)[2].command_state == GroundTruth.COMMAND_FRESH
 
 
-def test_by_its_own_clock_it_sets_the_pace_of_the_managers(peer, tmp_path):
-    factor, cycles = 0.25, 200
-    given = {**SPEC.parameters, "shared_memory": f"{NAME}_paced", "publish_clock": True, "real_time_factor": factor}
-    with (
-        Peer(tmp_path, "paced") as paced,
-        Manager(compiled(tmp_path), f"{NAME}_paced", JOINTS) as manager,
-    ):
-        times = paced.listen(Clock, topics.CLOCK, qos.RECORD)
-        truths = paced.listen(GroundTruth, topics.TRUTH, qos.RECORD)
-        paced.bring_up(replace(SPEC, parameters=given))
-        # A manager that has no sample yet needs cycles to come to one: time goes on.
-        paced.until(lambda: len(times) > 10 and in_ns(times[-1]) > in_ns(times[0]), what="the clock")
-        assert not truths
-        assert manager.ask("attach") == "attached"
-        begun, first = time.monotonic(), None
-        for _ in range(cycles):
-            manager.ask("read", LONG)
-            paced.spin(0.0)
-            first = first or in_ns(times[-1])
-            manager.ask("write", 0, 1, *[0.0] * 7)
-        passed = time.monotonic() - begun
-        paced.until(lambda: len(truths) == cycles, what="the truths")
-        stamps = [nanoseconds(truth.header.stamp) for truth in truths]
-        assert set(np.diff(stamps)) == {1_000_000} and abs(stamps[0] - first) <= 1_000_000
-        assert {in_ns(one) for one in times} >= set(stamps[1:]), "a cycle begins with the time of its sample"
-        assert cycles * 1e-3 / factor - 0.02 < passed, "no faster than asked for"
-        # Lost on the way, it is repeated.
-        paced.until(lambda: in_ns(times[-1]) == in_ns(times[-2]), what="the time again")
-
-
-def in_ns(message):
-    return message.clock.sec * 1_000_000_000 + message.clock.nanosec
-
-
 def test_there_is_one_simulated_time(peer, tmp_path):
-    given = {**SPEC.parameters, "shared_memory": f"{NAME}_second", "publish_clock": True}
-    clock = peer.node.create_publisher(Clock, topics.CLOCK, qos.STREAM)
     with Peer(tmp_path, "elsewhere") as other:
-        other.processes.start(replace(SPEC, parameters=given))
-        other.until(lambda: other.node.count_publishers(topics.CLOCK), what="the other clock")
+        other.processes.start(replace(SPEC, parameters={**SPEC.parameters, "shared_memory": f"{NAME}_second"}))
         other.caller.await_node("simulator")
+        other.until(lambda: other.node.count_publishers(topics.CLOCK), what="the clock of the first")
         assert not other.change("simulator", Transition.TRANSITION_CONFIGURE)
         assert "1 other publisher(s) of /clock; allowed: one simulated time" in other.log("simulator")
-    peer.node.destroy_publisher(clock)
 
 
 def test_the_end_of_the_node_ends_the_exchange(peer):
     peer.processes.stop_all()
     while (answer := peer.manager.ask("read", LONG)).startswith("sample "):
-        peer.manager.ask("write", peer.stamp, 1)
+        peer.manager.ask("write", 1)
     assert answer == "gone"

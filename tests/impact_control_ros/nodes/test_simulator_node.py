@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from impact_msgs.msg import GroundTruth
-from lifecycle_msgs.msg import Transition
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
@@ -108,14 +107,6 @@ def test_the_period_of_the_scenario_is_that_of_the_samples(tmp_path):
         assert (np.diff(stamps) % 2_000_000 == 0).all()
         steps = (truths[-1].time - truths[0].time) / 2e-3
         assert steps == pytest.approx((stamps[-1] - stamps[0]) / 2e6, abs=1e-6)
-        refused = replace(
-            SPEC, name="shared", parameters={**SPEC.parameters, "scenario": str(path), "shared_memory": "x"}
-        )
-        peer.processes.start(refused)
-        peer.caller.await_node("shared")
-        assert not peer.change("shared", Transition.TRANSITION_CONFIGURE)
-        told = "control.period of tabletop is 2 ms; allowed with shared_memory: 1 ms"
-        peer.until(lambda: told in peer.log("shared"), what="the reason in the log")
 
 
 def test_rests_damped_without_commands(peer):

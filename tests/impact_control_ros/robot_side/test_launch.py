@@ -36,7 +36,6 @@ def test_it_is_the_graph_of_the_command_line(launch_file, shape, seed, record, t
         if spec.name == "simulator":
             assert parameters.pop("ros2_control") is False
             assert parameters.pop("shared_memory") == ""
-            assert parameters.pop("publish_clock") is False
         if spec.name == "supervisor":
             assert parameters.pop("robot_side") == "simulator"
         assert parameters == dict(spec.parameters)

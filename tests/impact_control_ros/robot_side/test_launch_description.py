@@ -84,7 +84,7 @@ def test_the_hardware_takes_effort_and_gives_all_states_of_the_joints_in_their_o
     if side == "franka":
         assert parameters == {"version": "1.1.0", "robot_type": robot, "robot_ip": "10.0.0.7", "prefix": "left_"}
     if side == "shared":
-        assert parameters == {"shared_memory": "/sim", "timeout": "1.0", "use_sim_time": "false"}
+        assert parameters == {"shared_memory": "/sim", "timeout": "1.0"}
     if side == "topics":
         # Zero would send no command at all: it compares positions, and there are no position commands.
         assert float(parameters["trigger_joint_command_threshold"]) < 0.0

@@ -325,7 +325,7 @@ def test_simulator_and_hardware_share_memory_where_asked_to(monkeypatch, hardwar
     launch_file = load(monkeypatch, "mock")
     started(launch_file, namespace="left", hardware=hardware)
     ((_, mappings),) = launch_file.xacro_asked
-    assert (mappings["shared_memory"], mappings["use_sim_time"]) == (name, "false"), "the manager sets the pace"
+    assert mappings["shared_memory"] == name
     for simulator in (node for node in named(graph, "LifecycleNode") if node.name == "simulator"):
         assert simulator.parameters[0]["shared_memory"] == name
         assert bool(simulator.remappings) == (not name)
@@ -334,33 +334,25 @@ def test_simulator_and_hardware_share_memory_where_asked_to(monkeypatch, hardwar
 @pytest.mark.parametrize(
     ("values", "cores", "factor"),
     [
-        ({}, 2, None),
-        ({"real_time_factor": "1.0"}, 2, 1.0),
+        ({}, 2, 1.0),
         ({"real_time_factor": "0.25"}, 2, 0.25),
-        # Arms that wait for each other have one clock, which goes as fast as the cores carry.
         ({"scenario": "grab_juice_1"}, 2, 2 / 3),
         ({"scenario": "grab_juice_1"}, 8, 1.0),
     ],
 )
-def test_in_step_the_simulator_sets_the_pace_of_a_scene_and_where_a_pace_is_given(monkeypatch, values, cores, factor):
+def test_in_step_the_simulator_sets_a_pace_that_the_cores_carry(monkeypatch, values, cores, factor):
     monkeypatch.setattr("os.sched_getaffinity", lambda process: set(range(cores)))
-    values = {"hardware": "shared", **values}
-    own, graph, _ = all_started(monkeypatch, "mock", **values)
-    launch_file = load(monkeypatch, "mock")
-    started(launch_file, **values)
+    own, graph, _ = all_started(monkeypatch, "mock", hardware="shared", **values)
     managers = [process for process in named(own, "Node") if process.executable == "ros2_control_node"]
     broadcasters = [process for process in course_of_graph(graph) if "joint_state_broadcaster" in arguments_of(process)]
     (simulator,) = (node for node in named(graph, "LifecycleNode") if node.name == "simulator")
-    (parameters,) = simulator.parameters
-    assert parameters["publish_clock"] == (factor is not None)
-    assert parameters["real_time_factor"] == pytest.approx(factor or 1.0)
-    assert len(broadcasters) == (0 if factor is None else len(managers)), "without a clock none becomes active"
-    assert {mappings["use_sim_time"] for _, mappings in launch_file.xacro_asked} == {str(factor is not None).lower()}
+    assert simulator.parameters[0]["real_time_factor"] == pytest.approx(factor)
+    assert len(broadcasters) == len(managers), "before there is a clock none becomes active"
     for process in managers:
-        file, *more = process.parameters
-        assert more == ([] if factor is None else [{"use_sim_time": True}])
+        file, clock = process.parameters
+        assert clock == {"use_sim_time": True}
         timeout = yaml(file)["/**/effort_controller"]["ros__parameters"]["command_timeout"]
-        assert timeout == pytest.approx(0.005 / (factor or 1.0), rel=1e-3), "by the wall clock, of as many cycles"
+        assert timeout == pytest.approx(0.005 / factor, rel=1e-3), "by the wall clock, of as many cycles"
 
 
 def arguments_of(process):

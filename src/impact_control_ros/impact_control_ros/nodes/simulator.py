@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -16,6 +16,7 @@ from std_srvs.srv import SetBool, Trigger
 from impact_control.scenario import Scene, load_scenario
 from impact_control.simulation import World, build_world, rehearse
 from impact_control.util.errors import ImpactControlError, SimulationError
+from impact_control.util.types import Vector
 from impact_control_ros.bridge import qos, real_time, runtime, topics
 from impact_control_ros.bridge.diagnostics import Diagnostics
 from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, declare
@@ -24,9 +25,6 @@ from impact_control_ros.bridge.rclpy_internals import Inbox, NodeExecutor
 from impact_control_ros.robot_side.shared_exchange import SharedExchange, segment_of
 from impact_control_ros.robot_side.simulated_arm import ArmSide, ArmTopics, ObjectPose, SharedArmSide, TopicArmSide
 from impact_control_ros.session.graph import FACTORS
-
-EXCHANGED = 1_000_000
-"""[ns] period of the samples in shared memory, PERIOD of its header."""
 
 SERVICE_PERIOD = 10
 """Periods between two looks at services and parameters."""
@@ -47,8 +45,8 @@ EXCHANGE_WAIT = 0.02
 """[s] to wait for the answer to a sample in shared memory before services and parameters are looked at again."""
 
 REPEATED_CLOCKS = 5
-"""Such waits in which the published time is repeated, as it may be lost; a longer one is of a manager without a sample,
-which needs cycles to come to one."""
+"""Such waits in which the published time, which may be lost, is repeated. Then it goes on: a manager without a sample
+needs cycles to come to one."""
 
 SILENT_WAITS = 50
 """Such waits without an answer before the warning that simulated time does not advance."""
@@ -114,7 +112,7 @@ class PublishedClock:
     """Simulated time on `/clock`: controller managers with `use_sim_time` begin a cycle with each message."""
 
     def __init__(self, configuration: Configuration) -> None:
-        """Open the topic; raise ImpactControlError where another simulator has a clock already."""
+        """Open the topic; raise ImpactControlError where there is a clock already."""
         if others := configuration.node.count_publishers(topics.CLOCK):
             raise ImpactControlError(f"{others} other publisher(s) of {topics.CLOCK}; allowed: one simulated time")
         self._publisher = configuration.publisher(ClockMessage, topics.CLOCK, qos.STREAM)
@@ -145,7 +143,7 @@ class Simulation(Configuration):
         self.unanswered = 0
         self._silent_waits = 0
         shared = node.value("shared_memory")
-        self._published_clock = PublishedClock(self) if node.value("publish_clock") else None
+        self._published_clock = PublishedClock(self) if node.value("shared_memory") else None
         self._exchanges = {name: self._exchange_of(name, shared) for name in self._world.arms if shared}
         inbox = node.open_inbox()
         self.when_closed(inbox.close)
@@ -178,22 +176,14 @@ class Simulation(Configuration):
             side.begin()
         self._clock.restart()
 
-    def _send_clock(self) -> None:
-        """Let controller managers that go by simulated time begin their cycle with the present sample."""
-        if self._published_clock is not None:
-            self._published_clock.send(self._clock.stamp)
-
     def _scenario(self) -> Scene:
         seed = self.node.value("seed")
         return load_scenario(self.node.value("scenario")).with_overrides({"simulation.seed": seed} if seed >= 0 else {})
 
     def _clock_of(self, scenario: Scene) -> Clock:
-        """Return the clock of a scenario from now on; raise ImpactControlError for one that cannot be exchanged."""
+        """Return the clock of a scenario from now on."""
         period = round(scenario.control.period * 1e9)
-        if self.node.value("shared_memory") and period != EXCHANGED:
-            found = f"control.period of {scenario.name} is {period * 1e-6:g} ms"
-            raise ImpactControlError(f"{found}; allowed with shared_memory: {EXCHANGED * 1e-6:g} ms")
-        restamped = self.node.value("ros2_control") and not self.node.value("publish_clock")
+        restamped = self.node.value("ros2_control") and not self.node.value("shared_memory")
         return Clock(int(self.node.get_clock().now().nanoseconds), period, restamped)
 
     def _exchange_of(self, arm: str, name: str) -> SharedExchange:
@@ -262,8 +252,8 @@ class Simulation(Configuration):
 
     def cycle(self, executor: NodeExecutor, stop: runtime.StopRequest) -> None:
         """Publish a sample, wait for the next period or, in lockstep, for the command, and step the world."""
-        if self._sides_exchanging:
-            self._exchange(executor)
+        if self._published_clock is not None:
+            self._exchange(executor, self._published_clock)
             return
         lockstep = self.node.lockstep
         if lockstep:
@@ -272,20 +262,16 @@ class Simulation(Configuration):
         self._publish()
         if lockstep and all(side.commanded for side in self.sides_on_topics):
             self._await_answers(executor, stop)
-            self._step()
+            self._step([side.torque() for side in self.sides_on_topics])
             self._clock.restart()
             return
         if self._clock.cycles % SERVICE_PERIOD == 0:
             executor.spin_once(timeout_sec=0.0)
         self._clock.await_next(self.node.speed)
-        self._step()
+        self._step([side.torque() for side in self.sides_on_topics])
 
-    def _exchange(self, executor: NodeExecutor) -> None:
-        """Step the world once the hardware of every arm has answered its sample.
-
-        The controller managers set the pace, and the true state has the time at which its sample was read, which
-        `joint_states` are stamped with; where they go by the published clock, it sets the pace, and the stamp is its.
-        """
+    def _exchange(self, executor: NodeExecutor, published: PublishedClock) -> None:
+        """Step the world once the hardware of every arm has answered its sample, and the period is over."""
         if self._silent_waits or self._clock.cycles % SERVICE_PERIOD == 0:
             executor.spin_once(timeout_sec=0.0)
             if not self.running:
@@ -295,30 +281,24 @@ class Simulation(Configuration):
         self._silent_waits = 0 if answered else self._silent_waits + 1
         if self._silent_waits == SILENT_WAITS:
             self.node.get_logger().warning("no hardware reads the samples: time stands still until one does")
-        published = self._published_clock is not None
         if not answered:
             clock.restart()
-            if published and self._silent_waits > REPEATED_CLOCKS:
+            if self._silent_waits > REPEATED_CLOCKS:
                 clock.epoch += clock.period
-            self._send_clock()
+            published.send(clock.stamp)
             return
-        if published:
-            clock.await_next(self.node.speed)
-        stamps = [clock.stamp if published else side.exchange.stamp for side in sides]
-        periods = max(side.exchange.periods for side in sides)
-        for period in range(periods):
-            for side in sides:
-                side.note_truth(self._world.time, clock.late, clock.cycles)
-            self._world.step([side.torque() for side in sides])
-            samples = [side.measure() for side in sides]
-            clock.cycles += 1
-            if period == periods - 1:  # before all else: they are waited for
-                for side, sample in zip(sides, samples, strict=True):
-                    side.exchange.put(sample, periods)
-                self._send_clock()
-            for side, stamp in zip(sides, stamps, strict=True):
-                side.send_truth(stamp + period * clock.period)
-            self._send_objects(stamps[0] + period * clock.period)
+        clock.await_next(self.node.speed)
+        for side in sides:
+            side.note_truth(self._world.time, clock.late, clock.cycles)
+        stamp = clock.stamp
+        self._step([side.torque() for side in sides])
+        # Before all else: they are waited for.
+        for side in sides:
+            side.exchange.put(side.measure())
+        published.send(clock.stamp)
+        for side in sides:
+            side.send_truth(stamp)
+        self._send_objects(stamp)
 
     def _await_answers(self, executor: NodeExecutor, stop: runtime.StopRequest) -> None:
         """Wait until the samples just sent have their commands, and were seen by the detectors if there are any."""
@@ -343,8 +323,8 @@ class Simulation(Configuration):
                 )
                 return
 
-    def _step(self) -> None:
-        self._world.step([side.torque() for side in self.sides_on_topics])
+    def _step(self, torques: Sequence[Vector]) -> None:
+        self._world.step(torques)
         self._clock.cycles += 1
 
     def _publish(self) -> None:
@@ -387,8 +367,6 @@ class Simulation(Configuration):
         clock.worst_lag = 0
 
     def _pace(self, late: float) -> str:
-        if self._sides_exchanging and self._published_clock is None:
-            return "at the pace of the controller manager"
         return "in lockstep" if self.node.lockstep else f"{late:.2%} of the periods late"
 
     def _of_arms(self, value: Callable[[ArmSide], str]) -> str:
@@ -399,8 +377,7 @@ class Simulation(Configuration):
 class SimulatorNode(ConfiguredNode[Simulation]):
     """Publishes joint_states and applies effort_controller/commands, of each arm in its own namespace.
 
-    With `shared_memory` a ros2_control hardware takes the place of both topics, and of the clock, unless that is
-    published for it.
+    With `shared_memory` a ros2_control hardware takes the place of both topics, and time is published for its manager.
     The period is that of the scenario. Real time by default, or `real_time_factor` of it: simulated seconds to a second
     of the wall clock; stamps are simulated time. With `lockstep` each sample waits for the command computed from it.
     Without a fresh command for longer than the scenario's limit the joints are damped, gravity stays compensated, and a
@@ -420,11 +397,8 @@ class SimulatorNode(ConfiguredNode[Simulation]):
         declare(self, "start_paused", False, "send no sample before simulation/pause is called")
         behind = "take commands as topic_based_ros2_control sends them: the effort of a JointState"
         declare(self, "ros2_control", False, behind)
-        shared = (
-            "name of the shared memory for a hardware of impact_sim_hardware, which then sets the pace; empty: topics"
-        )
+        shared = "name of the shared memory for a hardware of impact_sim_hardware, with time on /clock; empty: topics"
         declare(self, "shared_memory", "", shared)
-        declare(self, "publish_clock", False, "set the pace, and publish it on /clock for managers with use_sim_time")
         self.lockstep = False
         self.speed = 1.0
         self._set_clock([])

@@ -67,16 +67,15 @@ ARGUMENTS: Mapping[str, Argument] = {
     ),
     "seed": Argument("", "seed of the sensor noise; empty: the scenario's"),
     "real_time_factor": Argument("", "simulated seconds to a second of the wall clock; empty: what the cores carry"),
-    "use_sim_time": Argument(
-        "false", "the controller managers go by the clock that the embedded simulator publishes", ("true", "false")
-    ),
     "record": Argument("", "new or empty directory for a bag; empty: nothing is recorded"),
     "simulate": Argument("true", "start the embedded simulator, too", ("true", "false")),
     "ros2_control": Argument(
         "false", "a controller manager stands before the robot: its effort controller is activated", ("true", "false")
     ),
     "shared_memory": Argument(
-        "", "name of the shared memory between the embedded simulator and its ros2_control hardware; empty: topics"
+        "",
+        "name of the shared memory between the embedded simulator, which sets the pace, and its ros2_control hardware;"
+        " empty: topics",
     ),
     "check_gravity": Argument(
         "true", "refuse a robot side whose efforts at rest are not those that hold the arm", ("true", "false")

@@ -1,8 +1,7 @@
 """Exchange of samples and commands with a ros2_control hardware through shared memory: the side of the simulator.
 
 The layout and the order of the exchange are those of `impact_sim_hardware/exchange.hpp`. Sample k waits until the
-hardware reads it; command k answers it, and only then comes sample k + 1, later by as many periods as the command says:
-a late side loses and repeats none.
+hardware reads it; command k answers it, and only then comes sample k + 1: a late side loses and repeats none.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from impact_control.util.errors import ImpactControlError, InvalidInputError
 from impact_control.util.types import Vector
 
 MAX_JOINTS = 16
-VERSION = 2
+VERSION = 3
 MAGIC = b"IMPSIM"
 
 _SEMAPHORE = 32
@@ -45,7 +44,6 @@ SEGMENT = np.dtype(
             "sample",
             [
                 ("sequence", "<u8"),
-                ("periods", "<u8"),
                 *((field, "<f8", MAX_JOINTS) for field in ("position", "velocity", "effort")),
             ],
         ),
@@ -53,9 +51,7 @@ SEGMENT = np.dtype(
             "command",
             [
                 ("sequence", "<u8"),
-                ("stamp", "<i8"),
                 ("commanded", "<u8"),
-                ("periods", "<u8"),
                 ("effort", "<f8", MAX_JOINTS),
             ],
         ),
@@ -117,8 +113,7 @@ class SharedExchange:
         self._position, self._velocity, self._effort = (
             sample[field][0, : self._joints] for field in ("position", "velocity", "effort")
         )
-        self._stamp, self._commanded, self._torque = command["stamp"], command["commanded"], command["effort"][0]
-        self._periods, self._asked = sample["periods"], command["periods"]
+        self._commanded, self._torque = command["commanded"], command["effort"][0]
         self._sent = 0
         self._libc = ctypes.CDLL(None)
         address = segment.ctypes.data
@@ -153,22 +148,8 @@ class SharedExchange:
         """True once there was a sample."""
         return self._sent > 0
 
-    @property
-    def stamp(self) -> int:
-        """Time of the cycle [ns] that the last command came from, by the clock of the controller manager."""
-        return int(self._stamp[0])
-
-    @property
-    def periods(self) -> int:
-        """Periods for which the last answer says to go on."""
-        return int(self._asked[0])
-
-    def put(self, sample: Measurement, periods: int = 1) -> None:
-        """Leave the next sample for the hardware, which attaches no sooner than there is one.
-
-        periods: since the sample before.
-        """
-        self._periods[0] = periods
+    def put(self, sample: Measurement) -> None:
+        """Leave the next sample for the hardware, which attaches no sooner than there is one."""
         self._position[:] = sample.position
         self._velocity[:] = sample.velocity
         self._effort[:] = sample.torque

@@ -171,7 +171,7 @@ def _profile(spec: NodeSpec, namespace: str, arms: Sequence[str], objects: Seque
     more = Interfaces(subscribes=tuple(full_name(namespace, topic) for topic in _of_arms(partners, OF_PARTNERS)))
     if spec.executable == "simulator":
         taken = ANSWERS if spec.parameters.get("lockstep") else ANSWERS[:1]
-        clock = (topics.CLOCK,) if spec.parameters.get("publish_clock") else ()
+        clock = (topics.CLOCK,) if spec.parameters.get("shared_memory") else ()
         more = Interfaces(publishes=(*_of_arms(arms, OF_AN_ARM), *poses, *clock), subscribes=_of_arms(arms, taken))
     elif spec.executable == "supervisor":
         kind = SwitchKind(spec.parameters.get("robot_side", SwitchKind.SIMULATOR))

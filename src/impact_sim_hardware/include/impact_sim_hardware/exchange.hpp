@@ -1,9 +1,8 @@
 // Exchange of samples and commands with the simulator through shared memory: the side of the hardware. No ROS.
 //
 // The simulator (impact_control_ros, robot_side/shared_exchange.py) makes the segment and lays it out in the same way.
-// Sample k waits until it is read; command k, which answers it, makes the simulator step, by a period or as many as it
-// says, and leave sample k + 1. So a late side neither loses nor repeats one. Waiting is done in semaphores, never by
-// looking again.
+// Sample k waits until it is read; command k, which answers it, makes the simulator step by a period and leave sample
+// k + 1. So a late side neither loses nor repeats one. Waiting is done in semaphores, never by looking again.
 #pragma once
 
 #include <fcntl.h>
@@ -30,7 +29,7 @@ namespace impact_sim_hardware
 
 constexpr std::size_t MAX_JOINTS = 16;
 constexpr std::size_t NAME_SIZE = 64;
-constexpr std::uint32_t VERSION = 2;
+constexpr std::uint32_t VERSION = 3;
 constexpr std::array<char, 8> MAGIC{'I', 'M', 'P', 'S', 'I', 'M', '\0', '\0'};
 
 /// Values of all joints, in the order of their names; entries beyond their number are not used.
@@ -40,7 +39,6 @@ using Vector = std::array<double, MAX_JOINTS>;
 struct Sample
 {
   std::atomic<std::uint64_t> sequence;
-  std::uint64_t periods;  ///< from the sample before
   Vector position;  ///< [rad]
   Vector velocity;  ///< [rad/s]
   Vector effort;    ///< measured [Nm], with gravity
@@ -50,9 +48,7 @@ struct Sample
 struct Command
 {
   std::atomic<std::uint64_t> sequence;
-  std::int64_t stamp;       ///< when the sample was read [ns], by the clock that stamps joint states
   std::uint64_t commanded;  ///< 1: a controller commands the efforts; 0: none does, and the arm stops by itself
-  std::uint64_t periods;    ///< to go on for; of the arms of one simulator the largest holds
   Vector effort;            ///< [Nm], without gravity
 };
 
@@ -73,44 +69,7 @@ struct Segment
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 static_assert(sizeof(sem_t) == 32, "the simulator lays the segment out for semaphores of 32 bytes");
 static_assert(offsetof(Segment, names) == 24 && offsetof(Segment, sample_ready) == 1048);
-static_assert(offsetof(Segment, sample) == 1112 && offsetof(Segment, command) == 1512 && sizeof(Segment) == 1672);
-
-constexpr std::int64_t PERIOD = 1'000'000;  ///< of the samples [ns]
-
-/// Rounds in which missed periods are made up for: while it catches up the simulator falls behind by less and less.
-constexpr unsigned CATCH_UP_ROUNDS = 5;
-
-/// Time of the samples beside that of the cycles: an arm goes on whatever its controller manager does.
-class Pace
-{
-public:
-  static constexpr std::int64_t LONGEST = 100 * PERIOD;  ///< longest delay that is made up for; beyond it time is lost
-
-  /// The sample that is read next is of the time at which it is.
-  void restart() noexcept { begun_ = false; }
-
-  /// Note a sample that was read `now` [ns], and its `periods` from the one before.
-  void read(std::uint64_t periods, std::int64_t now) noexcept
-  {
-    due_ = begun_ ? due_ + static_cast<std::int64_t>(periods) * PERIOD : now;
-    begun_ = true;
-  }
-
-  /// Return by how many whole periods the sample that was read is older than `now` [ns].
-  std::uint64_t missed(std::int64_t now) noexcept
-  {
-    const std::int64_t late = now - due_;
-    if (late > LONGEST) {
-      due_ = now;
-      return 0;
-    }
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(late / PERIOD, 0));
-  }
-
-private:
-  bool begun_ = false;
-  std::int64_t due_ = 0;  // [ns]
-};
+static_assert(offsetof(Segment, sample) == 1112 && offsetof(Segment, command) == 1504 && sizeof(Segment) == 1648);
 
 /// Outcome of the wait for a sample.
 enum class Wait {
@@ -200,48 +159,18 @@ public:
   /// The sample that was waited for; stays as it is until it is answered.
   const Sample & sample() const noexcept { return segment_->sample; }
 
-  /// Answer the sample that was read; without effect where it is answered. stamp: of the cycle [ns]; commanded: a
-  /// controller commands the efforts [Nm], for so many periods.
-  void answer(std::int64_t stamp, bool commanded, const Vector & effort, std::uint64_t periods = 1) noexcept
+  /// Answer the sample that was read; without effect where it is answered. commanded: a controller commands the efforts
+  /// [Nm].
+  void answer(bool commanded, const Vector & effort) noexcept
   {
     Command & command = segment_->command;
     if (command.sequence.load(std::memory_order_relaxed) == read_) {
       return;
     }
-    command.stamp = stamp;
     command.commanded = commanded ? 1 : 0;
     command.effort = effort;
-    command.periods = periods;
     command.sequence.store(read_, std::memory_order_release);
     sem_post(&segment_->command_ready);
-  }
-
-  /// Wait for a sample that is of now, for at most `timeout` [ns]: one that cycle or simulator made late by periods
-  /// would hide that the arm moved. It goes on in them under the last command. Attached only.
-  Wait await_present(Pace & pace, std::int64_t timeout) noexcept
-  {
-    Wait wait = await(timeout);
-    for (unsigned round = 0; wait == Wait::SAMPLE; ++round) {
-      timespec clock{};
-      clock_gettime(CLOCK_MONOTONIC, &clock);
-      const std::int64_t now = clock.tv_sec * std::int64_t{1'000'000'000} + clock.tv_nsec;
-      pace.read(segment_->sample.periods, now);
-      const std::uint64_t missed = pace.missed(now);
-      if (missed == 0 || round == CATCH_UP_ROUNDS) {
-        break;
-      }
-      wait = let_pass(missed, timeout);
-    }
-    return wait;
-  }
-
-  /// Let the simulator go on for some periods, at least one, under the last command, as an arm does that gets no
-  /// other, and read the sample after them, for at most `timeout` [ns]. Attached only.
-  Wait let_pass(std::uint64_t periods, std::int64_t timeout) noexcept
-  {
-    const Command & last = segment_->command;
-    answer(last.stamp + PERIOD, last.commanded != 0, Vector(last.effort), periods);
-    return await(timeout);
   }
 
 private:
