@@ -11,14 +11,15 @@ In step, the simulator sets the pace: it publishes its time, which all controlle
 import os
 
 from impact_control.util.errors import InvalidInputError
+from impact_control_ros.robot_side.files import JOINT_STATE_BROADCASTER
 from impact_control_ros.robot_side.shared_exchange import segment_name, segment_of
 from impact_control_ros.session.graph import factor_of, sustainable_real_time_factor
 from impact_control_ros.session.launching import (
     RobotSide,
-    broadcaster,
     controller_manager,
     describe_launch,
     one_after_another,
+    spawner,
     state_publisher,
     viewers,
 )
@@ -52,9 +53,9 @@ def start(side: RobotSide) -> list:
             state_publisher(arm, kind, shared_memory=segment_of(shared, arm.name)),
             controller_manager(arm.namespace, arm.controllers(guard, factor), {"use_sim_time": in_step}),
         ]
-    if in_step:
-        return [*actions, graph]
-    steps = [broadcaster(arm.namespace) for arm in side.arms]
+    # Without a clock none becomes active: with the simulator it does.
+    options = ("--inactive",) if in_step else ()
+    steps = [spawner(JOINT_STATE_BROADCASTER, arm.namespace, *options) for arm in side.arms]
     return [*actions, *one_after_another(steps, graph, "see above; its hardware has to be installed")]
 
 

@@ -280,7 +280,7 @@ class Simulation(Configuration):
         answered = all(side.exchange.await_command(EXCHANGE_WAIT) for side in sides)
         self._silent_waits = 0 if answered else self._silent_waits + 1
         if self._silent_waits == SILENT_WAITS:
-            self.node.get_logger().warning("no hardware reads the samples: time stands still until one does")
+            self.node.get_logger().warning("no hardware reads the samples: the arm stands still until one does")
         if not answered:
             clock.restart()
             if self._silent_waits > REPEATED_CLOCKS:
