@@ -46,7 +46,7 @@ def learned(belief: ImpactBelief, impacts: list[ObservedImpact], **options) -> I
     return belief
 
 
-@settings(deadline=None, max_examples=6)
+@settings(deadline=None, max_examples=3)
 @given(st.integers(0, 2**32 - 9), st.floats(0.05, 0.4), st.floats(0.0, 0.2), st.floats(0.5, 1.8))
 def test_the_parameters_that_made_the_impacts_come_back(seed, friction, restitution, scale):
     truth = np.array([friction, restitution, scale])

@@ -11,6 +11,8 @@ from impact_control.scenario import load_scenario, scenario_from_text
 from impact_control.util.errors import ImpactControlError
 from random_tasks import TABLETOP, random_task
 
+BOTH = ["panda", pytest.param("fr3", marks=pytest.mark.long)]
+
 
 def draw(seed, robot, fastest):
     """A random task with friction of 0.05 to 0.5, a slide of at most 8 cm, and 5 to 45 N."""
@@ -37,7 +39,7 @@ def changed_keys(outlook):
     return [set(proposal.changes) for proposal in outlook.proposals]
 
 
-@pytest.mark.parametrize("robot", ["panda", "fr3"])
+@pytest.mark.parametrize("robot", BOTH)
 def test_random_tasks_are_rarely_refused(robot):
     """Three of thirty are a tenth."""
     outlooks = [outlook_of(draw(3000 + k, robot, fastest=0.4)) for k in range(30)]
@@ -46,7 +48,7 @@ def test_random_tasks_are_rarely_refused(robot):
     assert all(outlook.proposals for outlook in refused)
 
 
-@pytest.mark.parametrize("robot", ["panda", "fr3"])
+@pytest.mark.parametrize("robot", BOTH)
 def test_for_random_tasks_that_are_too_fast_there_are_proposals_that_are_accepted(robot):
     refused = 0
     for k in range(10):
@@ -127,15 +129,16 @@ def test_two_entries_are_proposed_where_one_is_not_enough():
 def test_for_what_cannot_be_done_at_all_nothing_is_proposed_after_no_more_than_a_hundred_plans(monkeypatch):
     point = "1.5, 0, 0.2 m"
     scenario = TABLETOP.with_overrides({"task.impact.position": point, "expected_environment.surface.point": point})
-    outlook, plans = outlook_of(scenario), []
+    plans = []
 
     def draft(scene, sampling):
         plans.append(sampling)
         return draft_plan(scene, sampling=sampling)
 
     monkeypatch.setattr("impact_control.planning.proposals.draft_plan", draft)
+    outlook = outlook_of(scenario)
     assert not outlook.feasible
-    assert outlook.proposals == propose(scenario, outlook.refusals) == ()
+    assert outlook.proposals == ()
     assert 10 < len(plans) <= 100
     assert "no change" in proposals_text(outlook.proposals)
 

@@ -199,9 +199,10 @@ def test_they_are_the_spread_of_simulated_arms_of_other_friction(model):
 
     def motion(**deviation):
         changes = {f"simulation.arm_deviation.{key}": value for key, value in deviation.items()}
-        course = run_scenario(scenario.with_overrides(changes), plan=plan)
+        course = run_scenario(scenario.with_overrides(changes), scenario.task.impact.time + 0.2, plan)
         contact, signals = course.at(course.single.first_contact_time), course.single.signals
         after = signals.joint_velocity[contact + 30 : contact + 150]
+        assert after.shape == (120, 7)
         return signals.joint_position[contact], after, signals.joint_position[free]
 
     free = round((scenario.task.impact.time - 0.03) / scenario.control.period)

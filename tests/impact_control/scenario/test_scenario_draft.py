@@ -15,6 +15,7 @@ from impact_control.cli.main import app
 from impact_control.scenario import load_scenario
 from impact_control.scenario.draft import QUESTIONS, draft_from, draft_text
 from impact_control.util.errors import InvalidInputError
+from random_tasks import TABLETOP
 
 ANSWERS = st.fixed_dictionaries(
     {},
@@ -35,7 +36,7 @@ ANSWERS = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=25)
 @given(ANSWERS)
 def test_the_file_says_what_was_answered(tmp_path_factory: pytest.TempPathFactory, answers: dict[str, object]) -> None:
     place = tmp_path_factory.mktemp("draft") / "mine.yaml"
@@ -54,7 +55,7 @@ def test_the_file_says_what_was_answered(tmp_path_factory: pytest.TempPathFactor
         fall = np.array([math.cos(math.radians(draft.towards)), math.sin(math.radians(draft.towards))])
         assert surface.normal[:2] @ fall == pytest.approx(math.sin(math.radians(draft.tilt)), abs=1e-5)
         assert surface.friction == pytest.approx(draft.friction, rel=1e-3, abs=1e-9)
-    base = load_scenario("tabletop").arm()
+    base = TABLETOP.arm()
     assert scenario.classification.time_error == base.classification.time_error
     np.testing.assert_array_equal(scenario.task.home_configuration, base.task.home_configuration)
 
