@@ -71,7 +71,7 @@ def test_a_rarer_alarm_and_more_confidence_ask_for_a_higher_threshold():
     assert (np.diff(limits, axis=0) > 0.0).all()
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(st.floats(1e-3, 1e3), st.integers(0, 2**32 - 1))
 def test_thresholds_scale_with_the_signal_and_not_with_its_sign(factor, seed):
     signal = np.random.default_rng(seed).standard_normal((20000, 2))

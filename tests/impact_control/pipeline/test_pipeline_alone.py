@@ -75,7 +75,7 @@ class Apart:
         self.controller.take_verdicts(judge.impact, judge.post_impact, answered=judge.answered)
 
 
-@pytest.mark.parametrize(("case", "lost"), [*((case, 0) for case in CASES), *(("slow", lost) for lost in (4, 8))])
+@pytest.mark.parametrize(("case", "lost"), [*((case, 0) for case in CASES), ("slow", 8)])
 def test_parts_that_run_apart_give_the_same_course(case, lost):
     """lost: samples from the first contact on that do not arrive."""
     name, overrides, outcome = CASES[case]

@@ -106,7 +106,6 @@ def test_arms_at_objects_have_none():
 @pytest.mark.parametrize(
     ("seed", "model", "period", "gain", "joint", "bound"),
     [
-        (31, "panda", 1e-3, 30.0, 0, 363.9),
         (31, "panda", 1e-3, 30.0, 6, 3.841),
         (32, "fr3", 1e-3, 200.0, 3, 1672.0),
         (33, "panda", 5e-4, 30.0, 6, 7.644),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,6 @@ from impact_control.cli.main import app
 from impact_control.recording.bag import was_cut_off
 from impact_control.recording.summary import summarise
 from impact_control.replay.evaluation import evaluate
-from recorded_courses import write_bag
 
 
 def reported(bag, output):
@@ -20,8 +20,9 @@ def reported(bag, output):
 
 
 @pytest.fixture(scope="module")
-def bag(tmp_path_factory):
-    return write_bag(tmp_path_factory.mktemp("cut"))
+def bag(bag, tmp_path_factory):
+    """A copy of the bag of a run of tabletop."""
+    return shutil.copytree(bag, tmp_path_factory.mktemp("cut") / "bag")
 
 
 def test_the_end_that_is_lost_is_not_judged(bag, tmp_path):

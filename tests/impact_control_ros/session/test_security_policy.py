@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import time
 from fnmatch import fnmatchcase
@@ -16,9 +17,10 @@ from impact_control.scenario import config_directory, load_scenario, parts_of
 from impact_control.util.errors import InvalidInputError, MissingDependencyError
 from impact_control_ros.bridge import topics
 from impact_control_ros.bridge.shape import Shape
+from impact_control_ros.session import security
 from impact_control_ros.session.graph import describe_graph
 from impact_control_ros.session.interfaces import enclaves, resolve
-from impact_control_ros.session.security import graph_policy, make_keystore
+from impact_control_ros.session.security import make_keystore
 
 SCHEMA = {
     None: {"policy": {"version"}},
@@ -35,7 +37,10 @@ SCHEMA = {
 
 SCENE = "grab_juice_1"
 
+graph_policy = functools.cache(security.graph_policy)
 
+
+@functools.cache
 def scene_policy(namespace=""):
     return graph_policy(SCENE, namespace=namespace, **parts_of(load_scenario(SCENE)))
 
@@ -76,9 +81,10 @@ def test_the_file_that_comes_along_is_that_of_the_graph():
     assert (config_directory() / "security" / "policy.xml").read_text() == graph_policy()
 
 
-@pytest.mark.parametrize("policy", [graph_policy(), scene_policy(), graph_policy(namespace="left")])
-def test_it_is_a_policy_of_sros2(policy):
-    root = ElementTree.fromstring(policy)
+@pytest.mark.parametrize("policy_of", [graph_policy, scene_policy])
+@pytest.mark.parametrize("namespace", ["", "left"])
+def test_it_is_a_policy_of_sros2(policy_of, namespace):
+    root = ElementTree.fromstring(policy_of(namespace=namespace))
     check(root)
     assert root.get("version") == "0.2.0"
 
@@ -226,19 +232,19 @@ class TestWithSros2:
         assert key.read_bytes() == before
 
     @pytest.mark.parametrize(
-        "text",
+        "spoil",
         [
-            "no policy",
-            "<policy/>",
-            graph_policy().replace("ALLOW", "PERHAPS", 1),
-            graph_policy().replace('version="0.2.0"', 'version="9"'),
-            graph_policy().replace('path="/detector"', 'path="de tector"'),
+            lambda policy: "no policy",
+            lambda policy: "<policy/>",
+            lambda policy: policy.replace("ALLOW", "PERHAPS", 1),
+            lambda policy: policy.replace('version="0.2.0"', 'version="9"'),
+            lambda policy: policy.replace('path="/detector"', 'path="de tector"'),
         ],
         ids=["text", "empty", "qualifier", "version", "name"],
     )
-    def test_a_wrong_policy_is_refused(self, tmp_path, text):
+    def test_a_wrong_policy_is_refused(self, tmp_path, spoil):
         file = tmp_path / "policy.xml"
-        file.write_text(text)
+        file.write_text(spoil(graph_policy()))
         with pytest.raises(InvalidInputError, match=r"policy\.xml"):
             make_keystore(tmp_path / "keys", file)
 

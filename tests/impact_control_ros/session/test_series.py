@@ -20,16 +20,16 @@ from impact_control_ros.session.series import planned_series
 def test_trials_follow_each_other_on_one_graph_with_one_report(tmp_path):
     vary = tmp_path / "vary.yaml"
     vary.write_text("task.impact.speed: [0.2 m/s, 0.15 m/s]\n")
-    words = ["run", "tabletop", "--times", "3", "--vary", str(vary), "--lockstep", "--output", str(tmp_path / "runs")]
+    words = ["run", "tabletop", "--times", "2", "--vary", str(vary), "--lockstep", "--output", str(tmp_path / "runs")]
     command = [sys.executable, "-m", "impact_control.cli.main", *words]
     told = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
     assert told.returncode == 0, told.stdout + told.stderr
-    assert "All 3 trials were begun." in told.stdout and "3 succeeded" in told.stdout
+    assert "All 2 trials were begun." in told.stdout and "2 succeeded" in told.stdout
     (run,) = (tmp_path / "runs").iterdir()
     page = (run / "report.html").read_text()
-    assert page.count("0.15 m/s") == 1 and page.count("<td>0.2 m/s</td>") == 2 and "M + B_theta" in page
+    assert page.count("0.15 m/s") == 1 and page.count("<td>0.2 m/s</td>") == 1 and "M + B_theta" in page
     delays = []
-    for number in (1, 2, 3):
+    for number in (1, 2):
         evaluation = evaluate(run / f"trial_{number}" / "bag")
         delays.append(evaluation.analysis.detection_delay)
         assert evaluation.scenario.task.impact.speed == (0.15 if number == 2 else 0.2)
