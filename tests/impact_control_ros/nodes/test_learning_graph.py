@@ -21,8 +21,12 @@ extends: {directory}/tabletop.yaml
 name: rougher_than_believed
 description: The table has more than three times the friction that is expected.
 task:
+  duration: 1.5 s
   impact:
     heading: [-1.0, 0.0, 0.0]
+  post:
+    slide: 3 cm
+    duration: 0.5 s
 actual_environment:
   surface:
     friction: 0.35

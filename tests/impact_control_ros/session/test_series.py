@@ -19,7 +19,8 @@ from impact_control_ros.session.series import planned_series
 @pytest.mark.node
 def test_trials_follow_each_other_on_one_graph_with_one_report(tmp_path):
     vary = tmp_path / "vary.yaml"
-    vary.write_text("task.impact.speed: [0.2 m/s, 0.15 m/s]\n")
+    brief = "task.duration: [1.5 s]\ntask.post.duration: [0.5 s]\ntask.post.slide: [3 cm]\n"
+    vary.write_text(f"task.impact.speed: [0.2 m/s, 0.15 m/s]\n{brief}")
     words = ["run", "tabletop", "--times", "2", "--vary", str(vary), "--lockstep", "--output", str(tmp_path / "runs")]
     command = [sys.executable, "-m", "impact_control.cli.main", *words]
     told = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
