@@ -27,7 +27,7 @@ def impact_of(seed):
     return np.array(place), next(iter(plan.arms.values())).reference.impact_configuration
 
 
-@pytest.mark.parametrize("seed", [71, 72, 73])
+@pytest.mark.parametrize("seed", [71, *(pytest.param(seed, marks=pytest.mark.long) for seed in (72, 73))])
 def test_a_task_succeeds_where_the_arm_was_guided_to_the_surface(tmp_path, seed):
     place, touching = impact_of(seed)
     log = write_guided(tmp_path / "guided.csv", [HOME, touching + 0.2, touching], seed)

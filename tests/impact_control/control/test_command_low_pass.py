@@ -182,7 +182,7 @@ def _largest_rate_at_rest(robot, control, home, random):
     return rate
 
 
-@pytest.mark.parametrize("seed", [21, 22])
+@pytest.mark.parametrize("seed", [21, pytest.param(22, marks=pytest.mark.long)])
 def test_tracking_and_detection_are_as_without(seed):
     """The error of the links themselves, as the simulation knows them: the noise hides it in the measurements."""
     with_it, without = (_course("50 Hz", seed), _course(NO_LOW_PASS, seed))

@@ -108,7 +108,13 @@ def assert_limits_kept(record, robot):
 
 @pytest.mark.parametrize(
     ("seed", "delay", "lost", "copied"),
-    [(1, 1, 0.0, 0.0), (2, 3, 0.0, 0.0), (3, 2, 0.05, 0.0), (4, 2, 0.02, 0.13), (5, 2, 0.02, 0.13)],
+    [
+        (1, 1, 0.0, 0.0),
+        (2, 3, 0.0, 0.0),
+        (3, 2, 0.05, 0.0),
+        (4, 2, 0.02, 0.13),
+        pytest.param(5, 2, 0.02, 0.13, marks=pytest.mark.long),
+    ],
 )
 def test_tabletop_is_expected(seed, delay, lost, copied):
     """Also with what was measured on ros2_control 4.46: 2 % of the samples missing, 13 % copies of the one before."""
@@ -150,24 +156,27 @@ STRATEGY, SURFACE = "control.impact_strategy", "actual_environment.surface.frict
 GO_ON = {"reaction.on_unexpected_impact": "continue"}
 
 
+ENDS = [
+    ("tabletop_tilted", 1, {}, None, Outcome.POST_IMPACT_UNEXPECTED, Verdict.EXPECTED, WHOLE[:2]),
+    ("tabletop_tilted", 2, {}, None, Outcome.POST_IMPACT_UNEXPECTED, Verdict.EXPECTED, WHOLE[:2]),
+    # Slippery, and rough: 0.1 is expected, the force on the table is 30 N. Joint friction is known to 10 %.
+    ("tabletop", 1, {SURFACE: 0.0}, 0.1, Outcome.POST_IMPACT_UNEXPECTED, Verdict.EXPECTED, WHOLE[:2]),
+    ("tabletop", 2, {SURFACE: 0.0}, 0.1, Outcome.POST_IMPACT_UNEXPECTED, Verdict.EXPECTED, WHOLE[:2]),
+    ("tabletop", 1, {SURFACE: 0.5}, 0.1, Outcome.POST_IMPACT_UNEXPECTED, Verdict.EXPECTED, WHOLE[:2]),
+    ("tabletop_raised", 1, {}, None, Outcome.IMPACT_UNEXPECTED, Verdict.UNEXPECTED, STOPS),
+    ("tabletop_raised", 2, {}, None, Outcome.IMPACT_UNEXPECTED, Verdict.UNEXPECTED, STOPS),
+    ("tabletop_raised", 1, GO_ON, None, Outcome.IMPACT_UNEXPECTED, Verdict.UNEXPECTED, WHOLE),
+    ("tabletop_absent", 1, {}, None, Outcome.NO_IMPACT, Verdict.UNKNOWN, STOPS),
+    ("tabletop_absent", 2, {}, None, Outcome.NO_IMPACT, Verdict.UNKNOWN, STOPS),
+    ("tabletop", 1, {STRATEGY: "without_interim"}, None, None, Verdict.EXPECTED, SWITCHED),
+    ("tabletop", 1, {STRATEGY: "plain_tracking"}, None, None, Verdict.EXPECTED, SWITCHED),
+    ("tabletop", 1, {"control.feedback": "joint_space"}, None, Outcome.SUCCEEDED, Verdict.EXPECTED, WHOLE),
+]
+
+
 @pytest.mark.parametrize(
     ("name", "seed", "changes", "friction", "outcome", "impact", "modes"),
-    [
-        ("tabletop_tilted", 1, {}, None, Outcome.POST_IMPACT_UNEXPECTED, Verdict.EXPECTED, WHOLE[:2]),
-        ("tabletop_tilted", 2, {}, None, Outcome.POST_IMPACT_UNEXPECTED, Verdict.EXPECTED, WHOLE[:2]),
-        # Slippery, and rough: 0.1 is expected, the force on the table is 30 N. Joint friction is known to 10 %.
-        ("tabletop", 1, {SURFACE: 0.0}, 0.1, Outcome.POST_IMPACT_UNEXPECTED, Verdict.EXPECTED, WHOLE[:2]),
-        ("tabletop", 2, {SURFACE: 0.0}, 0.1, Outcome.POST_IMPACT_UNEXPECTED, Verdict.EXPECTED, WHOLE[:2]),
-        ("tabletop", 1, {SURFACE: 0.5}, 0.1, Outcome.POST_IMPACT_UNEXPECTED, Verdict.EXPECTED, WHOLE[:2]),
-        ("tabletop_raised", 1, {}, None, Outcome.IMPACT_UNEXPECTED, Verdict.UNEXPECTED, STOPS),
-        ("tabletop_raised", 2, {}, None, Outcome.IMPACT_UNEXPECTED, Verdict.UNEXPECTED, STOPS),
-        ("tabletop_raised", 1, GO_ON, None, Outcome.IMPACT_UNEXPECTED, Verdict.UNEXPECTED, WHOLE),
-        ("tabletop_absent", 1, {}, None, Outcome.NO_IMPACT, Verdict.UNKNOWN, STOPS),
-        ("tabletop_absent", 2, {}, None, Outcome.NO_IMPACT, Verdict.UNKNOWN, STOPS),
-        ("tabletop", 1, {STRATEGY: "without_interim"}, None, None, Verdict.EXPECTED, SWITCHED),
-        ("tabletop", 1, {STRATEGY: "plain_tracking"}, None, None, Verdict.EXPECTED, SWITCHED),
-        ("tabletop", 1, {"control.feedback": "joint_space"}, None, Outcome.SUCCEEDED, Verdict.EXPECTED, WHOLE),
-    ],
+    [pytest.param(*end, marks=pytest.mark.long if end[1] > 1 else ()) for end in ENDS],
 )
 def test_other_tables_reactions_and_strategies_end_as_they_should(
     name, seed, changes, friction, outcome, impact, modes
