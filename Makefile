@@ -22,9 +22,10 @@ MESSAGES := $(wildcard src/impact_msgs/CMakeLists.txt src/impact_msgs/package.xm
 PACKAGE := $(wildcard $(foreach part,impact_control impact_control_ros,$(addprefix src/$(part)/,setup.py setup.cfg pyproject.toml package.xml)))
 MORE := $(wildcard src/impact_studies/setup.py src/impact_studies/package.xml tools/setup.py)
 
-# A sourced ROS installation must not leak into the environment, which has a ROS of its own.
-ISOLATED := env -u AMENT_PREFIX_PATH -u CMAKE_PREFIX_PATH -u PYTHONPATH -u PYTHONHOME -u RMW_IMPLEMENTATION \
-                -u _ROS_WHEELS_BOOTSTRAP_COMPLETE $(if $(AMENT_PREFIX_PATH),-u LD_LIBRARY_PATH)
+# A sourced ROS installation must not leak into the environment, which has a ROS of its own. Where containers forbid byte
+# code, every process would compile every module anew: 2.2 s for one of ours that takes 0.9 s.
+ISOLATED := env -u AMENT_PREFIX_PATH -u CMAKE_PREFIX_PATH -u PYTHONPATH -u PYTHONHOME -u PYTHONDONTWRITEBYTECODE \
+                -u RMW_IMPLEMENTATION -u _ROS_WHEELS_BOOTSTRAP_COMPLETE $(if $(AMENT_PREFIX_PATH),-u LD_LIBRARY_PATH)
 RUN := $(ISOLATED) $(ENVIRONMENT)/bin/
 
 # A variable as one word for the shell, whatever is in it.
