@@ -200,7 +200,7 @@ def end(launch):
     ids=["killed", "stopped", "killed with supervisor"],
 )
 def test_the_guard_damps_an_arm_whose_loop_is_gone(sent, victims, phase, tmp_path):
-    with launched(tmp_path, "hardware:=shared") as arm:
+    with launched(tmp_path) as arm:
         pids = [arm.pid(victim) for victim in victims]
         commands = arm.peer.listen(Float64MultiArray, topics.COMMANDS, qos.COMMAND)
         arm.begin()
@@ -260,7 +260,7 @@ class TestAttacks:
 
     @pytest.fixture(scope="class")
     def launch(self, tmp_path_factory):
-        with launched(tmp_path_factory.mktemp("launch"), "hardware:=shared") as arm:
+        with launched(tmp_path_factory.mktemp("launch")) as arm:
             yield arm
 
     @pytest.fixture
@@ -330,7 +330,7 @@ class TestAttacks:
 @pytest.mark.parametrize("topic", [topics.EVENTS, topics.CLASSIFICATION])
 def test_a_forged_result_is_not_believed(tmp_path, topic):
     """At half of real time: two cores do not carry three processes, a forger and who looks on by the wall clock."""
-    with launched(tmp_path, "hardware:=shared", "shape:=separate", "real_time_factor:=0.5") as arm:
+    with launched(tmp_path, "shape:=separate", "real_time_factor:=0.5") as arm:
         arm.begin()
         since = arm.until_phase("approach")
         kind = ImpactEvent if topic == topics.EVENTS else ImpactClassification
@@ -368,12 +368,12 @@ def test_tasks_of_an_fr3_end_as_in_the_demo(scenario, tmp_path, pytestconfig):
     times = pytestconfig.getoption("--runs")
     file = tmp_path / "fr3.yaml"
     file.write_text(f"extends: {scenario}\nrobot: {{model: fr3}}\n")
-    told = run_launched(str(file), tmp_path, "hardware:=shared", options=("--times", str(times)))
+    told = run_launched(str(file), tmp_path, options=("--times", str(times)))
     assert re.search(rf"Outcome +{times} {MEANT[scenario]} *$", told, re.MULTILINE)
 
 
 def test_two_arms_end_as_in_the_demo(tmp_path):
-    told = run_launched("grab_juice_1", tmp_path, "hardware:=shared", namespace="left")
+    told = run_launched("grab_juice_1", tmp_path, namespace="left")
     assert re.search(r"Outcome +2 succeeded *$", told, re.MULTILINE)
 
 

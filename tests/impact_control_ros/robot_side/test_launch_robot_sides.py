@@ -291,7 +291,7 @@ def test_nothing_waits_for_a_time():
     [
         ("sim", {}, True, False),
         ("mock", {}, True, True),
-        ("mock", {"hardware": "shared"}, True, True),
+        ("mock", {"hardware": "topics"}, True, True),
         ("mock", {"hardware": "generic"}, False, True),
         ("gazebo", {}, False, True),
         ("franka", {}, False, True),
@@ -372,7 +372,7 @@ def test_a_pace_that_no_simulator_has_is_refused(monkeypatch, given):
 
 
 def test_the_simulator_meets_topic_based_ros2_control_on_its_topics(monkeypatch):
-    _, graph, _ = all_started(monkeypatch, "mock")
+    _, graph, _ = all_started(monkeypatch, "mock", hardware="topics")
     (simulator,) = (node for node in named(graph, "LifecycleNode") if node.name == "simulator")
     text = (PACKAGE / "urdf" / "ros2_control.xacro").read_text()
     named_there = dict(re.findall(r'<param name="joint_(states|commands)_topic">([^<]+)<', text))
@@ -391,7 +391,7 @@ def test_the_description_is_that_of_the_side(monkeypatch, name):
     assert all(Path(mappings[file]).is_file() for file in ("robot", "end_effector"))
     arguments = {e.get("name") for e in ElementTree.parse(path).iter("{http://www.ros.org/wiki/xacro}arg")}
     assert mappings.keys() <= arguments
-    assert mappings["side"] == {"mock": "topics"}.get(name, name)
+    assert mappings["side"] == {"mock": "shared"}.get(name, name)
     (publisher,) = (node for node in named(actions, "Node") if node.package == "robot_state_publisher")
     assert publisher.namespace == "left" and dict(*publisher.parameters)["frame_prefix"] == "left_"
     assert mappings["namespace"] == mappings["arm_prefix"] == "left"
@@ -427,7 +427,9 @@ def test_each_arm_of_a_scene_has_its_controller_manager_and_is_taken_over(monkey
     before = [step.namespace for step in course(started(load(monkeypatch, name), **given))[:-1]]
     assert before == ["lab/left"] * (len(before) // 2) + ["lab/right"] * (len(before) // 2)
     steps = [(step.executable, step.namespace.removeprefix("lab/")) for step in course_of_graph(graph)]
-    assert steps == [
+    # Behind the simulator, with whose clock the broadcasters become active, these once more.
+    assert steps[:2] == [("spawner", "left"), ("spawner", "right")] or name == "franka"
+    assert steps[-6:] == [
         ("spawner", "left"),
         ("robot_check", "left"),
         ("spawner", "right"),

@@ -81,9 +81,9 @@ ARGUMENTS: Mapping[str, Argument] = {
         "true", "refuse a robot side whose efforts at rest are not those that hold the arm", ("true", "false")
     ),
     "hardware": Argument(
-        "topics",
-        "behind the controller manager: the embedded simulator, on topics or in step, or mock hardware: nothing moves",
-        ("topics", "shared", "generic"),
+        "shared",
+        "behind the controller manager: the embedded simulator, in step or on topics, or mock hardware: nothing moves",
+        ("shared", "topics", "generic"),
     ),
     "collision_behavior": Argument(
         "", "parameter file with the thresholds from which the arm stops by itself; empty: the one of this package"
