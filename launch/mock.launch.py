@@ -65,5 +65,5 @@ def pace(side: RobotSide, in_step: bool) -> float:
     if given and not in_step:
         raise InvalidInputError("real_time_factor", given, "empty without hardware:=shared, in real time")
     if in_step:
-        return factor_of(given) if given else sustainable_real_time_factor(len(side.arms))
+        return factor_of(given) if given else sustainable_real_time_factor(len(side.arms), behind_managers=True)
     return 1.0

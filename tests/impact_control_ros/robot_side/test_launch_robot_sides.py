@@ -336,7 +336,7 @@ def test_simulator_and_hardware_share_memory_where_asked_to(monkeypatch, hardwar
     [
         ({}, 2, 1.0),
         ({"real_time_factor": "0.25"}, 2, 0.25),
-        ({"scenario": "grab_juice_1"}, 2, 2 / 3),
+        ({"scenario": "grab_juice_1"}, 2, 0.5),
         ({"scenario": "grab_juice_1"}, 8, 1.0),
     ],
 )
