@@ -63,7 +63,8 @@ def pace(side: RobotSide, in_step: bool) -> float:
     """Return how fast simulated time runs: in real time where the controller managers go by the wall clock."""
     given = side.value["real_time_factor"]
     if given and not in_step:
-        raise InvalidInputError("real_time_factor", given, "empty without hardware:=shared, in real time")
+        allowed = f"empty, as hardware:={side.value['hardware']} goes by the wall clock"
+        raise InvalidInputError("real_time_factor", given, allowed)
     if in_step:
         return factor_of(given) if given else sustainable_real_time_factor(len(side.arms), behind_managers=True)
     return 1.0

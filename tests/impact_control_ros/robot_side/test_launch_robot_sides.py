@@ -361,7 +361,7 @@ def arguments_of(process):
 
 @pytest.mark.parametrize("hardware", ["topics", "generic"])
 def test_only_in_step_there_is_another_pace_than_that_of_the_wall_clock(monkeypatch, hardware):
-    with pytest.raises(InvalidInputError, match=r"real_time_factor.*without hardware:=shared"):
+    with pytest.raises(InvalidInputError, match=rf"real_time_factor.*allowed: empty, as hardware:={hardware} goes by"):
         started(load(monkeypatch, "mock"), hardware=hardware, real_time_factor="0.5")
 
 
