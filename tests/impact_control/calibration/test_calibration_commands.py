@@ -45,7 +45,7 @@ def free(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def detector(free):
-    """What the command that calibrates the detector on all joints printed, and the file that it wrote."""
+    """Output of the command that calibrates the detector on all joints, and the file that it wrote."""
     path = free / "detector.yaml"
     options = ("-s", "tabletop", "--columns", free / "columns.yaml", "--output", path)
     return called("calibrate", "detector", free / "free.csv", *options), path

@@ -49,7 +49,7 @@ REPEATED_CLOCKS = 5
 needs cycles to come to one."""
 
 SILENT_WAITS = 50
-"""Such waits without an answer before the warning that simulated time does not advance."""
+"""Such waits without an answer before the warning that the arm stands still."""
 
 
 @dataclass
@@ -143,7 +143,7 @@ class Simulation(Configuration):
         self.unanswered = 0
         self._silent_waits = 0
         shared = node.value("shared_memory")
-        self._published_clock = PublishedClock(self) if node.value("shared_memory") else None
+        self._published_clock = PublishedClock(self) if shared else None
         self._exchanges = {name: self._exchange_of(name, shared) for name in self._world.arms if shared}
         inbox = node.open_inbox()
         self.when_closed(inbox.close)

@@ -35,6 +35,8 @@ EFFORT_TYPE = (CONTROLLER_MANAGER, f"{EFFORT_CONTROLLER}.type")
 """Node and parameter that determine which of them is loaded."""
 
 _TIMEOUT = re.compile(r"(\bcommand_timeout: )([0-9.]+)")
+_SHORTEST_TIMEOUT = 0.001
+"""[s] that the guard takes."""
 
 SIDES = ("shared", "topics", "mock", "gazebo", "franka")
 """Values of the argument `side` of `urdf/arm.urdf.xacro`."""
@@ -179,7 +181,9 @@ def controllers_file(
     if not guard or real_time_factor != 1.0:
         text = path.read_text(encoding="utf-8")
         text = text if guard else text.replace(GUARD, UNGUARDED)
-        text = _TIMEOUT.sub(lambda found: f"{found[1]}{float(found[2]) / real_time_factor:.4g}", text)
+        text = _TIMEOUT.sub(
+            lambda found: f"{found[1]}{max(float(found[2]) / real_time_factor, _SHORTEST_TIMEOUT):.4g}", text
+        )
         path = temporary_directory() / path.name
         path.write_text(text, encoding="utf-8")
     check_controllers(path, robot, scenario.control.period, scenario.robot.require_guard)
