@@ -22,10 +22,10 @@ from launch_ros.events.lifecycle import ChangeState
 from lifecycle_msgs.msg import Transition
 
 from impact_control_ros.bridge import topics
-from impact_control_ros.bridge.shape import Shape
+from impact_control_ros.bridge.settings import REAL_TIME_FACTOR, SEED, Shape
 from impact_control_ros.robot_side.files import EFFORT_CONTROLLER
 from impact_control_ros.robot_side.robot_switch import SwitchKind
-from impact_control_ros.session.graph import NODE_ENVIRONMENT, Duty, NodeSpec, below, factor_of, graph_of
+from impact_control_ros.session.graph import NODE_ENVIRONMENT, Duty, NodeSpec, below, graph_of
 from impact_control_ros.session.launching import (
     broadcaster,
     declare,
@@ -71,13 +71,12 @@ def graph_actions(context: LaunchContext) -> list:
     """Return the nodes and the event handlers that bring them up and end them."""
     value = context.launch_configurations
     behind = value["ros2_control"] == "true"
-    seed = int(value["seed"]) if value["seed"] else None
     scenario, specs = graph_of(
         value["scenario"],
         shape=Shape(value["shape"]),
         simulate=value["simulate"] == "true",
-        real_time_factor=factor_of(value["real_time_factor"]) if value["real_time_factor"] else None,
-        seed=seed,
+        real_time_factor=REAL_TIME_FACTOR.number(value["real_time_factor"]),
+        seed=SEED.number(value["seed"]),
         record=bool(value["record"]),
     )
     more = {

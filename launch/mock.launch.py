@@ -11,9 +11,10 @@ In step, the simulator sets the pace: it publishes its time, which all controlle
 import os
 
 from impact_control.util.errors import InvalidInputError
+from impact_control_ros.bridge.settings import REAL_TIME_FACTOR
 from impact_control_ros.robot_side.files import JOINT_STATE_BROADCASTER
 from impact_control_ros.robot_side.shared_exchange import segment_name, segment_of
-from impact_control_ros.session.graph import factor_of, sustainable_real_time_factor
+from impact_control_ros.session.graph import sustainable_real_time_factor
 from impact_control_ros.session.launching import (
     RobotSide,
     controller_manager,
@@ -61,10 +62,10 @@ def start(side: RobotSide) -> list:
 
 def pace(side: RobotSide, in_step: bool) -> float:
     """Return how fast simulated time runs: in real time where the controller managers go by the wall clock."""
-    given = side.value["real_time_factor"]
-    if given and not in_step:
+    given = REAL_TIME_FACTOR.number(side.value["real_time_factor"])
+    if given is not None and not in_step:
         allowed = f"empty, as hardware:={side.value['hardware']} goes by the wall clock"
         raise InvalidInputError("real_time_factor", given, allowed)
-    if in_step:
-        return factor_of(given) if given else sustainable_real_time_factor(len(side.arms), behind_managers=True)
-    return 1.0
+    if not in_step:
+        return 1.0
+    return sustainable_real_time_factor(len(side.arms), behind_managers=True) if given is None else given

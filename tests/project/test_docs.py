@@ -19,7 +19,7 @@ from impact_control.pipeline import Outcome
 from impact_control.scenario import available_scenarios
 from impact_control_ros.bridge import qos
 from impact_control_ros.bridge.messages import type_name
-from impact_control_ros.bridge.shape import Shape
+from impact_control_ros.bridge.settings import Shape
 from impact_control_ros.session.graph import View, describe_graph
 
 PACKAGE = ROOT / "src" / "impact_control" / "impact_control"

@@ -11,6 +11,7 @@ import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import List  # noqa: UP035
 
 import pytest
 
@@ -38,9 +39,11 @@ class Kept:
 class Text(str):
     """A text that a launch file marks as such; `launch_ros` takes other texts for YAML."""
 
-    def __new__(cls, value, value_type):
-        assert value_type is str
-        return super().__new__(cls, value)
+
+def marked(value, value_type):
+    """A parameter whose type is given, as `launch_ros` needs for a text, and for a list with an empty one."""
+    assert value_type == (List[str] if isinstance(value, list) else str)  # noqa: UP006
+    return value if isinstance(value, list) else Text(value)
 
 
 class OpenModule(ModuleType):
@@ -87,7 +90,7 @@ def load(monkeypatch, name):
     monkeypatch.setitem(sys.modules, HELPER, None)
     del sys.modules[HELPER]
     helper = importlib.import_module(HELPER)
-    helper.ParameterValue = Text
+    helper.ParameterValue = marked
     helper.require_free_namespace = lambda namespace: None
     spec = importlib.util.spec_from_file_location(f"{name}_launch", path)
     loaded = importlib.util.module_from_spec(spec)

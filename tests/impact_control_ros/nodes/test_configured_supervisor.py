@@ -38,7 +38,7 @@ def configured(node):
 
 
 OTHERS = {
-    "arms": "left,right",
+    "arms": ["left", "right"],
     "robot_side": "ros2_control",
     "command_limit": 0.2,
     "state_limit": 0.2,
@@ -133,7 +133,7 @@ def arms(graph):
 
 @pytest.mark.parametrize(("alive", "silent"), [("left", "right"), ("right", "left")])
 def test_each_arm_of_a_scene_is_watched_on_its_own_topics(node, configure, arms, alive, silent, monkeypatch):
-    for name, value in (("arms", "left,right"), ("state_limit", 0.3), ("command_limit", 0.6), ("lag_limit", 0.9)):
+    for name, value in (("arms", ["left", "right"]), ("state_limit", 0.3), ("command_limit", 0.6), ("lag_limit", 0.9)):
         node.set_parameters([Parameter(name, value=value)])
     configure(Supervision.INACTIVE)
     monkeypatch.setattr("impact_control_ros.nodes.supervisor.WatchedArm.missing", lambda arm: [])
@@ -158,7 +158,7 @@ def test_each_arm_of_a_scene_is_watched_on_its_own_topics(node, configure, arms,
     assert node._finding.reason.startswith(f"{silent}: no joint state for")
     node.on_deactivate(None)
     node.on_cleanup(None)
-    node.set_parameters([Parameter("arms", value="")])
+    node.set_parameters([Parameter("arms", value=[""])])
 
 
 def test_a_stop_is_for_every_arm_of_the_simulator(graph, monkeypatch):

@@ -92,7 +92,7 @@ def test_nodes_end_with_the_server_and_the_next_has_a_new_one(server, log, monke
     os.kill(server._process.pid, signal.SIGKILL)
     assert ended(node) == -signal.SIGTERM
     until(lambda: not alive(node.pid), "the end of a node without its server")
-    assert ended(fork_server.server().fork("impact_control_ros.bridge.shape", [], log, os.environ)) == 1
+    assert ended(fork_server.server().fork("impact_control_ros.bridge.settings", [], log, os.environ)) == 1
     (new,) = fork_server._servers
     assert new is not server
     new.close()

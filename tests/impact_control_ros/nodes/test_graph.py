@@ -18,7 +18,7 @@ from impact_control.robots import Dynamics, load_robot
 from impact_control.scenario import load_scenario
 from impact_control_ros.bridge import end_effector, qos, topics
 from impact_control_ros.bridge.messages import type_name
-from impact_control_ros.bridge.shape import Shape
+from impact_control_ros.bridge.settings import Shape
 from impact_control_ros.session.graph import describe_graph
 from impact_control_ros.session.processes import GraphError
 from impact_control_ros.session.session import Session

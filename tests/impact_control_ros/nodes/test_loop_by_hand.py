@@ -106,14 +106,14 @@ def await_publishers(node, count):
 )
 def test_a_goal_that_needs_what_the_loop_is_not_built_with_is_refused(loop, overrides, built_in):
     other = replace(TASK, scenario=TASK.scenario.with_overrides(overrides))
-    needs = pytest.raises(ImpactControlError, match=f"needs another {built_in} than") if built_in else nullcontext()
+    needs = pytest.raises(ImpactControlError, match=f"another {built_in} than") if built_in else nullcontext()
     with needs:
         loop.built.tasks._require_what_is_built_in(other)
 
 
 def test_a_goal_for_an_arm_that_stands_elsewhere_is_refused(loop):
     other = replace(TASK, robot=mounted_at(TASK.robot, [0.1, 0.0, 0.0]))
-    with pytest.raises(ImpactControlError, match="the arm stands elsewhere than"):
+    with pytest.raises(ImpactControlError, match="another place of the arm than"):
         loop.built.tasks._require_what_is_built_in(other)
 
 

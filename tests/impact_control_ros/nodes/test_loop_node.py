@@ -295,7 +295,7 @@ def test_gains_change_in_a_running_task(task):
     ("name", "value", "reason"),
     [
         ("scenario", "tabletop_tilted", "the node is built from it"),
-        ("partners", "left", "the node is built from it"),
+        ("partners", ["left"], "the node is built from it"),
         ("gains.position", -1.0, ""),
         ("gains.posture", 1e9, ""),
         ("gains.orientation", math.nan, ""),

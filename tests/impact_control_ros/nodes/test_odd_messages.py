@@ -233,14 +233,17 @@ def test_a_detector_learns_from_the_status_whether_an_impact_is_awaited(graph, d
     detection = detector.built.detection
     sender = graph.add(lambda: rclpy.create_node("of_the_status", namespace="/detector"))
     publisher = sender.create_publisher(ControllerStatus, topics.STATUS, qos.STREAM)
-    for mode, awaited in ((Mode.ANTE, True), (Mode.INTERIM, False), (Mode.MOVE, True), (Mode.POST, False), (10, False)):
-        detection.awaits_impact = not awaited
+    for mode, awaited in ((Mode.ANTE, True), (Mode.INTERIM, False), (Mode.MOVE, True), (10, False), (Mode.ANTE, True)):
 
         def tell(mode=mode):
             publisher.publish(ControllerStatus(mode=int(mode)))
             graph.executor.spin_once(timeout_sec=0.01)
 
         until(lambda awaited=awaited: detection.awaits_impact is awaited, f"mode {mode}", 20.0, tell)
+    detection.awaits_impact = False  # as by its own impact, before the controller has heard of it
+    for mode, awaited in ((Mode.ANTE, False), (Mode.INTERIM, False), (Mode.ANTE, True)):
+        detector.built._on_status(ControllerStatus(mode=int(mode)))
+        assert detection.awaits_impact is awaited
 
 
 def test_a_partner_in_a_mode_that_is_not_known_may_have_stopped(controller):

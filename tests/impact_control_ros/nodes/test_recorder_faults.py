@@ -79,7 +79,7 @@ def test_a_recording_in_which_an_arm_would_be_missing_is_not_begun(node, tmp_pat
     monkeypatch.setattr(RcutilsLogger, "error", lambda logger, line: told.append(line))
     publisher = node.create_publisher(JointState, f"left/{topics.JOINT_STATES}", qos.STREAM)
     required = [f"{arm}/{topics.JOINT_STATES}" for arm in ("left", "right")]
-    values = {"directory": str(tmp_path / "bag"), "arms": "left,right", "required": required}
+    values = {"directory": str(tmp_path / "bag"), "arms": ["left", "right"], "required": required}
     node.set_parameters([Parameter(name, value=value) for name, value in values.items()])
     assert node.trigger_configure() is TransitionCallbackReturn.SUCCESS
     assert node.trigger_activate() is TransitionCallbackReturn.FAILURE

@@ -125,7 +125,7 @@ def test_the_loop_of_an_arm_of_a_scene_keeps_to_the_core_of_its_arm(arm, partner
     if len(allowed) < 2 or not real_time.prefer_real_time(runtime.LOOP_PRIORITY):
         pytest.skip("one core is for all, or real-time scheduling is not permitted")
     real_time.prefer_ordinary()
-    given = {"scenario": "grab_juice_1", "arm": arm, "partners": partner}
+    given = {"scenario": "grab_juice_1", "arm": arm, "partners": [partner]}
     with Peer(tmp_path) as peer:
         pid = started(peer, NodeSpec("watched", "loop", Duty.LOOP, given))
         assert peer.change("watched", Transition.TRANSITION_CONFIGURE), peer.log("watched")

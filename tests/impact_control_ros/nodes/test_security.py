@@ -14,7 +14,7 @@ from harness import Peer
 from impact_control.pipeline import Outcome
 from impact_control.scenario import load_scenario, parts_of
 from impact_control_ros.bridge import qos, topics
-from impact_control_ros.bridge.shape import Shape
+from impact_control_ros.bridge.settings import Shape
 from impact_control_ros.session.graph import describe_graph
 from impact_control_ros.session.interfaces import Interfaces, enclaves
 from impact_control_ros.session.processes import GraphError

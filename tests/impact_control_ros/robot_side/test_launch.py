@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 
 from impact_control.scenario import load_scenario, scenario_from_text
-from impact_control_ros.bridge.shape import Shape
+from impact_control_ros.bridge.settings import Shape
 from impact_control_ros.session.graph import describe_graph
 from launch_files import ACTIVATE, CONFIGURE, exited, failure, handlers, load, named, started
 

@@ -16,9 +16,10 @@ from ruamel.yaml import YAML
 from impact_control.control import fault_damping
 from impact_control.robots import load_robot
 from impact_control.scenario import load_scenario, robot_of
+from impact_control.util import settings as library_settings
 from impact_control.util.errors import ImpactControlError, InvalidInputError, ScenarioError
-from impact_control_ros.bridge import topics
-from impact_control_ros.bridge.shape import Shape
+from impact_control_ros.bridge import settings, topics
+from impact_control_ros.bridge.settings import Shape
 from impact_control_ros.bridge.supervision import SupervisionLimits
 from impact_control_ros.nodes import collision_behavior, robot_check
 from impact_control_ros.robot_side.files import (
@@ -95,9 +96,13 @@ def declared_parameters(executable):
         text = (nodes / "loop.py").read_text()
     if "from impact_control_ros.bridge.sample_loop import" in text:
         text += (PACKAGE / PACKAGE.name / "bridge" / "sample_loop.py").read_text()
-    calls = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))
-    names = (call.args[1] for call in calls if isinstance(call.func, ast.Name) and call.func.id == "declare")
-    return {name.value for name in names if isinstance(name, ast.Constant)}
+    calls = [
+        node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    ]
+    names = (call.args[1] for call in calls if call.func.id == "declare")
+    shared = (call.args[1].id for call in calls if call.func.id == "declare_setting")
+    known = vars(library_settings) | vars(settings)
+    return {name.value for name in names if isinstance(name, ast.Constant)} | {known[name].name for name in shared}
 
 
 def all_started(monkeypatch, name, **values):
@@ -444,7 +449,7 @@ def test_each_arm_of_a_scene_has_its_controller_manager_and_is_taken_over(monkey
     loops = [node for node in named(graph, "LifecycleNode") if node.name == "impact_loop"]
     assert [loop.namespace for loop in loops] == ["lab/left", "lab/right"]
     (supervisor,) = (node for node in named(graph, "LifecycleNode") if node.name == "supervisor")
-    assert supervisor.parameters[0]["arms"] == "left,right"
+    assert supervisor.parameters[0]["arms"] == ["left", "right"]
     assert supervisor.parameters[0]["robot_side"] == "ros2_control"
 
 

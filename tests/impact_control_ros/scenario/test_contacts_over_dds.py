@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from impact_control.pipeline import Outcome
-from impact_control_ros.bridge.shape import Shape
+from impact_control_ros.bridge.settings import Shape
 from impact_control_ros.session.graph import describe_graph
 from impact_control_ros.session.session import Session
 from live_runs import run

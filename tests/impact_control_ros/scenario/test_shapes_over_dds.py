@@ -13,7 +13,7 @@ import pytest
 from impact_control.pipeline import Outcome
 from impact_control.replay.evaluation import evaluate_arms
 from impact_control.scenario import load_scenario, parts_of
-from impact_control_ros.bridge.shape import Shape
+from impact_control_ros.bridge.settings import Shape
 from impact_control_ros.session.graph import describe_graph
 from impact_control_ros.session.session import Session
 

@@ -20,7 +20,7 @@ from impact_control.recording.summary import summarise
 from impact_control.replay.evaluation import predicted_impacts
 from impact_control.replay.explanation import explain
 from impact_control.scenario import robot_of
-from impact_control_ros.bridge.shape import Shape
+from impact_control_ros.bridge.settings import Shape
 from impact_control_ros.session.graph import describe_graph
 from impact_control_ros.session.session import Session
 from live_runs import run

@@ -16,7 +16,7 @@ from impact_control.cli.main import app
 from impact_control.scenario import config_directory, load_scenario, parts_of
 from impact_control.util.errors import InvalidInputError, MissingDependencyError
 from impact_control_ros.bridge import topics
-from impact_control_ros.bridge.shape import Shape
+from impact_control_ros.bridge.settings import Shape
 from impact_control_ros.session import security
 from impact_control_ros.session.graph import describe_graph
 from impact_control_ros.session.interfaces import enclaves, resolve

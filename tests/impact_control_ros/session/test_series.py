@@ -50,7 +50,7 @@ def test_scenes_with_objects_and_wrong_files_are_answered_in_one_line(tmp_path):
     vary = tmp_path / "vary.yaml"
     vary.write_text("task.impact.speed: [quick]\n")
     for words, expected in (
-        (["run", "grab_juice_1", "--times", "2"], "1 for grab_juice_1: its objects do not come back"),
+        (["run", "grab_juice_1", "--times", "2"], "1 for grab_juice_1, whose objects stay"),
         (["run", "tabletop", "--vary", str(vary)], rf"{re.escape(str(vary))}:1: task\.impact\.speed: 'quick'"),
     ):
         told = CliRunner().invoke(app, [*words, "--output", str(tmp_path / "runs")])

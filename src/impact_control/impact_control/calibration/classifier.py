@@ -67,7 +67,7 @@ class _Trial:
 
 
 class _Listener(SingleImpactClassifier):
-    """Keeps what a classifier is given, and has no verdict."""
+    """Recorder of the input of a classifier, without verdicts."""
 
     def __init__(self, parameters: Classification, n: int) -> None:
         super().__init__(parameters, n)
@@ -261,7 +261,7 @@ def _algorithm(scenario: Scenario) -> Algorithm:
 
 
 def _grid_of(scenario: Scenario, robot: RobotDescription) -> SearchGrid:
-    """Return what is tried; other noise of the velocity may go further than that of the trials."""
+    """Return the grid of the search; its margins leave room for more noise of the velocity than in the trials."""
     rates = tuple(rate for rate in (5.0, 10.0, 20.0, 40.0, 80.0, 160.0) if rate * scenario.control.period < 1.0)
     return SearchGrid((5, 10, 20, 40), rates, (0.05, 0.1, 0.15), margin_reserve=float(robot.noise.velocity.max()))
 

@@ -1,4 +1,4 @@
-"""Thresholds of a scenario against recordings of free motion, which must not reach them."""
+"""Check of the thresholds of a scenario against recordings of free motion, which must not exceed them."""
 
 from __future__ import annotations
 

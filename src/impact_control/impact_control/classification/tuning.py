@@ -1,4 +1,4 @@
-"""Finds the parameters of a classifier from trials: nothing acceptable unexpected, as much of the rest as can be."""
+"""Tuning of a classifier on trials: no false alarm on acceptable ones, as many of the others detected as possible."""
 
 from __future__ import annotations
 

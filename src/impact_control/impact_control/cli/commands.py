@@ -8,14 +8,14 @@ import shlex
 import sys
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
 from impact_control.cli.progress_line import ProgressLine
 from impact_control.cli.terminal import in_color, listing, width
 from impact_control.util.errors import ImpactControlError, InvalidInputError, RecordingError
-from impact_control.view import HOST, PORT
+from impact_control.util.settings import HOST, PORT, SCENARIO, Setting
 
 
 def scenario_names(incomplete: str) -> list[str]:
@@ -25,13 +25,17 @@ def scenario_names(incomplete: str) -> list[str]:
     return [name for name in (*available_scenarios(), *available_scenes()) if name.startswith(incomplete)]
 
 
-ScenarioArgument = Annotated[
-    str,
-    typer.Option("--scenario", "-s", help="Name of a scenario, or path of a file.", autocompletion=scenario_names),
-]
+def option(setting: Setting, *names: str, **more: Any) -> Any:
+    """Return the option of a setting. names: in place of its own."""
+    low, high = (bound if math.isfinite(bound) else None for bound in setting.bounds)
+    words = setting.words("default")
+    return typer.Option(*names, min=low, max=high, help=f"{words[0].upper()}{words[1:]}.", **more)
+
+
+ScenarioArgument = Annotated[str, option(SCENARIO, "--scenario", "-s", autocompletion=scenario_names)]
 NamespaceOption = Annotated[str, typer.Option(help="Namespace of the arm, or of one arm of a scene.")]
-PortOption = Annotated[int, typer.Option(min=1, max=65535, help="Port of the page in the browser.")]
-HostOption = Annotated[str, typer.Option(help="Address the page listens at; 0.0.0.0: for other machines, too.")]
+PortOption = Annotated[int, option(PORT)]
+HostOption = Annotated[str, option(HOST)]
 FilesArgument = Annotated[list[Path], typer.Argument(help="Bags (MCAP, sqlite3), trials in HDF5, logs in columns.")]
 TuningOption = Annotated[
     Optional[str],
@@ -157,8 +161,8 @@ def replay(
         Optional[Path], typer.Option("--output", "-o", help="Also write a report with figures there.")
     ] = None,
     view: Annotated[bool, typer.Option("--view", help="Play it in the browser.")] = False,
-    port: PortOption = PORT,
-    host: HostOption = HOST,
+    port: PortOption = PORT.default,
+    host: HostOption = HOST.default,
     free_motion: Annotated[
         bool, typer.Option("--free-motion", help="A recording without contact: check it against the thresholds.")
     ] = False,

@@ -107,5 +107,5 @@ class JointAdmittance:
         _anchor(self._memory, position, velocity)
 
     def advance(self, torque: Vector) -> None:
-        """Go on by one period under the external torque (n,) [Nm], positive when it accelerates the joint."""
+        """Advance by one period under the external torque (n,) [Nm], positive when it accelerates the joint."""
         _advance(self._memory, torque)

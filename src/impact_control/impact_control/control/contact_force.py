@@ -60,7 +60,7 @@ class DesiredForce(Protocol):
 
     @property
     def inward(self) -> Vector:
-        """See above."""
+        """Unit vector (3,), see the class."""
 
     def exert(self, share: float, desired: ReferenceColumns, jacobian: Matrix, wrench: Vector, torque: Vector) -> None:
         """Write f, the wrench (6,) [N, Nm] on what is touched at E in axes of A, and J^T f, torque (n,) [Nm].
@@ -107,7 +107,7 @@ class ContactForce:
         _press(self._memory, share, sliding_velocity, jacobian, wrench, torque)
 
     def exert(self, share: float, desired: ReferenceColumns, jacobian: Matrix, wrench: Vector, torque: Vector) -> None:
-        """See `DesiredForce`: `press` while sliding at the velocity of the reference."""
+        """Write force and torque as `DesiredForce`: `press` while sliding at the velocity of the reference."""
         self.press(share, desired.velocity, jacobian, wrench, torque)
 
 

@@ -215,7 +215,7 @@ def _write_bounds(
     smoothing: float,
     problem: Memory,
 ) -> int:
-    """See `ControlLimits.write_bounds`; return what was relaxed, `Limit`.
+    """Write the bounds as `ControlLimits.write_bounds`; return the relaxed ones, `Limit`.
 
     Where the command cannot be inside the limits of the motor, which carries gravity, and change by no more than its
     step, the step is what is kept: the robot checks it.
@@ -240,7 +240,7 @@ def _write_bounds(
 def unanswered_bounds(
     limits: Memory, position: Vector, velocity: Vector, force_torque: Vector, problem: Memory
 ) -> None:
-    """Write the bounds of the motion in which nothing answers the force to a problem with `bound_fields`.
+    """Write the bounds of the motion under a contact force that meets no resistance to a problem with `bound_fields`.
 
     Position and velocity limits over the time in which the torque rate can take J^T f, force_torque (n,) [Nm], back:
     until then the joint goes on as it is pushed.
@@ -257,7 +257,7 @@ def unanswered_bounds(
 
 @compiled_in_place
 def _broken_limits(limits: Memory, position: Vector, velocity: Vector, acceleration: Vector, tolerance: float) -> int:
-    """See `ControlLimits.broken_by`."""
+    """Return the first broken limit as `ControlLimits.broken_by`."""
     limit = limits[()]
     broken = 0
     for j in range(position.shape[0]):

@@ -52,5 +52,5 @@ class ObjectForce:
         object.__setattr__(self, "_memory", memory)
 
     def exert(self, share: float, desired: ReferenceColumns, jacobian: Matrix, wrench: Vector, torque: Vector) -> None:
-        """See `DesiredForce`."""
+        """Add this force, as `DesiredForce`."""
         _move(self._memory, share, desired.memory, jacobian, wrench, torque)

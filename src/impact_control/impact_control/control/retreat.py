@@ -91,6 +91,6 @@ class Retreat:
         self.velocity[:] = velocity
 
     def advance(self) -> bool:
-        """Go on by one period; True when the way is done."""
+        """Advance by one period; True at the end of the path."""
         _advance(self._memory)
         return bool(self._remaining <= ARRIVAL)

@@ -86,7 +86,7 @@ class PositionTask:
         self._desired = desired.memory
 
     def write(self, dynamics: Dynamics, gamma: float, matrix: Matrix, target: Vector) -> None:
-        """See `Task`."""
+        """Write the rows of this task, as `Task`."""
         _position_rows(self._memory, dynamics.frame, self._desired, dynamics.position, gamma, matrix, target)
 
 
@@ -133,7 +133,7 @@ class OrientationTask:
         self._nominal[:] = nominal
 
     def write(self, dynamics: Dynamics, gamma: float, matrix: Matrix, target: Vector) -> None:
-        """See `Task`."""
+        """Write the rows of this task, as `Task`."""
         _orientation_rows(self._memory, dynamics.frame, self._desired, dynamics.rotation, gamma, matrix, target)
 
 
@@ -157,7 +157,7 @@ class PostureTask:
         self._desired = desired.posture
 
     def write(self, dynamics: Dynamics, gamma: float, matrix: Matrix, target: Vector) -> None:
-        """See `Task`."""
+        """Write the rows of this task, as `Task`."""
         value, velocity, acceleration = self._desired.tolist()
         damping = 2.0 * math.sqrt(self._gain) * gamma
         feedback = damping * (velocity - dynamics.dq[0]) + self._gain * (value - dynamics.q[0])
@@ -194,7 +194,7 @@ class JointTask:
         self._acceleration[:] = acceleration
 
     def write(self, dynamics: Dynamics, gamma: float, matrix: Matrix, target: Vector) -> None:
-        """See `Task`."""
+        """Write the rows of this task, as `Task`."""
         _joint_rows(self._memory, dynamics.frame, gamma, matrix, target)
 
 

@@ -1,4 +1,4 @@
-"""Which link was hit: the outermost joint whose residual has changed since the impact."""
+"""Isolation of the link in contact: the outermost joint whose residual has changed since the impact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A detector out of a score, the rule that makes one event of each rise, and the isolation of the link."""
+"""Detector composed of a score, the rule that makes one event of each rise, and the isolation of the link."""
 
 from __future__ import annotations
 

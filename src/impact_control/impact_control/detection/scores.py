@@ -1,4 +1,4 @@
-"""Signals that rise at an impact, one number of at least 0 for each channel: what the detection methods differ in."""
+"""Detection scores: non-negative channels that rise at an impact, in which the detection methods differ."""
 
 from __future__ import annotations
 

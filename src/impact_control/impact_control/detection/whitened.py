@@ -1,4 +1,4 @@
-"""Contacts in all joints at once, against the noise and the model error that free motion of the arm itself shows."""
+"""Detection on all joints at once, whitened by the noise and the model error in free motion of the same arm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Observer, detector and judge without a controller beside them: in processes of their own, and over recordings."""
+"""Parts of the pipeline without its controller: in processes of their own, and over recordings."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class FollowedSample:
 
 
 class JudgeAlone:
-    """Judge of the tasks of a controller that is only followed, by its published references.
+    """Judge of the tasks of a controller in another process, from its published references.
 
     A task begins with the first sample in ante-impact mode, and is over when the arm rests after it or in a fault.
     After an interruption that repeats the impact the judgement restarts, as in `CollisionReaction`.

@@ -1,4 +1,4 @@
-"""Detector of a pipeline whose own runs in another process."""
+"""Stand-in for a detector that runs in another process."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ NOISE_QUANTILE = 3.0
 """Standard deviations in the half-width of sensor noise, Proper 2021 (3.5) as in the Errata."""
 
 NEVER = 1e9
-"""[s] after an impact, when a check begins that a scenario does not ask for."""
+"""[s] after an impact: begin of a check that the scenario does not ask for."""
 
 _NO_HELD_FORCE = HeldForceSettings(after=NEVER, window=1.0, limit=1.0)
 _NO_CONTACT_PATH = ContactPathSettings(begin=NEVER, window=1e-3)
@@ -78,7 +78,7 @@ def make_classifier(classification: Classification, size: int) -> Classifier:
 
 
 def _contact_path(scenario: Scenario) -> ContactPath:
-    """Return what judges the way of the contact on the expected surface, if the scenario asks for it."""
+    """Return the check of the contact path on the expected surface, which never begins without one in the scenario."""
     c = scenario.classification
     settings = c.contact_path or _NO_CONTACT_PATH
     return ContactPath(settings, c.uncertainty, scenario.expected_environment.surface.normal, scenario.control.period)
@@ -126,7 +126,7 @@ class TaskJudge:
     """Count of the impacts of a task, and the verdicts on them, of one arm.
 
     This one finds no verdicts: it holds those of another process, which come by `Pipeline.take_verdicts`, and watches
-    for full contact, for which an interim mode may wait: a message would tell of it too late. `Judge` finds its own.
+    for full contact, for which an interim mode may wait: a message would come too late. `Judge` finds its own.
 
     Attributes: impacts, detected so far; impact and post_impact, the verdicts; changed, True when one did with this
     sample or event; contact, the watch for full contact.
@@ -288,7 +288,7 @@ class Judge(TaskJudge):
         if self._left_the_surface:
             return
         path.follow(seconds - (self._closed if self.contact.awaited else classifier.impact_time), position)
-        # As long as the classifier is not through, what it finds counts.
+        # Until the classifier has decided, its own findings count.
         if path.deviation <= 1.0 or classifier.post_impact is not Verdict.EXPECTED:
             return
         self._left_the_surface = True

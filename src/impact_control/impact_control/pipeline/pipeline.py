@@ -39,7 +39,7 @@ WITHOUT_STATE = "without a joint state"
 """In the reason of a task that a gap between two samples has ended."""
 
 LARGEST_LAG = 0.1
-"""[rad] a joint may be from its reference in a motion outside of a task, which is over then: something holds it."""
+"""[rad] Tracking error of a joint that ends a motion outside of a task: an obstacle."""
 
 
 class Pipeline:
@@ -157,7 +157,7 @@ class Pipeline:
         self._stop()
 
     def stop_with_partner(self) -> None:
-        """Another arm at the same object was stopped: stop too. What is not judged by then is judged no more."""
+        """Stop because another arm at the same object was stopped; verdicts that are pending stay undecided."""
         self._interrupted = True
         self._stop()
 
@@ -317,7 +317,7 @@ class Pipeline:
             self.impact_detected(self.detector.impact_time, position)
 
     def _stop_after_gap(self) -> None:
-        """Stop where the arm is: without commands it has not followed, and nothing was seen that could be judged."""
+        """Hold the present pose: during the gap the arm was neither commanded nor observed."""
         self._gap, self._interrupted = self._check.since, True
         self.controller.stop()
 

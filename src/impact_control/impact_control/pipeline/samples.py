@@ -39,7 +39,7 @@ SOUND, NOT_FINITE, OUTSIDE = -1, -2, -3
 
 CONTRADICTION = 0.06
 """[rad] by which a position may miss what the velocities explain: more than an arm may be off the start of a task, and
-far more than noise and a bridged gap make. Recordings are held to less, see `recording.defects`."""
+far more than noise and a bridged gap make. Recordings have a tighter bound, see `recording.defects`."""
 
 
 @compiled

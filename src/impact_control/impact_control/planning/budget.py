@@ -47,7 +47,7 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class TorqueStep:
-    """A torque that is asked for at once: the joint that needs longest for it, the torque [Nm], the duration [s]."""
+    """A step of the desired torque: the joint that takes longest to reach it, the torque [Nm], the duration [s]."""
 
     joint: str
     torque: float

@@ -105,7 +105,7 @@ def _impact(plan: Plan, name: str) -> list[Finding]:
 
 
 def _singularity(name: str, arm: ArmPlan) -> list[Finding]:
-    """Judge how near to a singular configuration the way leads."""
+    """Check the distance of the path from singular configurations."""
     nearest = nearest_singularity(arm)
     if not nearest.too_near:
         return []

@@ -48,7 +48,7 @@ _SHORTEST = 0.1
 """[s] that each part takes at least."""
 
 _LEAST_LIFT = 1e-3
-"""[m] below which nothing is gained by lifting off."""
+"""[m] Smallest height to lift off by."""
 
 _ROUNDING = 1e-4
 """[m] of a height."""

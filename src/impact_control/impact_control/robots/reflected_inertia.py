@@ -1,4 +1,4 @@
-"""Which inertia the joints show: the links alone, or with the motors reflected through the gears."""
+"""Inertia at the joints: of the links alone, or with the motors reflected through the gears."""
 
 from __future__ import annotations
 

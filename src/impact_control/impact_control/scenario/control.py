@@ -13,7 +13,7 @@ from impact_control.util.types import Vector
 
 
 class ImpactStrategy(StrEnum):
-    """When the post-impact reference is followed.
+    """Switching to the post-impact reference.
 
     REFERENCE_SPREADING: from the detected impact on, with an interim mode. WITHOUT_INTERIM: the same with full feedback
     at once. PLAIN_TRACKING: from the nominal time on, whatever is detected.

@@ -26,7 +26,7 @@ class JointBacklash(Settings):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ArmDeviation(Settings):
-    """How the simulated arm differs from the model that the controller has of it."""
+    """Differences of the simulated arm from the model of its controller."""
 
     inertia: Annotated[
         float,

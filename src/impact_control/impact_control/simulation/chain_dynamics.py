@@ -198,7 +198,7 @@ def _forward(chain: SerialChain, q: Vector, dq: Vector, terms: ChainTerms) -> No
 
 @compiled_in_place
 def _backward(chain: SerialChain, terms: ChainTerms) -> None:
-    """Write mass matrix, nonlinear torques and gravity torques from what hangs on each joint."""
+    """Write mass matrix, nonlinear torques and gravity torques from the composite inertia beyond each joint."""
     mass, moment = 0.0, (0.0, 0.0, 0.0)
     inertia = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     force = torque = (0.0, 0.0, 0.0)

@@ -1,4 +1,4 @@
-"""An arm that is not quite its model, as every real one."""
+"""Simulated arm that differs from the model of its controller, as every real one does."""
 
 from __future__ import annotations
 

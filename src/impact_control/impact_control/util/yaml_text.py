@@ -1,4 +1,4 @@
-"""Write YAML, and read that of others with one kind of error: the library raises more at text that is odd enough."""
+"""Reading and writing of YAML, with one type of error for every malformed text."""
 
 from __future__ import annotations
 

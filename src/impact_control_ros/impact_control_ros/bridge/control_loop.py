@@ -88,7 +88,7 @@ class ControlLoop(SampleLoop):
     def activate(self) -> None:
         """Start with cleared buffers; the controller holds the pose of the first sample."""
         if (rivals := self._control_output.rivals()) > 0:
-            raise ImpactControlError(f"{rivals} other publisher(s) on {topics.COMMANDS}: end them")
+            raise ImpactControlError(f"{rivals} other publisher(s) on {topics.COMMANDS}; allowed: none")
         super().activate()
         self.pipeline.reset()
         self._reported = (Mode.IDLE, Fault.NONE, 0)
@@ -136,7 +136,7 @@ class ControlLoop(SampleLoop):
 
     @property
     def repeated(self) -> bool:
-        """Whether the joint state that was taken last only repeats the one before."""
+        """True where the last joint state only repeats the one before."""
         return self.pipeline.repeated
 
     @property

@@ -104,7 +104,7 @@ class LoopDiagnostics:
 
 
 class QueuedLog:
-    """The log of a node for a loop that must not wait: a thread writes the lines, in order, a little later.
+    """Non-blocking log of a node: a thread writes the lines, in order, a little later.
 
     Writing a line takes most of a millisecond.
     """

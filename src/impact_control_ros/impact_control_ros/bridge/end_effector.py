@@ -35,7 +35,7 @@ class EndEffectorOutput:
         self._samples = 0
 
     def look_for_listeners(self) -> None:
-        """Notice new listeners: an unheard message still costs the loop its making."""
+        """Look for subscribers: messages without any are not built."""
         self._heard = any(publisher.get_subscription_count() > 0 for publisher in self._publishers)
 
     def publish(self, stamp: Time, dynamics: Dynamics, residual: Vector) -> None:

@@ -314,7 +314,9 @@ class ImpactTaskServer:
     def _move(self, scenario: Scenario, held: Vector, goal: Vector, speed: float = DEFAULT_SPEED) -> PreparedMove:
         """Plan a motion from where the arm is held, which is near the surface of the last task."""
         if self._pipeline.follows:
-            raise ImpactControlError("the arm still holds the end of its last task: deactivate its controller first")
+            raise ImpactControlError(
+                "the arm holds the end of its last task; allowed: motions once its controller was deactivated"
+            )
         motion = plan_move(self._robot, scenario, held, goal, speed=speed, before=self._pipeline.scenario)
         return PreparedMove(motion, held)
 
@@ -332,11 +334,11 @@ class ImpactTaskServer:
             here, there = (_entry(one, key) for one in (self._scenario, scenario))
             if here != there:
                 raise ImpactControlError(
-                    f"scenario {scenario.name!r} needs another {key} than this node was configured with"
+                    f"scenario {scenario.name!r}: another {key} than this node was configured with; allowed: the same"
                 )
         if not stand_alike(assignment.robot, self._robot):
             raise ImpactControlError(
-                f"in scenario {scenario.name!r} the arm stands elsewhere than this node was configured for"
+                f"scenario {scenario.name!r}: another place of the arm than this node was configured for"
             )
 
     def _predict(self, q: Vector, dq: Vector, offset: Vector, normal: Vector, friction: float) -> PredictedByService:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
@@ -14,9 +15,14 @@ from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, qos_profile_services_default
 
 from impact_control.util.errors import ImpactControlError, InvalidInputError
+from impact_control.util.settings import Setting
+from impact_control_ros.bridge.settings import UNNAMED
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 """A name of an arm or an object, which becomes part of the names of topics."""
+
+_LARGEST = 2**31 - 1
+"""Bound of parameters that have no other."""
 
 
 class Configuration:
@@ -211,18 +217,29 @@ def declare(
     node.declare_parameter(name, default, descriptor)
 
 
-def names_in(parameter: str, text: str) -> list[str]:
-    """Return the names that a parameter lists; none of an empty text.
+def declare_setting(node: Node, setting: Setting, default: Any = None, *, unset: int | None = None) -> None:
+    """Declare the parameter of a setting. default: in place of its own; unset: value with which it is left open."""
+    low, high = setting.bounds
+    if unset is None:
+        words = setting.description
+    else:
+        default, words, low = unset, setting.words(f"{unset}"), min(low, unset)
+    bounds = (low, min(high, _LARGEST)) if math.isfinite(low) else None
+    declare(node, setting.name, setting.default if default is None else default, words, bounds=bounds)
+
+
+def names_in(parameter: str, listed: Sequence[str]) -> list[str]:
+    """Return the names that a parameter lists, none of `UNNAMED`.
 
     Raises InvalidInputError for names that no topic can contain, and for a name that is there twice.
     """
-    names = text.split(",") if text else []
+    names = [] if tuple(listed) == UNNAMED else list(listed)
     if len(set(names)) < len(names) or not all(map(_NAME.fullmatch, names)):
-        allowed = "different names of letters, digits and underscores, a letter first, with commas between them"
-        raise InvalidInputError(parameter, text, allowed)
+        allowed = "different names of letters, digits and underscores, a letter first"
+        raise InvalidInputError(parameter, list(listed), allowed)
     return names
 
 
-def arms_in(text: str) -> list[str]:
-    """Return the arms that the parameter `arms` lists, of an empty text the only one, ""; raises as `names_in`."""
-    return names_in("arms", text) or [""]
+def arms_in(listed: Sequence[str]) -> list[str]:
+    """Return the arms that the parameter `arms` lists, of `UNNAMED` the only one, ""; raises as `names_in`."""
+    return names_in("arms", listed) or [""]

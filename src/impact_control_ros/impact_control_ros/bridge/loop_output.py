@@ -268,7 +268,7 @@ class DetectionOutput:
         self._heard = True
 
     def look_for_listeners(self) -> None:
-        """Notice new listeners: an unheard message still costs the loop its making."""
+        """Look for subscribers: messages without any are not built."""
         self._heard = self._torque.get_subscription_count() > 0
         self._end_effector.look_for_listeners()
 
@@ -315,7 +315,7 @@ class ControlOutput:
         self.statuses.fault_reason = ""
 
     def look_for_listeners(self) -> None:
-        """Notice new listeners: an unheard message still costs the loop its making."""
+        """Look for subscribers: messages without any are not built."""
         self._heard = self._reference.get_subscription_count() > 0
         self._status_heard = self._status.get_subscription_count() > 0
 

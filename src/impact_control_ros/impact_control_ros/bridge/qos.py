@@ -24,7 +24,7 @@ from impact_control_ros.bridge import topics
 
 
 def _profile(depth: int, *, reliable: bool, latched: bool = False) -> QoSProfile:
-    """Return a profile that keeps the last `depth` messages; latched: also for who subscribes late."""
+    """Return a profile that keeps the last `depth` messages; latched: also for late joiners."""
     return QoSProfile(
         history=HistoryPolicy.KEEP_LAST,
         depth=depth,

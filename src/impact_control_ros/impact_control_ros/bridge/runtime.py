@@ -39,7 +39,7 @@ _NAMING_TIME = 2.0
 
 
 class StopRequest:
-    """Set by SIGINT or SIGTERM; asked by the loops."""
+    """Stop flag, set by SIGINT or SIGTERM, that the loops poll."""
 
     def __init__(self) -> None:
         self.requested = False

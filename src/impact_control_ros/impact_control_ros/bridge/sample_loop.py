@@ -10,10 +10,11 @@ from sensor_msgs.msg import JointState
 from impact_control.control import QPStatus
 from impact_control.robots import RobotDescription
 from impact_control.util.errors import ImpactControlError
+from impact_control.util.settings import SCENARIO
 from impact_control_ros.bridge import qos, real_time, topics
 from impact_control_ros.bridge.diagnostics import LoopDiagnostics, QueuedLog
 from impact_control_ros.bridge.joint_states import JointStateReader
-from impact_control_ros.bridge.lifecycle import Configuration, declare
+from impact_control_ros.bridge.lifecycle import Configuration, declare, declare_setting
 from impact_control_ros.bridge.loop_output import ControlOutput, DetectionOutput
 from impact_control_ros.bridge.rclpy_internals import only_namesakes, rival_publishers
 
@@ -23,7 +24,7 @@ LISTED = 30.0
 
 def declare_arm(node: Node) -> None:
     """Declare the parameters that say for which arm of which scenario a node is built."""
-    declare(node, "scenario", "tabletop", "name or path of the scenario file")
+    declare_setting(node, SCENARIO)
     declare(node, "arm", "", "which arm of a scene this node is for; empty for one-arm scenarios")
 
 
@@ -110,7 +111,7 @@ class SampleLoop(Configuration):
 
     @property
     def repeated(self) -> bool:
-        """Whether the joint state that was taken last only repeats the one before."""
+        """True where the last joint state only repeats the one before."""
         return False
 
     @property

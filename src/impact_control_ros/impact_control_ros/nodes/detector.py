@@ -24,7 +24,8 @@ class DetectorLoop(SampleLoop):
 
     A detector that compares torques with those commanded takes these from the commands: the last one that came before
     a joint state was commanded for it, because the controller answers that one later. Whether an impact is awaited it
-    takes from the controller's status.
+    takes from where the controller's mode changes: its statuses are some samples late, and those before an impact still
+    arrive after it.
     """
 
     def __init__(self, node: Node) -> None:
@@ -34,6 +35,7 @@ class DetectorLoop(SampleLoop):
         n = len(robot.joint_names)
         self.detection = DetectorAlone(scenario, robot)
         super().__init__(node, robot, scenario.control.period)
+        self._awaited = False
         self._commanded: Vector = np.zeros(n)
         self._commands = CommandReader(n)
         self._output = DetectionOutput(self, robot.joint_names, scenario.detection.rate_threshold)
@@ -47,6 +49,7 @@ class DetectorLoop(SampleLoop):
         """Start with cleared buffers."""
         super().activate()
         self.detection.reset()
+        self._awaited = False
         self._commanded[:] = 0.0
 
     def take(self, seconds: float, *, usable: bool) -> None:
@@ -62,7 +65,9 @@ class DetectorLoop(SampleLoop):
         self._output.publish(self.detection, self._reader, base)
 
     def _on_status(self, status: ControllerStatus) -> None:
-        self.detection.awaits_impact = status.mode in _AWAITING
+        awaited = status.mode in _AWAITING
+        if awaited is not self._awaited:
+            self._awaited = self.detection.awaits_impact = awaited
 
     def _on_command(self, data: bytes) -> None:
         self._commands.read(data, self._commanded)

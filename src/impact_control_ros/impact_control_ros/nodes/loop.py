@@ -21,6 +21,7 @@ from impact_control_ros.bridge.lifecycle import ConfiguredNode, declare
 from impact_control_ros.bridge.loop_output import ClassificationWriter, DetectionOutput
 from impact_control_ros.bridge.messages import to_stamp
 from impact_control_ros.bridge.sample_loop import declare_loop
+from impact_control_ros.bridge.settings import UNNAMED
 
 _GAINS = tuple(f"gains.{task}" for task in GAINS)
 _NUMBER = Parameter.Type.DOUBLE
@@ -78,8 +79,7 @@ class LoopNode(ConfiguredNode[ControlLoop]):
             "after which a task ends in a fault; 0: there is none"
         )
         declare(self, "supervisor_patience", 0.0, lost, bounds=(0.0, 10.0))
-        others = "namespaces beside this one, separated by commas, of the other arms at the object"
-        declare(self, "partners", "", others)
+        declare(self, "partners", list(UNNAMED), "namespaces beside this one, of the other arms at the object")
         tasks = ("position of the end-effector", "orientation of the end-effector", "posture of joint 1")
         for gain, task in zip(_GAINS, tasks, strict=True):
             text = f"feedback gain k [1/s^2] of the {task}, also in a running task; 0: the scenario's"

@@ -14,10 +14,11 @@ from impact_control.pipeline.impact_learning import ImpactLearner, Lesson
 from impact_control.robots import CONTACT_FRAME, Dynamics, InertiaModel, contact_point_jacobian
 from impact_control.scenario import load_scenario, robot_of
 from impact_control.util.errors import ImpactControlError, InvalidInputError
+from impact_control.util.settings import SCENARIO
 from impact_control.util.types import Matrix, Vector
 from impact_control_ros.bridge import qos, runtime, topics
 from impact_control_ros.bridge.lessons import LessonInbox, PlannedContact
-from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, declare
+from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, declare_setting
 from impact_control_ros.bridge.messages import set_xyz, to_stamp, xyz
 
 LESSON_PERIOD = 0.1
@@ -174,7 +175,7 @@ class PredictorNode(ConfiguredNode[Prediction]):
 
     def __init__(self) -> None:
         super().__init__("predictor", Prediction)
-        declare(self, "scenario", "tabletop", "name or path of the scenario file: its robot, and what may be learned")
+        declare_setting(self, SCENARIO)
         self.belief = self.create_publisher(ImpactBelief, topics.BELIEF, qos.LATCHED)
 
 

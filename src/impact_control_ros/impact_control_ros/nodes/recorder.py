@@ -18,6 +18,7 @@ from impact_control_ros.bridge import qos, runtime, topics
 from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, arms_in, declare, names_in
 from impact_control_ros.bridge.messages import type_name
 from impact_control_ros.bridge.rclpy_internals import Inbox
+from impact_control_ros.bridge.settings import UNNAMED
 from impact_control_ros.session.graph import RECORDED_AT_LEAST
 
 DESCRIPTION = "robot_description"
@@ -72,7 +73,7 @@ class Recording(Configuration):
         """Open a bag."""
         directory = self.node.value("directory")
         if not directory:
-            raise ImpactControlError("cannot record: parameter 'directory' is empty: it must name the bag's directory")
+            raise ImpactControlError("cannot record: directory = ''; allowed: a new or empty directory")
         if missing := self.missing():
             raise ImpactControlError(f"cannot record: no publisher of {missing} within {CONNECTION_PATIENCE:g} s")
         descriptions = self._descriptions()  # takes 0.1 s, in which more may come than the sockets hold
@@ -127,8 +128,8 @@ class RecorderNode(ConfiguredNode[Recording]):
         declare(self, "scenario_yaml", "", "text of the scenario, kept in the bag")
         required = "topics that must have a publisher before a recording begins"
         declare(self, "required", list(RECORDED_AT_LEAST), required)
-        declare(self, "arms", "", "arms of a scene, separated by commas; empty: one arm")
-        declare(self, "objects", "", "objects of a scene whose poses are recorded, by commas")
+        declare(self, "arms", list(UNNAMED), "arms of a scene")
+        declare(self, "objects", list(UNNAMED), "objects of a scene whose poses are recorded")
 
 
 def _offered(profile: QoSProfile) -> OfferedQos:

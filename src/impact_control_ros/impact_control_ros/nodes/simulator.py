@@ -16,15 +16,16 @@ from std_srvs.srv import SetBool, Trigger
 from impact_control.scenario import Scene, load_scenario
 from impact_control.simulation import World, build_world, rehearse
 from impact_control.util.errors import ImpactControlError, SimulationError
+from impact_control.util.settings import SCENARIO
 from impact_control.util.types import Vector
 from impact_control_ros.bridge import qos, real_time, runtime, topics
 from impact_control_ros.bridge.diagnostics import Diagnostics
-from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, declare
+from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, declare, declare_setting
 from impact_control_ros.bridge.messages import answered, to_stamp
 from impact_control_ros.bridge.rclpy_internals import Inbox, NodeExecutor
+from impact_control_ros.bridge.settings import REAL_TIME_FACTOR, SEED
 from impact_control_ros.robot_side.shared_exchange import SharedExchange, segment_of
 from impact_control_ros.robot_side.simulated_arm import ArmSide, ArmTopics, ObjectPose, SharedArmSide, TopicArmSide
-from impact_control_ros.session.graph import FACTORS
 
 SERVICE_PERIOD = 10
 """Periods between two looks at services and parameters."""
@@ -84,7 +85,7 @@ class Clock:
         self.deadline = now
 
     def _lose(self, passed: int) -> None:
-        """Let so much time pass on the wall clock alone."""
+        """Account for time that has passed on the wall clock alone."""
         if self.restamped:
             self.epoch += passed
 
@@ -212,7 +213,7 @@ class Simulation(Configuration):
         scenario = self._scenario()
         world = build_world(scenario)
         if (list(self.sides), list(self._objects)) != (list(world.arms), list(world.objects)):
-            raise ImpactControlError(f"scenario {scenario.name} has other arms or objects than the one before it")
+            raise ImpactControlError(f"scenario {scenario.name!r}: other arms or objects than in the one before")
         self._clock, self._world = self._clock_of(scenario), world
         before = self.sides
         self._sides_exchanging, self.sides_on_topics = self._sides()
@@ -389,11 +390,10 @@ class SimulatorNode(ConfiguredNode[Simulation]):
 
     def __init__(self) -> None:
         super().__init__("simulator", Simulation)
-        declare(self, "scenario", "tabletop", "name or path of the scenario file")
-        declare(self, "seed", -1, "seed of the sensor noise; -1: the scenario's own")
+        declare_setting(self, SCENARIO)
+        declare_setting(self, SEED, unset=-1)
         declare(self, "lockstep", False, "wait for the command of each sample")
-        factor = "simulated seconds to a second of the wall clock, without lockstep"
-        declare(self, "real_time_factor", 1.0, factor, bounds=FACTORS)
+        declare_setting(self, REAL_TIME_FACTOR, 1.0)
         declare(self, "start_paused", False, "send no sample before simulation/pause is called")
         behind = "take commands as topic_based_ros2_control sends them: the effort of a JointState"
         declare(self, "ros2_control", False, behind)

@@ -20,6 +20,7 @@ from impact_control_ros.bridge.joint_states import impossible_torque, is_copy
 from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, arms_in, declare
 from impact_control_ros.bridge.messages import answered, serialised_stamp
 from impact_control_ros.bridge.rclpy_internals import Inbox, Slot
+from impact_control_ros.bridge.settings import UNNAMED
 from impact_control_ros.bridge.supervision import (
     LONGEST_LIMIT,
     Cause,
@@ -174,9 +175,9 @@ class SupervisorNode(ConfiguredNode[Watching]):
 
     def __init__(self) -> None:
         super().__init__("supervisor", Watching)
-        declare(self, "arms", "", "arms of a scene, separated by commas; empty: one arm")
+        declare(self, "arms", list(UNNAMED), "arms of a scene")
         kinds = ", ".join(kind.value for kind in SwitchKind)
-        declare(self, "robot_side", SwitchKind.SIMULATOR.value, f"who takes the commands: {kinds}")
+        declare(self, "robot_side", SwitchKind.SIMULATOR.value, f"receiver of the commands: {kinds}")
         limits, bounds = SupervisionLimits(), (0.005, LONGEST_LIMIT)
         declare(self, "command_limit", limits.command_limit, _limit("without a command"), bounds=bounds)
         declare(self, "state_limit", limits.state_limit, _limit("without a joint state"), bounds=bounds)
@@ -192,7 +193,7 @@ class SupervisorNode(ConfiguredNode[Watching]):
     # ------------------------------------------------------------------ life
 
     def begin(self) -> None:
-        """Watch from now on, unless commands are kept from the robot already."""
+        """Watch from now on, unless commands are blocked already."""
         if self._state is Supervision.INACTIVE:
             self._state = Supervision.WATCHING
         self.publish_status()
@@ -228,7 +229,7 @@ class SupervisorNode(ConfiguredNode[Watching]):
         self._reaction = math.nan
         self._state = Supervision.STOPPING
         self._ask(allow=False)
-        self.get_logger().error(f"{finding.reason}: commands are kept from the robot until {topics.RESUME} is called")
+        self.get_logger().error(f"{finding.reason}: commands are blocked until {topics.RESUME} is called")
         self.publish_status()
 
     def _ask(self, *, allow: bool) -> None:
@@ -322,7 +323,7 @@ def _seconds(data: bytes | None) -> float | None:
 
 
 def _limit(words: str) -> str:
-    return f"seconds of wall time {words}, before commands are kept from the robot"
+    return f"seconds of wall time {words}, before commands are blocked"
 
 
 def _kind(value: str) -> SwitchKind:

@@ -12,17 +12,18 @@ from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
 
 from impact_control.scenario import load_scenario
+from impact_control.util.settings import HOST, PORT, SCENARIO
 from impact_control.util.types import Vector
-from impact_control.view import HOST, PORT
 from impact_control.view.drawing import Drawing, address, close_server, open_server
 from impact_control.view.frame import PLOT_SPAN, courses_of, frame_of
 from impact_control.view.player import FRAME_PERIOD, PANEL_EVERY, PLOTS_EVERY, TRACE_SPAN
 from impact_control.view.signals import POSE, GrowingSignals, Signal, pose_signal, signals_of
 from impact_control.view.stage import stage_of
 from impact_control_ros.bridge import qos, real_time, runtime, topics
-from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, declare
+from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, declare, declare_setting
 from impact_control_ros.bridge.messages import decoder
 from impact_control_ros.bridge.rclpy_internals import Inbox, Slot
+from impact_control_ros.bridge.settings import BROWSER_PATIENCE
 from impact_control_ros.session.interfaces import SHOWN
 
 KEPT = 2.0 * PLOT_SPAN
@@ -128,11 +129,10 @@ class ViewerNode(ConfiguredNode[Page]):
 
     def __init__(self) -> None:
         super().__init__("viewer", Page)
-        declare(self, "scenario", "tabletop", "name or path of the scenario file")
-        declare(self, "port", PORT, "of the page", bounds=(1, 65535))
-        declare(self, "host", HOST, "address to listen at; 0.0.0.0: for other machines, too")
-        waits = "seconds that the activation waits for a browser; 0: not at all"
-        declare(self, "patience", 0.0, waits, bounds=(0.0, 150.0))
+        declare_setting(self, SCENARIO)
+        declare_setting(self, PORT)
+        declare_setting(self, HOST)
+        declare_setting(self, BROWSER_PATIENCE)
         declare(self, "simulated", True, "the robot side is the simulator, whose true state is shown")
 
 

@@ -17,9 +17,10 @@ from impact_control.robots import RobotDescription, known_names
 from impact_control.robots.data_file import DATA_DIRECTORY
 from impact_control.scenario import Scenario, Scene, available_scenarios, available_scenes, load_scenario
 from impact_control.util.errors import InvalidInputError
+from impact_control.util.settings import SCENARIO
 from impact_control.util.share import shared_directory
 from impact_control.util.yaml_text import parse_yaml
-from impact_control_ros.bridge.shape import Shape
+from impact_control_ros.bridge.settings import REAL_TIME_FACTOR, SEED, SHAPE, Shape
 
 CONTROLLER_MANAGER = "controller_manager"
 JOINT_STATE_BROADCASTER = "joint_state_broadcaster"
@@ -52,7 +53,7 @@ class Argument:
 
 
 ARGUMENTS: Mapping[str, Argument] = {
-    "scenario": Argument("tabletop", "name of a scenario ({names}), or path of a file"),
+    "scenario": Argument(SCENARIO.default, f"{SCENARIO.description}; shipped: {{names}}"),
     "robot_type": Argument("", "robot model instead of the scenario's; empty: the scenario's", ("", "panda", "fr3")),
     "robot_ip": Argument(
         "172.16.0.2", "host name or address of the arm; of a scene those of its arms in their order, with commas"
@@ -62,13 +63,9 @@ ARGUMENTS: Mapping[str, Argument] = {
     ),
     "namespace": Argument("", "namespace of all nodes of this graph; empty: arm_prefix"),
     "use_rviz": Argument("false", "show the arm in RViz", ("true", "false")),
-    "shape": Argument(
-        Shape.COMPOSED.value,
-        "observer, detector, classifier and controller in one process, or in three",
-        tuple(shape.value for shape in Shape),
-    ),
-    "seed": Argument("", "seed of the sensor noise; empty: the scenario's"),
-    "real_time_factor": Argument("", "simulated seconds to a second of the wall clock; empty: what the cores carry"),
+    "shape": Argument(SHAPE.default.value, SHAPE.description, tuple(shape.value for shape in Shape)),
+    "seed": Argument("", SEED.words("empty")),
+    "real_time_factor": Argument("", REAL_TIME_FACTOR.words("empty")),
     "record": Argument("", "new or empty directory for a bag; empty: nothing is recorded"),
     "simulate": Argument("true", "start the embedded simulator, too", ("true", "false")),
     "ros2_control": Argument(

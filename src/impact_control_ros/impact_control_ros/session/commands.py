@@ -18,31 +18,27 @@ from impact_control.cli.commands import (
     OutputOption,
     PortOption,
     ScenarioArgument,
+    option,
     print_objects,
 )
 from impact_control.cli.progress_line import ProgressLine
 from impact_control.cli.terminal import in_color, listing, width
 from impact_control.util.errors import ImpactControlError, InvalidInputError
+from impact_control.util.settings import HOST, PORT, SCENARIO
 from impact_control.util.words import in_words
-from impact_control.view import HOST, PORT
 from impact_control_ros.bridge import topics
-from impact_control_ros.bridge.shape import Shape
+from impact_control_ros.bridge.settings import BROWSER_PATIENCE, REAL_TIME_FACTOR, SEED, SHAPE, Shape
 
 if TYPE_CHECKING:
     from impact_control_ros.bridge.task_messages import TaskResult
     from impact_control_ros.session.operator import Operator
     from impact_control_ros.session.runs import Run
 
-ShapeOption = Annotated[
-    Shape, typer.Option(help="composed: observer, detector, classifier and controller in one process; or separate.")
-]
-FactorOption = Annotated[
-    Optional[float],
-    typer.Option(min=0.01, max=1.0, help="Simulated seconds per second of wall time; default: sustainable."),
-]
+ShapeOption = Annotated[Shape, option(SHAPE)]
+FactorOption = Annotated[Optional[float], option(REAL_TIME_FACTOR)]
 LockstepOption = Annotated[bool, typer.Option(help="The simulator waits for the command of each sample.")]
 NodesOption = Annotated[str, typer.Option("--namespace", help="Namespace of the nodes.")]
-SeedOption = Annotated[Optional[int], typer.Option(min=0, help="Seed of the sensor noise; default: the scenario's.")]
+SeedOption = Annotated[Optional[int], option(SEED)]
 
 LOOK_PATIENCE = 1.0
 """[s] in which a service is found on most machines; then the user learns where it is looked for."""
@@ -68,16 +64,16 @@ def _begin_loading() -> None:
 
 
 def demo(
-    scenario: ScenarioArgument = "tabletop",
-    shape: ShapeOption = Shape.COMPOSED,
+    scenario: ScenarioArgument = SCENARIO.default,
+    shape: ShapeOption = SHAPE.default,
     lockstep: LockstepOption = False,
     real_time_factor: FactorOption = None,
     seed: SeedOption = None,
     output: OutputOption = Path("runs"),
     view: Annotated[bool, typer.Option("--view", help="Show it in the browser, and play it there afterwards.")] = False,
-    port: PortOption = PORT,
-    host: HostOption = HOST,
-    wait: Annotated[float, typer.Option(min=0.0, max=150.0, help="Seconds to wait for a browser.")] = 60.0,
+    port: PortOption = PORT.default,
+    host: HostOption = HOST.default,
+    wait: Annotated[float, option(BROWSER_PATIENCE)] = 60.0,
 ) -> None:
     """Run one impact with the simulated arm: nodes, bag, report.
 
@@ -137,8 +133,8 @@ def demo(
 
 
 def up(
-    scenario: ScenarioArgument = "tabletop",
-    shape: ShapeOption = Shape.COMPOSED,
+    scenario: ScenarioArgument = SCENARIO.default,
+    shape: ShapeOption = SHAPE.default,
     namespace: NodesOption = "",
     real_time_factor: FactorOption = None,
     seed: SeedOption = None,
@@ -218,11 +214,11 @@ def _arm_rows(namespace: str) -> "list[tuple[str, str]]":
 
 
 def view(
-    scenario: ScenarioArgument = "tabletop",
+    scenario: ScenarioArgument = SCENARIO.default,
     namespace: NodesOption = "",
     real: Annotated[bool, typer.Option("--real", help="With a real arm, whose true contact force is unknown.")] = False,
-    port: PortOption = PORT,
-    host: HostOption = HOST,
+    port: PortOption = PORT.default,
+    host: HostOption = HOST.default,
 ) -> None:
     """Show nodes that run in this ROS domain in the browser."""
     _begin_loading()
@@ -287,11 +283,11 @@ def run(
     scenario: Annotated[str, typer.Argument(help="Name of a scenario, or path of a file.")],
     times: Annotated[int, typer.Option(min=1, max=1000, help="Number of trials.")] = 1,
     vary: Annotated[
-        Optional[Path], typer.Option(help="YAML file: for each key of the scenario that changes a list of values.")
+        Optional[Path], typer.Option(help="YAML file: a list of values for each key of the scenario that varies.")
     ] = None,
     launched: Annotated[bool, typer.Option("--launched", help="On a running graph, not with a simulated arm.")] = False,
     namespace: NamespaceOption = "",
-    shape: ShapeOption = Shape.COMPOSED,
+    shape: ShapeOption = SHAPE.default,
     lockstep: LockstepOption = False,
     output: OutputOption = Path("runs"),
 ) -> None:
@@ -401,7 +397,7 @@ def security(
     keystore: Annotated[
         Optional[Path], typer.Argument(help="New or empty directory, or a keystore; without, the policy is printed.")
     ] = None,
-    scenario: ScenarioArgument = "tabletop",
+    scenario: ScenarioArgument = SCENARIO.default,
     namespace: Annotated[str, typer.Option(help="Namespace in which the graph runs.")] = "",
     policy: Annotated[
         Optional[Path], typer.Option(help="Policy file for the keys instead of the one of the graph.")
@@ -416,7 +412,7 @@ def security(
     text = graph_policy(scenario, namespace=namespace, **parts_of(load_scenario(scenario)))
     if keystore is None:
         if policy is not None:
-            raise InvalidInputError("policy", str(policy), "used only with a directory for the keys that it is for")
+            raise InvalidInputError("policy", str(policy), "none without a directory for the keys")
         typer.echo(text, nl=False)
         return
     with tempfile.TemporaryDirectory() as directory:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -11,8 +10,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from impact_control.util.errors import InvalidInputError
-from impact_control.view import HOST
-from impact_control_ros.bridge.shape import Shape
+from impact_control.util.settings import HOST, PORT
+from impact_control_ros.bridge.settings import UNNAMED, Shape
 from impact_control_ros.bridge.supervision import LONGEST_LIMIT, SupervisionLimits
 from impact_control_ros.bridge.topics import of_arm
 
@@ -84,8 +83,8 @@ OPERATOR = "operator"
 class View:
     """The page that shows a graph: port, address to listen at, and for how long [s] the start waits for a browser."""
 
-    port: int
-    host: str = HOST
+    port: int = PORT.default
+    host: str = HOST.default
     patience: float = 0.0
 
 
@@ -124,13 +123,13 @@ def describe_graph(
     scenario: name or path. arms: by name: each gets a namespace and a loop of its own, which listens to the others.
     The references of arms with names come with their impact, so no predictor is needed. objects: of a scene, to
     record. simulate: with the embedded simulator as the robot side. lockstep: the simulator waits for the command of
-    each sample; it then starts paused. real_time_factor: simulated seconds to a second of the wall clock; None: what
+    each sample; it then starts paused. real_time_factor: simulated seconds per second of the wall clock; None: what
     the cores here carry. seed: of the sensor noise; None: the scenario's. record: with a recorder, which needs its
     `directory` set before it is activated. supervise: with a supervisor, unless in lockstep, where nothing is late.
     view: in the browser; it comes first, so that nothing happens unseen.
     """
     if lockstep and not simulate:
-        raise InvalidInputError("lockstep", lockstep, "False without the simulator: a robot does not wait")
+        raise InvalidInputError("lockstep", lockstep, "False without the simulator, as a robot does not wait")
     common = {"scenario": scenario}
     factor = real_time_factor or sustainable_real_time_factor(len(arms))
     patience = {"state_patience": 0.0} if lockstep else {}
@@ -139,12 +138,12 @@ def describe_graph(
         patience = {"supervisor_patience": SUPERVISOR_PATIENCE}
         slower = SIMULATED_PATIENCE * max(1.0, 1.0 / factor) if simulate else 1.0
         limits = {name: min(limit * slower, LONGEST_LIMIT) for name, limit in asdict(SupervisionLimits()).items()}
-        supervisors = [NodeSpec("supervisor", "supervisor", Duty.SUPERVISOR, {"arms": ",".join(arms), **limits})]
+        supervisors = [NodeSpec("supervisor", "supervisor", Duty.SUPERVISOR, {"arms": list(arms), **limits})]
     nodes: list[NodeSpec] = [] if view is None else [viewer(scenario, view, simulated=simulate)]
     if record:
         topics = [*RECORDED_AT_LEAST, *(["simulation/truth"] if simulate else [])]
         required = [of_arm(arm, topic) for arm in arms for topic in topics]
-        recorded = {"required": required, "arms": ",".join(arms), "objects": ",".join(objects)}
+        recorded = {"required": required, "arms": list(arms), "objects": list(objects or UNNAMED)}
         nodes.append(NodeSpec("recorder", "recorder", Duty.RECORDER, recorded))
     if simulate:
         parameters = {
@@ -158,7 +157,7 @@ def describe_graph(
     if tuple(arms) == ALONE:
         nodes.append(NodeSpec("predictor", "predictor", Duty.SERVICE, common))
     for arm in arms:
-        partners = ",".join(other for other in arms if other != arm)
+        partners = [other for other in arms if other != arm] or list(UNNAMED)
         own = {**common, "arm": arm}
         controls = {**own, **patience, "partners": partners}
         nodes += _loops(shape, own, controls, arm)
@@ -202,21 +201,6 @@ SUPERVISOR_PATIENCE = 0.5
 SIMULATED_PATIENCE = 3.0
 """Factor on the limits of a supervisor with the embedded simulator, which damps a silent controller's arm by itself:
 on a machine not set up for real time, a core may stall for longer than is allowed with an arm."""
-
-FACTORS = (0.01, 10.0)
-"""Smallest and largest multiple of real time at which a simulator may run."""
-
-
-def factor_of(text: str) -> float:
-    """Return the value of the argument real_time_factor. Raises InvalidInputError for one that no simulator has."""
-    try:
-        factor = float(text)
-    except ValueError:
-        factor = math.nan
-    smallest, largest = FACTORS
-    if not smallest <= factor <= largest:
-        raise InvalidInputError("real_time_factor", text, f"a number from {smallest:g} to {largest:g}, or empty")
-    return factor
 
 
 def sustainable_real_time_factor(loops: int, *, behind_managers: bool = False) -> float:

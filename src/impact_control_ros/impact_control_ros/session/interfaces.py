@@ -167,7 +167,7 @@ def enclaves(
 def _profile(spec: NodeSpec, namespace: str, arms: Sequence[str], objects: Sequence[str]) -> Profile:
     """Return the node of a spec with all that its process uses."""
     poses = tuple(f"{topics.OBJECTS}/{name}" for name in objects)
-    partners = filter(None, str(spec.parameters.get("partners", "")).split(","))
+    partners = [arm for arm in arms if "partners" in spec.parameters and arm != spec.namespace]
     more = Interfaces(subscribes=tuple(full_name(namespace, topic) for topic in _of_arms(partners, OF_PARTNERS)))
     if spec.executable == "simulator":
         taken = ANSWERS if spec.parameters.get("lockstep") else ANSWERS[:1]

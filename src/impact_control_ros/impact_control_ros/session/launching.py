@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NoReturn
+from typing import Any, List, NoReturn  # noqa: UP035
 
 from launch.actions import (
     DeclareLaunchArgument,
@@ -152,8 +152,10 @@ def declare(*names: str) -> list[Any]:
 
 def parameters(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters of a node with its texts marked as such: others are taken for YAML, and a text may look so."""
+    # The types that launch knows.
+    kinds: Mapping[type, Any] = {str: str, list: List[str]}  # noqa: UP006
     return {
-        name: ParameterValue(value, value_type=str) if isinstance(value, str) else value
+        name: ParameterValue(value, value_type=kinds[type(value)]) if type(value) in kinds else value
         for name, value in values.items()
     }
 

@@ -12,7 +12,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from impact_control_ros.bridge.calls import GREETING_PATIENCE, Caller, NoAnswerError
 from impact_control_ros.bridge.rclpy_internals import EventsExecutor
-from impact_control_ros.bridge.shape import Shape
+from impact_control_ros.bridge.settings import Shape
 from impact_control_ros.session.graph import describe_graph, full_name, require_namespace
 from impact_control_ros.session.processes import GraphError, dds_environment
 

@@ -17,7 +17,7 @@ from impact_control.util.errors import InterruptedByUserError, InvalidInputError
 from impact_control.util.stopping import stoppable
 from impact_control.util.words import in_words
 from impact_control.view.interactive import report
-from impact_control_ros.bridge.shape import Shape
+from impact_control_ros.bridge.settings import Shape
 from impact_control_ros.bridge.task_messages import Progress, TaskResult
 from impact_control_ros.session.graph import View, graph_of, viewer
 from impact_control_ros.session.processes import NodeDiedError, isolate

@@ -8,8 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from impact_control.util.errors import InvalidInputError, MissingDependencyError
-from impact_control.view import PORT
-from impact_control_ros.bridge.shape import Shape
+from impact_control_ros.bridge.settings import Shape
 from impact_control_ros.session.graph import ALONE, View, describe_graph, require_namespace
 from impact_control_ros.session.interfaces import Interfaces, Profile, enclaves
 
@@ -37,7 +36,7 @@ def graph_policy(
     require_namespace(namespace)
     # In lockstep a node may use more, without there are more nodes.
     kinds = itertools.product((False, True), Shape)
-    graphs = (describe_graph(scenario, arms=arms, shape=shape, lockstep=step, view=View(PORT)) for step, shape in kinds)
+    graphs = (describe_graph(scenario, arms=arms, shape=shape, lockstep=step, view=View()) for step, shape in kinds)
     specs = [spec for graph in graphs for spec in graph]
     return policy_text(enclaves(specs, namespace=namespace, objects=objects))
 

@@ -17,7 +17,7 @@ from impact_control.scenario.variation import Variation, variations
 from impact_control.util.errors import ImpactControlError, InvalidInputError
 from impact_control.util.words import in_words
 from impact_control_ros.bridge.impact_task import BUILT_IN
-from impact_control_ros.bridge.shape import Shape
+from impact_control_ros.bridge.settings import Shape
 from impact_control_ros.bridge.task_messages import TaskResult
 from impact_control_ros.session.graph import Duty, describe_graph
 from impact_control_ros.session.processes import isolate
@@ -49,7 +49,7 @@ def planned_series(source: str, times: int, vary: Path | None = None) -> Planned
     """
     scene = load_scenario(source)
     if scene.expected_objects and times > 1:
-        raise InvalidInputError("times", times, f"1 for {scene.name}: its objects do not come back by themselves")
+        raise InvalidInputError("times", times, f"1 for {scene.name}, whose objects stay where the task leaves them")
     trials = variations(scene, vary, times, BUILT_IN)
     seen: list[dict[str, Any]] = []
     for number, trial in enumerate(trials, start=1):

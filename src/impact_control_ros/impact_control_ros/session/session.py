@@ -26,6 +26,7 @@ from impact_control_ros.bridge.calls import CALL_PATIENCE, START_PATIENCE, TARGE
 from impact_control_ros.bridge.messages import answered, nanoseconds, to_stamp
 from impact_control_ros.bridge.rclpy_internals import EventsExecutor
 from impact_control_ros.bridge.real_time import LEAVE_MACHINE
+from impact_control_ros.bridge.settings import REAL_TIME_FACTOR
 from impact_control_ros.bridge.supervision import Cause, Supervision
 from impact_control_ros.bridge.task_messages import (
     NOT_READY,
@@ -37,7 +38,7 @@ from impact_control_ros.bridge.task_messages import (
     task_result,
 )
 from impact_control_ros.session.fork_server import server
-from impact_control_ros.session.graph import ALONE, FACTORS, OPERATOR, Duty, NodeSpec, full_name
+from impact_control_ros.session.graph import ALONE, OPERATOR, Duty, NodeSpec, full_name
 from impact_control_ros.session.occupants import Visitor
 from impact_control_ros.session.processes import (
     Death,
@@ -188,7 +189,7 @@ class Session(Visitor):
 
     def _let_time_pass(self, robot: str) -> None:
         """Let a simulator go on as fast as it can: in lockstep it waits for commands, also for those of the dead."""
-        values = {"lockstep": False, "real_time_factor": max(FACTORS)}
+        values = {"lockstep": False, "real_time_factor": REAL_TIME_FACTOR.bounds[1]}
         self._serve_until(self._clocks[robot].call_async(_request(values)), RELEASE_PATIENCE)
 
     def _names(self, duty: Duty) -> list[str]:
