@@ -40,3 +40,13 @@ def test_what_was_noted_on_the_way_comes_along_and_is_told():
     received = pickle.loads(pickle.dumps(error))
     assert words_of(received) == "mu = -1.0; allowed: at least 0\nin the trial 7"
     assert words_of(ValueError("odd")) == "odd"
+
+
+def test_a_long_value_or_key_is_cut():
+    """It may be a whole file, which a client must not get by naming it."""
+    for error in (
+        InvalidInputError("joint_position", list(range(5000)), "7 numbers"),
+        ScenarioError("file.yaml", "task", "x" * 5000, "a section"),
+        ScenarioError("file.yaml", "x" * 5000, None, "an entry"),
+    ):
+        assert (len(str(error)) < 250 and "...; allowed: " in str(error)) or "...: nothing is given" in str(error)

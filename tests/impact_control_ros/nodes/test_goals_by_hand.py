@@ -71,7 +71,7 @@ class Slow(Served):
     def __init__(self, graph, node, monkeypatch):
         self._gates = {name: threading.Event() for name in TASKS}
         self._builders = {}
-        monkeypatch.setattr(impact_task, "assigned", self._assigned)
+        monkeypatch.setattr(impact_task.GoalFiles, "assigned", self._assigned)
         super().__init__(graph, node)
         self.sample()
 
@@ -286,7 +286,7 @@ def planned(name, arm):
 
 @pytest.fixture
 def arm(graph, node, monkeypatch):
-    monkeypatch.setattr(impact_task, "assigned", planned)
+    monkeypatch.setattr(impact_task.GoalFiles, "assigned", staticmethod(planned))
     return Arm(graph, node)
 
 
@@ -320,7 +320,7 @@ class SimulatedArm(Arm):
 @pytest.mark.timeout(600)
 def test_from_the_surface_the_arm_comes_back_by_itself_and_runs_the_task_again(graph, node, monkeypatch):
     """Off the surface by a motion, then by a task that approaches its start; without either, it is refused."""
-    monkeypatch.setattr(impact_task, "assigned", planned)
+    monkeypatch.setattr(impact_task.GoalFiles, "assigned", staticmethod(planned))
     arm = SimulatedArm(graph, node)
     arm.sample()
     assert arm.ended(ExecuteImpactTask.Goal()).outcome == Outcome.SUCCEEDED

@@ -217,6 +217,33 @@ def test_of_two_publishers_of_events_or_verdicts_neither_is_believed(graph, cont
     await_publishers(controller, topic, 0)
 
 
+@pytest.mark.parametrize("topic", [topics.EVENTS, topics.CLASSIFICATION])
+def test_a_publisher_in_the_place_of_the_first_is_not_believed_in_a_task(graph, controller, topic):
+    """A detector that was restarted before the task is; nobody is who comes in it, and who sends and goes neither."""
+    kind = qos.OFFERED[topic][0]
+    node = graph.add(lambda: rclpy.create_node("restarted", namespace="/controller"))
+
+    def come_and_go():
+        publisher = node.create_publisher(kind, topic, qos.EVENT)
+        await_publishers(controller, topic, 1)
+        node.destroy_publisher(publisher)
+        await_publishers(controller, topic, 0)
+
+    come_and_go()
+    pipeline = begun(controller)
+    controller.look()
+    assert pipeline.controller.mode is Mode.ANTE
+    come_and_go()
+    controller.built._is_new(ImpactEvent())
+    if kind is ImpactEvent:
+        controller.built._on_event(event_at(EPOCH + 1_000_000))
+    else:
+        controller.built._on_classification(ImpactClassification(scenario="tabletop", impact=1, post_impact=1))
+    hit(controller)
+    assert (pipeline.controller.fault, pipeline.judge.impacts) == (Fault.RESULT_SOURCES, 0)
+    assert controller.built.fault_reason() == f"RESULT_SOURCES: another publisher of {topic} within the task"
+
+
 def await_publishers(controller, topic, count):
     """Wait until a controller has found so many publishers of a topic, or their end."""
     found = controller.built._sole[topic]
@@ -272,10 +299,11 @@ def test_a_goal_whose_preparation_fails_in_an_unknown_way_ends_with_the_reason(c
     def fail(name, arm):
         raise KeyError("what nobody thought of")
 
-    monkeypatch.setattr(impact_task, "assigned", fail)
+    monkeypatch.setattr(impact_task.GoalFiles, "assigned", staticmethod(fail))
     tasks = controller.built.tasks
-    building = Building()
+    building = tasks._building = Building()
     tasks._build(ExecuteImpactTask.Goal(scenario="tabletop"), building)
+    tasks._building = None
     assert building.built == "KeyError: 'what nobody thought of'"
     tasks._building = building
     tasks.advance()

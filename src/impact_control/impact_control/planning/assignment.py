@@ -44,7 +44,11 @@ def assigned(name_or_path: str, arm: str = "") -> Assignment:
     name_or_path: of a scenario. arm: name of the arm; "" for the arm of a scenario with one arm. Raises ScenarioError,
     InvalidInputError when there is no such arm.
     """
-    scene = load_scenario(name_or_path)
+    return assigned_in(load_scenario(name_or_path), arm)
+
+
+def assigned_in(scene: Scene, arm: str = "") -> Assignment:
+    """Return the task of an arm in a scenario, see `assigned`. Raises ScenarioError, InvalidInputError."""
     arms = scene.arm_names
     if arm not in arms:
         allowed = f"one of {', '.join(arms)}" if any(arms) else "none: the scenario has one arm, which has no name"

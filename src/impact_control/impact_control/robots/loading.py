@@ -26,6 +26,9 @@ from impact_control.util.errors import ScenarioError
 SIDES = ("link", "motor")
 """Sides of the transmission on which friction may act."""
 
+LARGEST_URDF = 1024 * 1024
+"""Bytes of a URDF that is read; those of arms have some tens of thousands."""
+
 
 def load_robot(
     name_or_path: str | Path = "panda",
@@ -172,8 +175,8 @@ def _read_cover(data: Section) -> Cover | None:
 def _build_model(data: Section, directory: Path, tool: EndEffector) -> tuple[pin.Model, int]:
     """Return the Pinocchio model of the arm with `tool` on its flange, and the id of the contact frame."""
     urdf = directory / data.text("urdf")
-    if not urdf.is_file():
-        raise data.error("urdf", str(urdf), "a file beside this one")
+    if not urdf.is_file() or urdf.stat().st_size > LARGEST_URDF:
+        raise data.error("urdf", str(urdf), f"a file beside this one, of at most {LARGEST_URDF} bytes")
     try:
         model = pin.buildModelFromUrdf(str(urdf))
     except (ValueError, RuntimeError) as error:

@@ -30,6 +30,10 @@ Sizes = Mapping[str, int]
 """Sizes known only when the scenario is read, by name: `JOINTS`."""
 
 
+LONGEST_TEXT = 500
+"""Characters of a text in a scenario."""
+
+
 class Refusal(Exception):  # noqa: N818 (it never leaves this package)
     """An entry is refused: its key in the section (empty: the entry itself), its value, what is allowed."""
 
@@ -269,17 +273,17 @@ class Flag(Kind):
 
 @dataclass(frozen=True)
 class Text(Kind):
-    """Text that is not empty."""
+    """Text that is not empty, of at most `LONGEST_TEXT` characters: it stands in logs, answers and reports."""
 
     def parse(self, raw: Any, sizes: Sizes, siblings: Mapping[str, Any]) -> str:
         """Return the text without surrounding space."""
-        if not isinstance(raw, str) or not raw.strip():
+        if not isinstance(raw, str) or not 0 < len(raw.strip()) <= LONGEST_TEXT:
             raise Refusal("", raw, self.allowed())
         return raw.strip()
 
     def allowed(self) -> str:
         """Return the condition on a text."""
-        return "text that is not empty"
+        return f"text that is not empty, of at most {LONGEST_TEXT} characters"
 
 
 @dataclass(frozen=True)

@@ -25,13 +25,16 @@ class ImpactControlError(Exception):
 LONGEST_VALUE = 60
 """Characters of a value shown in an error: it may be a whole file, which must not leak to the client that named it."""
 
+LONGEST_KEY = 120
+"""The same of the dotted path of an entry."""
+
 
 def _shown(value: object) -> str:
     return _cut(repr(value))
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
+def _cut(text: str, longest: int = LONGEST_VALUE) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}..."
 
 
 class InterruptedByUserError(ImpactControlError):
@@ -48,7 +51,7 @@ class InvalidInputError(ImpactControlError, ValueError):
     """
 
     def __init__(self, name: str, value: object, allowed: str) -> None:
-        super().__init__(f"{name} = {value!r}; allowed: {allowed}")
+        super().__init__(f"{name} = {_shown(value)}; allowed: {allowed}")
         self.name = name
         self.value = value
         self.allowed = allowed
@@ -87,9 +90,9 @@ class ScenarioError(ImpactControlError, ValueError):
         if not key:
             text = f"{_cut(str(value))}; allowed: {allowed}"
         elif value is None:
-            text = f"{key}: nothing is given; allowed: {allowed}"
+            text = f"{_cut(key, LONGEST_KEY)}: nothing is given; allowed: {allowed}"
         else:
-            text = f"{key}: {_shown(value)}; allowed: {allowed}"
+            text = f"{_cut(key, LONGEST_KEY)}: {_shown(value)}; allowed: {allowed}"
         super().__init__(f"{file}: {text}")
         self.file = file
         self.key = key

@@ -21,6 +21,7 @@ from impact_control_ros.bridge.impact_task import ImpactTaskServer, PreparedMove
 from impact_control_ros.bridge.lifecycle import names_in
 from impact_control_ros.bridge.loop_output import ControlOutput
 from impact_control_ros.bridge.partners import Partners, Supervised
+from impact_control_ros.bridge.rclpy_internals import Matches
 from impact_control_ros.bridge.sample_loop import SampleLoop
 
 SWITCH_INTERVAL = 2e-4
@@ -60,6 +61,7 @@ class ControlLoop(SampleLoop):
         self._partners = Partners(self, partners, self._on_partner_impact, self._on_partner_stop)
         real_time.keep_to_core_of_arm(sorted([name, *partners]).index(name))
         self._sole |= self._partners.events
+        self._matches: dict[str, Matches] = {}
         self.timer(0.05, self._on_slow_timer)
         node.get_logger().info(f"ready to control {self._robot.name}, scenario {pipeline.scenario.name}")
 
@@ -90,6 +92,7 @@ class ControlLoop(SampleLoop):
         if (rivals := self._control_output.rivals()) > 0:
             raise ImpactControlError(f"{rivals} other publisher(s) on {topics.COMMANDS}; allowed: none")
         super().activate()
+        self._watch_results_of_others()
         self.pipeline.reset()
         self._reported = (Mode.IDLE, Fault.NONE, 0)
         self._published_fault, self._cause = Fault.NONE, ""
@@ -195,6 +198,8 @@ class ControlLoop(SampleLoop):
         pipeline.start(
             reference, task.plan.scenario, task.plan.force, hold=task.plan.hold, begin=begin, start_pose=start_pose
         )
+        for matches in self._matches.values():
+            matches.take()
         self.begin_results(task)
         return ""
 
@@ -257,13 +262,27 @@ class ControlLoop(SampleLoop):
             self.log.error(cause)
             self._fail(Fault.STATE_STALE, cause)
 
+    def _watch_results_of_others(self) -> None:
+        """Count publishers of impacts and verdicts from now on; of joint states another may take over."""
+        if self._matches:
+            return
+        for topic, subscription in self._sole.items():
+            if subscription is not self._states:
+                self._matches[topic] = Matches(subscription)
+                self.when_closed(self._matches[topic].close)
+
     def _watch_sources(self) -> bool:
-        """Fail, with or without a task, when a topic has a second publisher where one is allowed; return whether."""
+        """Fail when a topic has a second publisher where one is allowed, of results also in the place of the first.
+
+        That one in a task only: a node that was restarted before it is one of the graph. Returns whether.
+        """
         rivals = any(one.get_publisher_count() > 1 for one in self._sole.values())
-        if rivals and self.pipeline.controller.mode is not Mode.FAULT:
+        came = [topic for topic, matches in self._matches.items() if matches.take() and self._task_runs()]
+        if (rivals or came) and self.pipeline.controller.mode is not Mode.FAULT:
             of_states = self._states.get_publisher_count() > 1
-            self._fail(Fault.STATE_SOURCES if of_states else Fault.RESULT_SOURCES, self.rival_sources())
-        return rivals
+            cause = self.rival_sources() or f"another publisher of {came[0]} within the task"
+            self._fail(Fault.STATE_SOURCES if of_states else Fault.RESULT_SOURCES, cause)
+        return rivals or bool(came)
 
     def _fail(self, fault: Fault, cause: str) -> None:
         """Go to FAULT between two samples, for a cause in words."""

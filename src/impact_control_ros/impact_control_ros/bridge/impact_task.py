@@ -6,6 +6,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from impact_control.control import Fault, Mode, ReferenceSpreadingController
 from impact_control.impacts import SlipOutcome
 from impact_control.pipeline import MoveOutcome, Outcome
 from impact_control.planning import ArmPlan, impact_signal, proposals_text
-from impact_control.planning.assignment import Assignment, assigned
+from impact_control.planning.assignment import Assignment
 from impact_control.planning.joint_move import DEFAULT_SPEED, plan_move
 from impact_control.references import ReferenceTable, UnreachableReferenceError, initial_configuration
 from impact_control.robots import InertiaModel, stand_alike
@@ -28,6 +29,7 @@ from impact_control.util.errors import ImpactControlError, InvalidInputError, wo
 from impact_control.util.types import Vector
 from impact_control.util.words import in_words
 from impact_control_ros.bridge import real_time, topics
+from impact_control_ros.bridge.goal_file import GoalFiles
 from impact_control_ros.bridge.loop_output import ClassificationWriter
 from impact_control_ros.bridge.messages import nanoseconds, set_xyz
 
@@ -150,6 +152,11 @@ class ImpactTaskServer:
         self._open = False
         self._goal: ServerGoalHandle | None = None
         self._building: Building | None = None
+        self._turn = Lock()  # of the builders: those of goals that were cancelled have nothing to do any more
+        self._files = GoalFiles()
+        arm.when_closed(self._files.close)
+        if real_time.is_preferred():
+            real_time.run_beside("reader", self._start_reader)
         self._next: PreparedTask | None = None
         self._results: dict[bytes, Any] = {}
         self._predictor = arm.client(PredictPostImpact, topics.PREDICT)
@@ -275,21 +282,31 @@ class ImpactTaskServer:
         if building.awaits is None:
             real_time.run_beside("reference", self._build, request, building, NOWHERE if held is None else held)
 
+    def _start_reader(self) -> None:
+        """Start the reader of goals' files in advance: beside loops of real-time priority its imports take long."""
+        with self._turn:
+            self._files.start()
+
     # ------------------------------------------------------------------ the reference, in a thread of its own
 
     def _build(self, request: Any, building: Building, held: Vector = NOWHERE) -> None:
         """Prepare a task or a motion; the loop goes on holding meanwhile. held (n,) [rad]: where, for motions."""
+        with self._turn:
+            if self._building is building:
+                building.built = self._prepare(request, held)
+
+    def _prepare(self, request: Any, held: Vector) -> PreparedTask | PreparedMove | str:
+        """Return the task or the motion that a goal asks for, or why there is none."""
         try:
-            assignment = assigned(request.scenario or self._source, self._name)
+            assignment = self._files.assigned(request.scenario or self._source, self._name)
             self._require_what_is_built_in(assignment)
             if action_of(request) is MoveTo:
-                building.built = self._prepare_move(request, assignment.scenario, held)
-            else:
-                building.built = self._prepare_task(request, assignment, held)
+                return self._prepare_move(request, assignment.scenario, held)
+            return self._prepare_task(request, assignment, held)
         except ImpactControlError as error:
-            building.built = str(error)
+            return str(error)
         except Exception as error:  # a thread that dies would leave this goal waiting, and refuse all others, for ever
-            building.built = f"{type(error).__name__}: {error}"
+            return f"{type(error).__name__}: {error}"
 
     def _prepare_task(self, request: ExecuteImpactTask.Goal, assignment: Assignment, held: Vector) -> PreparedTask:
         begin = nanoseconds(request.begin)

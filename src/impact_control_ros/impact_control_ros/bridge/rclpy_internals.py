@@ -80,13 +80,22 @@ try:
 except ImportError as error:
     raise _moved(str(error)) from error
 
-_require(rclpy_implementation, "InvalidHandle")
+_require(rclpy_implementation, "EventHandle", "InvalidHandle", "rcl_subscription_event_type_t")
 _require(Service, "send_response", "handle")
 _require(Subscription, "handle", "get_publisher_count")
 _require(Node, "services")
 _require(ServerGoalHandle, "_update_state")
 
-__all__ = ["EventsExecutor", "Inbox", "NodeExecutor", "RcutilsLogger", "Slot", "float_field", "guard_services"]
+__all__ = [
+    "EventsExecutor",
+    "Inbox",
+    "Matches",
+    "NodeExecutor",
+    "RcutilsLogger",
+    "Slot",
+    "float_field",
+    "guard_services",
+]
 
 
 # ---------------------------------------------------------------------- executor
@@ -168,6 +177,24 @@ def only_namesakes(node: Node, topic: str) -> bool:
     """
     names = node_names(node, topic)
     return len(names) > 1 == len(set(names))
+
+
+class Matches:
+    """Publishers that a subscription is matched with, one after another: also those that are gone again."""
+
+    def __init__(self, subscription: Subscription) -> None:
+        kind = rclpy_implementation.rcl_subscription_event_type_t.RCL_SUBSCRIPTION_MATCHED
+        with subscription.handle:
+            self._event = rclpy_implementation.EventHandle(subscription.handle, kind)
+
+    def take(self) -> int:
+        """Return how many have come since it was called last."""
+        status = self._event.take_event()
+        return 0 if status is None else int(status.total_count_change)
+
+    def close(self) -> None:
+        """Let go of the subscription."""
+        self._event.destroy_when_not_in_use()
 
 
 class Slot:

@@ -121,8 +121,13 @@ def run_beside(name: str, work: Callable[..., None], *arguments: object) -> None
     Thread(target=_run_beside, name=name, args=(work, *arguments), daemon=True).start()
 
 
+def is_preferred() -> bool:
+    """Return whether this thread has real-time priority."""
+    return os.sched_getscheduler(0) == os.SCHED_FIFO
+
+
 def _run_beside(work: Callable[..., None], *arguments: object) -> None:
-    if os.sched_getscheduler(0) == os.SCHED_FIFO:
+    if is_preferred():
         with contextlib.suppress(OSError):
             os.sched_setaffinity(0, _ALLOWED_CORES)
         prefer_ordinary()
