@@ -16,6 +16,7 @@ class LossyClient:
 
     def __init__(self, lost):
         self._lost = lost
+        self.service_name = "/predict_post_impact"
         self.asked = 0
         self.pending = []
 
@@ -37,13 +38,12 @@ class LossyClient:
 @pytest.fixture
 def ask(monkeypatch):
     """Asks by a client; the answer."""
-    monkeypatch.setattr(impact_task, "PREDICTION_REPEAT", 0.02)
-    monkeypatch.setattr(impact_task, "PREDICTION_PATIENCE", 0.2)
+    monkeypatch.setattr(impact_task, "REPEAT", 0.02)
+    monkeypatch.setattr(impact_task, "PATIENCE", 0.2)
     server = ImpactTaskServer.__new__(ImpactTaskServer)
 
     def ask(client):
-        server._predictor = client
-        return server._ask_predictor(PredictPostImpact.Request())
+        return server.ask(client, PredictPostImpact.Request())
 
     return ask
 

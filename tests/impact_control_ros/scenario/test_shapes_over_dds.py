@@ -113,6 +113,24 @@ def test_both_shapes_publish_and_find_the_same(case, tmp_path):
 
 
 @pytest.mark.wall_clock
+def test_a_classifier_of_its_own_judges_each_task_by_its_scenario(tmp_path):
+    """As in one process; a margin without width, and then that of the configured scenario again."""
+    path = tmp_path / "narrow.yaml"
+    path.write_text("extends: tabletop\nclassification: {envelope_margin: 0 rad/s, window_length: 5}\n")
+    tasks = ("tabletop", str(path), "tabletop")
+    with Session(describe_graph("tabletop", shape=Shape.SEPARATE, lockstep=True), tmp_path / "log") as session:
+        session.start(tmp_path / "bag", load_scenario("tabletop").to_yaml())
+        results = []
+        for task in tasks:
+            session.restart_arm(task)
+            results.append(session.run_tasks(task)[""])
+        session.record(None)
+    outcomes = [result.outcome for result in results]
+    assert outcomes == [Outcome.SUCCEEDED, Outcome.POST_IMPACT_UNEXPECTED, Outcome.SUCCEEDED]
+    assert [result.classification.scenario for result in results] == ["tabletop", "narrow", "tabletop"]
+
+
+@pytest.mark.wall_clock
 @pytest.mark.parametrize(("stopped", "runs"), [(0.06, 0.03), pytest.param(0.7, 0.5, marks=pytest.mark.long)])
 def test_a_classifier_that_waits_for_a_core_loses_no_sample(stopped, runs, tmp_path):
     """Its decision is dated by samples: however long it stands still, it comes to it at the same one."""

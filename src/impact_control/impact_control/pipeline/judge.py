@@ -213,11 +213,15 @@ class Judge(TaskJudge):
         self._left_the_surface = False
         self._closed = math.nan
 
-    def begin_task(self, scenario: Scenario, reference: ExpectedImpact) -> None:
-        """Judge a new task, with a classifier of its scenario's tuning. Not for the loop."""
+    def tune(self, scenario: Scenario) -> None:
+        """Judge what comes by the tuning of a scenario, with a new classifier. Not for the loop."""
         self._scenario = scenario
         self.classifier = make_classifier(scenario.classification, self._joints)
         self.contact_path = _contact_path(scenario)
+
+    def begin_task(self, scenario: Scenario, reference: ExpectedImpact) -> None:
+        """Judge a new task, see `TaskJudge`."""
+        self.tune(scenario)
         self._expect(reference)
 
     def await_impact_again(self, reference: ExpectedImpact) -> None:

@@ -34,11 +34,8 @@ GAINS = ("position", "orientation", "posture")
 class ControlLoop(SampleLoop):
     """A `Pipeline` that runs on every joint state; derived classes say where its detections and verdicts come from.
 
-    Attributes: pipeline; log; tasks, the action server; built_in, entries of a scenario that the node is built for: a
-    goal has to agree with them.
+    Attributes: pipeline; log; tasks, the action server.
     """
-
-    built_in: tuple[str, ...]
 
     def __init__(self, node: Any, assignment: Assignment, pipeline: Pipeline) -> None:
         """Compile what the loop needs, open the topics that every loop has. node: a `LoopNode`."""
@@ -72,6 +69,9 @@ class ControlLoop(SampleLoop):
 
     def watch_results(self) -> None:
         """Report what is wrong with detections and verdicts of others. Beside the loop."""
+
+    def prepare_results(self, assignment: Assignment) -> None:
+        """Have a task judged by its scenario. Beside the loop; raises ImpactControlError where that cannot be."""
 
     def begin_results(self, task: PreparedTask) -> None:
         """Expect the verdicts of a task, which is started then."""

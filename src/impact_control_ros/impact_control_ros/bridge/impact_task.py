@@ -14,6 +14,7 @@ from impact_msgs.action import ExecuteImpactTask, MoveTo
 from impact_msgs.srv import PredictPostImpact
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
+from rclpy.client import Client
 from rclpy.task import Future
 
 from impact_control.control import Fault, Mode, ReferenceSpreadingController
@@ -36,10 +37,10 @@ from impact_control_ros.bridge.messages import nanoseconds, set_xyz
 if TYPE_CHECKING:  # the loop imports this module
     from impact_control_ros.bridge.control_loop import ControlLoop
 
-PREDICTION_PATIENCE = 5.0
-"""[s] an impact task waits for the predictor service."""
+PATIENCE = 5.0
+"""[s] an impact task waits for the answer of a service."""
 
-PREDICTION_REPEAT = 1.0
+REPEAT = 1.0
 """[s] after which it asks again."""
 
 NOWHERE = np.empty(0)
@@ -315,6 +316,7 @@ class ImpactTaskServer:
         for departure in assignment.departures:
             self._log.warning(f"impact task: {departure}")
         plan = self._plan(assignment)
+        self._arm.prepare_results(assignment)
         signal = impact_signal(plan)
         for warning in () if signal is None else signal.warnings:
             self._log.warning(f"impact task: {warning}")
@@ -347,7 +349,7 @@ class ImpactTaskServer:
     def _require_what_is_built_in(self, assignment: Assignment) -> None:
         """Raise ImpactControlError when a task asks for another arm or other parts than this node has."""
         scenario = assignment.scenario
-        for key in self._arm.built_in:
+        for key in BUILT_IN:
             here, there = (_entry(one, key) for one in (self._scenario, scenario))
             if here != there:
                 raise ImpactControlError(
@@ -369,30 +371,33 @@ class ImpactTaskServer:
         )
         set_xyz(request.contact_offset, offset)
         set_xyz(request.normal, normal)
-        response = self._ask_predictor(request)
+        response = self.ask(self._predictor, request)
         if response is None or not response.success:
             raise ImpactControlError(f"{topics.PREDICT} refused: {response.reason if response else 'no answer'}")
         return PredictedByService(
             np.asarray(response.joint_velocity, dtype=float), response.normal_impulse, SlipOutcome(response.slip)
         )
 
-    def _ask_predictor(self, request: PredictPostImpact.Request) -> PredictPostImpact.Response | None:
-        """Return the answer to a request, which is sent again as long as none comes: either may get lost."""
-        give_up = time.monotonic() + PREDICTION_PATIENCE
+    def ask(self, client: Client, request: Any) -> Any:
+        """Return the answer of a service, which is asked again as long as none comes: either may get lost.
+
+        From the thread of a builder. Raises ImpactControlError without an answer.
+        """
+        give_up = time.monotonic() + PATIENCE
         answers: SimpleQueue[Future] = SimpleQueue()
         asked: list[Future] = []
         try:
-            while self._predictor.wait_for_service(timeout_sec=max(0.0, give_up - time.monotonic())):
-                asked.append(self._predictor.call_async(request))
+            while client.wait_for_service(timeout_sec=max(0.0, give_up - time.monotonic())):
+                asked.append(client.call_async(request))
                 asked[-1].add_done_callback(answers.put)
                 with suppress(Empty):
-                    return answers.get(timeout=PREDICTION_REPEAT).result()
+                    return answers.get(timeout=REPEAT).result()
                 if time.monotonic() > give_up:
                     break
         finally:
             for future in asked:
-                self._predictor.remove_pending_request(future)
-        raise ImpactControlError(f"service {topics.PREDICT} did not answer within {PREDICTION_PATIENCE:g} s")
+                client.remove_pending_request(future)
+        raise ImpactControlError(f"service {client.service_name} did not answer within {PATIENCE:g} s")
 
     # ------------------------------------------------------------------ begin and end
 

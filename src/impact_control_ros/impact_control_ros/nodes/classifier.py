@@ -9,23 +9,31 @@ from itertools import chain
 
 import numpy as np
 from impact_msgs.msg import ControllerReference, ImpactClassification, ImpactEvent
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 
 from impact_control.control import Mode
 from impact_control.pipeline.alone import FollowedSample, JudgeAlone, ObserverAlone
 from impact_control.planning.assignment import assigned
 from impact_control.references import ExpectedImpact
+from impact_control.scenario import scenario_from_text
+from impact_control.util.errors import ImpactControlError
 from impact_control_ros.bridge import qos, real_time, runtime, topics
 from impact_control_ros.bridge.diagnostics import LoopDiagnostics
 from impact_control_ros.bridge.joint_states import JointStateReader
-from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode
+from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, declare
 from impact_control_ros.bridge.loop_output import ClassificationWriter
 from impact_control_ros.bridge.messages import FirstOfEvent, nanoseconds, to_stamp, xyz
 from impact_control_ros.bridge.rclpy_internals import rival_publishers
 from impact_control_ros.bridge.sample_loop import declare_arm
 
 _MODES = frozenset(Mode)
+
+TASK = "task"
+"""Parameter with the scenario of the tasks that are judged."""
+
 LONGEST = 1e6
 """[s] Upper bound of the times of a task."""
 
@@ -54,6 +62,8 @@ class Classification(Configuration):
         self._alone = JudgeAlone(scenario, robot)
         self._observing = ObserverAlone(scenario, robot)
         self._writer = ClassificationWriter(scenario, n)
+        if text := node.value(TASK):
+            self.tune(text)
         self._stamps = [0] * PAIRING_DEPTH
         self._states = np.zeros((PAIRING_DEPTH, 3, n))
         self._is_new = FirstOfEvent()
@@ -66,6 +76,12 @@ class Classification(Configuration):
         real_time.widen_receive_buffers()
         self._diagnostics = LoopDiagnostics(self, scenario.control.period)
         self.timer(1.0, self._on_timer)
+
+    def tune(self, scenario_yaml: str) -> None:
+        """Judge the tasks that come by another scenario for the same loop. Raises ScenarioError."""
+        scenario = scenario_from_text(scenario_yaml, TASK).arm(self.node.value("arm"))
+        self._alone.judge.tune(scenario)
+        self._writer = ClassificationWriter(scenario, self._joints)
 
     def activate(self) -> None:
         """Start with no task."""
@@ -198,9 +214,9 @@ class Classification(Configuration):
 
 
 class ClassifierNode(ConfiguredNode[Classification]):
-    """Judges each task that the controller runs.
+    """Judges each task that the controller runs, by the configured scenario, or that of the parameter `task`.
 
-    The tuning is that of the configured scenario: a controller without a classifier refuses tasks with another.
+    The controller sets it before a task with another `classification` or `expected_environment`.
     """
 
     FIXED = ("scenario", "arm")
@@ -208,6 +224,19 @@ class ClassifierNode(ConfiguredNode[Classification]):
     def __init__(self) -> None:
         super().__init__("classifier", Classification)
         declare_arm(self)
+        declare(self, TASK, "", "YAML of the scenario by which tasks are judged from now on; empty: that of `scenario`")
+
+    def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
+        """Refuse also a scenario that is none."""
+        result = super()._on_parameters(parameters)
+        if not result.successful or self.configured is None:
+            return result
+        for text in (one.value for one in parameters if one.name == TASK and one.value):
+            try:
+                self.configured.tune(text)
+            except ImpactControlError as error:
+                return SetParametersResult(successful=False, reason=str(error))
+        return result
 
 
 def main() -> int:

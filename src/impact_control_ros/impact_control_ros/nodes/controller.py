@@ -6,15 +6,18 @@ from typing import Any
 
 import numpy as np
 from impact_msgs.msg import ImpactClassification, ImpactEvent
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
 
 from impact_control.classification import Verdict
 from impact_control.pipeline import Pipeline
 from impact_control.pipeline.elsewhere import DetectorElsewhere
 from impact_control.pipeline.judge import TaskJudge
-from impact_control.planning.assignment import assigned
+from impact_control.planning.assignment import Assignment, assigned
+from impact_control.util.errors import ImpactControlError
 from impact_control_ros.bridge import qos, runtime, topics
 from impact_control_ros.bridge.control_loop import ControlLoop
-from impact_control_ros.bridge.impact_task import BUILT_IN, PreparedTask
+from impact_control_ros.bridge.impact_task import PreparedTask
 from impact_control_ros.bridge.messages import FirstOfEvent, nanoseconds
 from impact_control_ros.nodes.loop import LoopNode
 
@@ -32,9 +35,6 @@ class ControllerLoop(ControlLoop):
     an impact that is believed.
     """
 
-    # The classifier keeps the tuning of the scenario that it was started with, and the surface that it expects.
-    built_in = (*BUILT_IN, "classification", "expected_environment")
-
     def __init__(self, node: Any) -> None:
         """Build the pipeline that the parameters of the node ask for, open the topics. node: a `LoopNode`."""
         assignment = assigned(node.value("scenario"), node.value("arm"))
@@ -51,6 +51,8 @@ class ControllerLoop(ControlLoop):
             (ImpactClassification, topics.CLASSIFICATION, self._on_classification),
         ):
             self._sole[topic] = self.subscription(kind, topic, callback, qos.EVENT)
+        self._classifier = self.client(SetParameters, "classifier/set_parameters")
+        self._judged_by: list[Any] = []
 
     def publish_results(self, base: int) -> None:
         """Take a verdict that was ahead of its impact, or drop it."""
@@ -69,6 +71,16 @@ class ControllerLoop(ControlLoop):
             self._reported_unbelieved = count
             what = "an impact event, or the verdict on one, is not believed"
             self.log.warning(f"{what}: the residual of this node shows no impact then; {count} so far")
+
+    def prepare_results(self, assignment: Assignment) -> None:
+        """Give the classifier a scenario by which it is to judge otherwise than before."""
+        if (wanted := _judged_by(assignment)) == self._judged_by:
+            return
+        parameter = Parameter("task", value=assignment.scene.to_yaml())
+        answer = self.tasks.ask(self._classifier, SetParameters.Request(parameters=[parameter.to_parameter_msg()]))
+        if not answer.results[0].successful:
+            raise ImpactControlError(f"the classifier refuses the scenario: {answer.results[0].reason}")
+        self._judged_by = wanted
 
     def begin_results(self, task: PreparedTask) -> None:
         """Forget the verdicts of the task before."""
@@ -105,6 +117,12 @@ class ControllerLoop(ControlLoop):
         self._early, self._last_classification = None, message
         verdicts = Verdict(message.impact), Verdict(message.post_impact)
         self.pipeline.take_verdicts(*verdicts, answered=message.answered)
+
+
+def _judged_by(assignment: Assignment) -> list[Any]:
+    """Return the entries of a scenario that its classifier judges by."""
+    entries = assignment.scene.document.plain()
+    return [entries.get(section) for section in ("classification", "expected_environment")]
 
 
 class ControllerNode(LoopNode):

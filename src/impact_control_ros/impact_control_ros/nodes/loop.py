@@ -16,7 +16,7 @@ from impact_control.scenario import largest_gain
 from impact_control_ros.bridge import qos, real_time, runtime, topics
 from impact_control_ros.bridge.control_loop import GAINS, ControlLoop
 from impact_control_ros.bridge.diagnostics import QueuedLog
-from impact_control_ros.bridge.impact_task import BUILT_IN, PreparedTask
+from impact_control_ros.bridge.impact_task import PreparedTask
 from impact_control_ros.bridge.lifecycle import ConfiguredNode, declare
 from impact_control_ros.bridge.loop_output import ClassificationWriter, DetectionOutput
 from impact_control_ros.bridge.messages import to_stamp
@@ -32,8 +32,6 @@ NYQUIST = 500.0
 
 class Loop(ControlLoop):
     """A `Pipeline` with its own detector and judge, whose results are published here."""
-
-    built_in = BUILT_IN
 
     def __init__(self, node: Any) -> None:
         """Build the pipeline that the parameters of the node ask for, open the topics. node: a `LoopNode`."""

@@ -108,7 +108,8 @@ OWN: Mapping[str, Interfaces] = {
     "loop": _DETECTION | _CLASSIFICATION | _CONTROL,
     "detector": _DETECTION | Interfaces(subscribes=(topics.STATUS,)),
     "classifier": _CLASSIFICATION | Interfaces(subscribes=(topics.REFERENCE, topics.EVENTS)),
-    "controller": _CONTROL | Interfaces(subscribes=(topics.EVENTS, topics.CLASSIFICATION)),
+    "controller": _CONTROL
+    | Interfaces(subscribes=(topics.EVENTS, topics.CLASSIFICATION), requests=("classifier/set_parameters",)),
     "predictor": Interfaces(publishes=(topics.BELIEF,), serves=(topics.PREDICT,)),
     "simulator": Interfaces(publishes=(topics.DIAGNOSTICS,), serves=(topics.RESET, topics.PAUSE, topics.ACCEPT)),
     "supervisor": Interfaces(publishes=(topics.DIAGNOSTICS,)),
