@@ -7,7 +7,13 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
+
 from impact_control.recording.messages import message_definition, parse_definition, short_name
+from impact_control.robots import load_robot
+from impact_control.robots.frame_tree import FrameTree
+from impact_control.robots.urdf import WORLD, urdf_text
+from recorded_frames import shown_in_3d
 
 ROOT = Path(__file__).parents[3]
 TYPES = {
@@ -41,6 +47,14 @@ def test_the_paths_of_the_foxglove_layout(prefix):
         assert has_field(prefix, topic, fields), path
     shown = re.findall(r'"(\w+!\w+)"', json.dumps(layout["layout"]))
     assert sorted(shown) == sorted(layout["configById"])
+
+
+@pytest.mark.parametrize("robot", ["panda", "fr3"])
+def test_the_foxglove_layout_shows_the_arm_and_its_end_effector(robot):
+    topics, frames = shown_in_3d()
+    assert topics == {"/robot_description": "foxglove.Urdf", "/end_effector/pose": "axis"}
+    recorded = {name for pair in FrameTree(urdf_text(load_robot(robot))).links for name in pair}
+    assert frames == {WORLD} <= recorded
 
 
 def test_the_curves_of_the_plotjuggler_layout(prefix):

@@ -22,6 +22,7 @@ from impact_control_ros.bridge.settings import Shape
 from impact_control_ros.session.graph import describe_graph
 from impact_control_ros.session.processes import GraphError
 from impact_control_ros.session.session import Session
+from recorded_frames import check_cartesian_headers, check_frames, shown_in_3d, trees
 
 OF_OTHERS = (topics.BELIEF, topics.SUPERVISOR, topics.DIAGNOSTICS)
 """Topics of nodes that are not there in lockstep, do not learn, or are several."""
@@ -81,7 +82,13 @@ def test_a_run_and_what_a_late_joiner_gets_of_it(session, tmp_path):
     session.record(None)
     assert result.outcome is Outcome.SUCCEEDED, result.summary
     assert evaluate(tmp_path / "bag").analysis.within_limits
-    check_end_effector(read_bag(tmp_path / "bag"))
+    recording = read_bag(tmp_path / "bag")
+    check_end_effector(recording)
+    check_frames(tmp_path / "bag", load_robot())
+    check_cartesian_headers(tmp_path / "bag", recording.topics)
+    shown, frames = shown_in_3d()
+    assert shown.keys() <= recording.topics.keys()
+    assert frames <= {name for child, (parent, _) in trees(tmp_path / "bag")[0][1].items() for name in (child, parent)}
     context = rclpy.Context()
     rclpy.init(context=context)
     late = rclpy.create_node("late_joiner", context=context)

@@ -10,6 +10,7 @@ from impact_control.replay.evaluation import evaluate_arms, object_moves
 from impact_control.scenario import load_scenario
 from impact_control_ros.session.graph import describe_graph
 from impact_control_ros.session.session import Session
+from recorded_frames import check_frames
 
 pytestmark = [pytest.mark.scenario, pytest.mark.timeout(300)]
 
@@ -39,6 +40,8 @@ def test_the_object_goes_where_it_shall(name, way, tmp_path):
         assert modes[:3] == ["ante", "interim", "post"]
         assert 0.0 <= analysis.detection_delay <= 3e-3
         assert analysis.within_limits
+    for arm, robot in scene.robots().items():
+        check_frames(tmp_path / "bag", robot, arm)
     moved, turned = object_moves(tmp_path / "bag")["box"]
     np.testing.assert_allclose(moved, way, atol=0.015)
     assert turned < np.radians(3.0)

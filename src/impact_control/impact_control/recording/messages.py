@@ -28,6 +28,9 @@ PRIMITIVES: Mapping[str, str] = {"bool": "?", "byte": "u1", "char": "u1"} | {
 }
 """Numeric types of a .msg file and their numpy type codes."""
 
+_NOT_ON_PYPI = {"tf2_msgs/TFMessage": "geometry_msgs/TransformStamped[] transforms\n"}
+"""Definitions by short name of messages that are recorded without their package."""
+
 _SEPARATOR = "=" * 80
 _DIGITS = 10
 """Digits of the largest size of an array, which travels in 32 bits."""
@@ -81,7 +84,8 @@ def message_definition(type_name: str, search_paths: Iterable[Path | str] | None
 
     The .msg file, followed by each message it contains, once, under a line `MSG: package/Type`. type_name:
     `package/msg/Type` or `package/Type`. search_paths: ament prefixes, searched in order for
-    `share/<package>/msg/<Type>.msg`; `default_search_paths()` if None. Raises InvalidInputError for a message in none.
+    `share/<package>/msg/<Type>.msg`; `default_search_paths()` if None. Raises InvalidInputError for a message in none,
+    but for those of `_NOT_ON_PYPI`.
     """
     paths = tuple(Path(path) for path in (default_search_paths() if search_paths is None else search_paths))
     root = short_name(type_name)
@@ -115,6 +119,8 @@ def _read_definition(name: str, search_paths: tuple[Path, ...]) -> str:
         file = path / "share" / package / "msg" / f"{message}.msg"
         if file.is_file():
             return file.read_text(encoding="utf-8")
+    if name in _NOT_ON_PYPI:
+        return _NOT_ON_PYPI[name]
     places = ", ".join(str(path) for path in search_paths)
     raise InvalidInputError(
         "type_name", name, f"a message installed as share/{package}/msg/{message}.msg under one of: {places}"

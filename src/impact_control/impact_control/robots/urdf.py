@@ -17,11 +17,17 @@ WORLD = "world"
 """Name of the root link: the world frame A, in which the base stands."""
 
 
-def urdf_text(robot: RobotDescription) -> str:
+def link_name(arm: str, link: str) -> str:
+    """Return the name of a link of an arm among the frames of its scene, which share `WORLD`; arm "": the only one."""
+    return f"{arm}_{link}" if arm and link != WORLD else link
+
+
+def urdf_text(robot: RobotDescription, arm: str = "") -> str:
     """Return the URDF of the robot below a link `WORLD`, with a link `CONTACT_FRAME`, the frame E of the controller.
 
     Links show as capsules where the file gives them no look of its own: those of `load_link_shapes`, with the contact
-    spheres of the end-effector on the last link.
+    spheres of the end-effector on the last link. arm: its name in a scene, which is in the names of its links, see
+    `link_name`; joints keep theirs.
     """
     tree = ElementTree.parse(robot.urdf).getroot()
     links = {link.get("name"): link for link in tree.iter("link")}
@@ -35,6 +41,9 @@ def urdf_text(robot: RobotDescription) -> str:
     if tree.find("*/visual") is None:
         for link, start, end, radius in _capsules(robot):
             _show_capsule(links[child_of[robot.joint_names[link - 1]]], start, end, radius)
+    for kind, name in (("link", "name"), ("parent", "link"), ("child", "link")):
+        for element in tree.iter(kind):
+            element.set(name, link_name(arm, str(element.get(name))))
     return ElementTree.tostring(tree, encoding="unicode")
 
 

@@ -8,7 +8,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 
 from impact_control.robots import CONTACT_FRAME, Dynamics
-from impact_control.robots.urdf import WORLD
+from impact_control.robots.urdf import WORLD, link_name
 from impact_control.util.types import Vector
 from impact_control_ros.bridge import qos, topics
 from impact_control_ros.bridge.lifecycle import Configuration
@@ -23,14 +23,15 @@ PERIOD = 10
 class EndEffectorOutput:
     """Publishes pose and twist of the contact frame E, and the wrench on it that explains the residual."""
 
-    def __init__(self, configuration: Configuration) -> None:
+    def __init__(self, configuration: Configuration, arm: str = "") -> None:
+        """Open the topics. arm: its name in a scene, which is in the name of E."""
         self._pose_publisher = configuration.publisher(PoseStamped, topics.POSE, qos.STREAM)
         self._twist_publisher = configuration.publisher(TwistStamped, topics.TWIST, qos.STREAM)
         self._wrench_publisher = configuration.publisher(WrenchStamped, topics.WRENCH, qos.STREAM)
         self._publishers = (self._pose_publisher, self._twist_publisher, self._wrench_publisher)
         self._pose, self._twist, self._wrench = PoseStamped(), TwistStamped(), WrenchStamped()
-        for message, frame in ((self._pose, WORLD), (self._twist, WORLD), (self._wrench, CONTACT_FRAME)):
-            message.header.frame_id = frame
+        self._pose.header.frame_id = self._twist.header.frame_id = WORLD
+        self._wrench.header.frame_id = link_name(arm, CONTACT_FRAME)
         self._heard = True
         self._samples = 0
 

@@ -258,7 +258,7 @@ class DetectionOutput:
         self._torque = configuration.publisher(ExternalTorque, topics.EXTERNAL_TORQUE, qos.STREAM)
         self._event = configuration.publisher(ImpactEvent, topics.EVENTS, qos.EVENT)
         self._torques = ExternalTorqueWriter(joint_names, rate_threshold)
-        self._end_effector = EndEffectorOutput(configuration)
+        self._end_effector = EndEffectorOutput(configuration, configuration.node.value("arm"))
         self._events = ImpactEventWriter(joint_names)
         self._heard = True
 

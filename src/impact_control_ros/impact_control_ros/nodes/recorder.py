@@ -11,10 +11,12 @@ from std_msgs.msg import String
 
 from impact_control import __version__
 from impact_control.recording.bag import BagWriter, OfferedQos
+from impact_control.recording.transforms import TRANSFORMS_TYPE
 from impact_control.robots.urdf import urdf_text
 from impact_control.scenario import scenario_from_text
 from impact_control.util.errors import ImpactControlError
 from impact_control_ros.bridge import qos, runtime, topics
+from impact_control_ros.bridge.frames import Frames
 from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, arms_in, declare, names_in
 from impact_control_ros.bridge.messages import type_name
 from impact_control_ros.bridge.rclpy_internals import Inbox
@@ -23,6 +25,9 @@ from impact_control_ros.session.graph import RECORDED_AT_LEAST
 
 DESCRIPTION = "robot_description"
 """Topic of an arm's URDF, written once for each bag."""
+
+FRAMES = "/tf"
+"""Topic of the frames of all links, written from the joint states: one that is published is not recorded beside it."""
 
 SHARED = (topics.DIAGNOSTICS,)
 """Topics that the arms of a scene have in common."""
@@ -53,7 +58,8 @@ class Recording(Configuration):
         self._offered = {
             node.resolve_topic_name(topic): _offered(profile)
             for topic, (_, profile) in {**recorded, **recorded_once}.items()
-        }
+        } | {FRAMES: OfferedQos(depth=100)}
+        self._frames: dict[str, Frames] = {}  # by the topic of the joint states
         self._slots = [
             (inbox.subscribe(kind, topic, qos.buffered(profile, qos.RECORD), raw=True), type_name(kind))
             for topic, (kind, profile) in recorded.items()
@@ -87,10 +93,15 @@ class Recording(Configuration):
             raise ImpactControlError(f"cannot record: {error}") from error
 
     def _descriptions(self) -> dict[str, str]:
-        """Return the URDF of each arm of the scenario by the name of its topic."""
+        """Return the URDF of each arm of the scenario by the name of its topic; make its frames."""
         text, name_of = self.node.value("scenario_yaml"), self.node.resolve_topic_name
         robots = scenario_from_text(text, "scenario_yaml").robots() if text else {}
-        return {name_of(topics.of_arm(arm, DESCRIPTION)): urdf_text(robot) for arm, robot in robots.items()}
+        descriptions = {arm: urdf_text(robot, arm) for arm, robot in robots.items()}
+        self._frames = {
+            name_of(topics.of_arm(arm, topics.JOINT_STATES)): Frames(robot.joint_names, descriptions[arm])
+            for arm, robot in robots.items()
+        }
+        return {name_of(topics.of_arm(arm, DESCRIPTION)): text for arm, text in descriptions.items()}
 
     def deactivate(self) -> None:
         """Write what has arrived, complete the bag, if one is open."""
@@ -111,9 +122,13 @@ class Recording(Configuration):
         """Take every message that has arrived, and write it if a bag is open."""
         try:
             for slot, kind in self._slots:
+                frames = self._frames.get(slot.topic)
                 for data, received, sent in slot.drain():
-                    if self._bag is not None:
-                        self._bag.write(slot.topic, kind, data, received, sent)
+                    if self._bag is None:
+                        continue
+                    self._bag.write(slot.topic, kind, data, received, sent)
+                    if frames is not None and (transforms := frames.of_state(data)) is not None:
+                        self._bag.write(FRAMES, TRANSFORMS_TYPE, transforms, received)
         except OSError as error:
             if self._bag is not None:
                 self._give_up(self._bag, error)
