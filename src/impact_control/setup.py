@@ -12,6 +12,21 @@ from setuptools import find_packages, setup
 
 PACKAGE = "impact_control"
 MANIFEST = ElementTree.parse("package.xml")
+REQUIRED = (
+    "daqp",
+    "matplotlib",
+    "mcap",
+    "numba",
+    "numpy",
+    "pillow",
+    "pin",
+    "qpsolvers",
+    "rich",
+    "ruamel.yaml",
+    "scipy",
+    "typer",
+    "zstandard",
+)
 SHARED = ("package.xml", "config/*.yaml", "config/scenarios/*.yaml", "config/scenarios/scenes/*.yaml", "config/view/*")
 
 setup(
@@ -20,6 +35,8 @@ setup(
     description=MANIFEST.findtext("description"),
     license=MANIFEST.findtext("license"),
     python_requires=">=3.11",
+    install_requires=REQUIRED,
+    extras_require={"trials": ["h5py"], "view": ["viser"]},
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
     package_data={"": ["py.typed", "data/**/*"]},
     data_files=[

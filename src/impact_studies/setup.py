@@ -6,6 +6,7 @@ from setuptools import find_packages, setup
 
 PACKAGE = "impact_studies"
 MANIFEST = ElementTree.parse("package.xml")
+REQUIRED = ("impact_control", "matplotlib", "numpy", "pin", "rich", "ruamel.yaml", "scipy", "typer")
 
 setup(
     name=PACKAGE,
@@ -13,6 +14,7 @@ setup(
     description=MANIFEST.findtext("description"),
     license=MANIFEST.findtext("license"),
     python_requires=">=3.11",
+    install_requires=REQUIRED,
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
     package_data={"": ["py.typed", "data/**/*"]},
     data_files=[

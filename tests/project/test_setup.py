@@ -214,17 +214,39 @@ WITHOUT_KEY = {"_typeshed", "daqp", "franka_msgs", "mujoco", "pydrake", "viser",
 """Without a rosdep key, or optional."""
 
 
-@pytest.mark.parametrize("package", ["impact_control", "impact_control_ros", "impact_studies"])
-def test_a_manifest_names_what_is_imported(package: str) -> None:
+def imported_by(package: str) -> set[str]:
+    """Packages beside the standard library that a package imports."""
     trees = [ast.parse(path.read_text()) for path in (ROOT / "src" / package / package).rglob("*.py")]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
-    imported = {name.partition(".")[0] for name in names} - sys.stdlib_module_names - {package, *WITHOUT_KEY}
+    return {name.partition(".")[0] for name in names} - sys.stdlib_module_names - {package}
+
+
+@pytest.mark.parametrize("package", ["impact_control", "impact_control_ros", "impact_studies"])
+def test_a_manifest_names_what_is_imported(package: str) -> None:
+    imported = imported_by(package) - WITHOUT_KEY
     assert len(imported) > 4
     manifest = ElementTree.parse(ROOT / "src" / package / "package.xml")
     named = {one.text for one in manifest.iter("exec_depend")}
     assert {KEYS.get(name, name) for name in imported} - named == set()
+
+
+DISTRIBUTIONS = {"PIL": "pillow", "pinocchio": "pin", "ruamel": "ruamel.yaml"}
+"""Name on PyPI of an imported package, where it is another."""
+
+OPTIONAL = {"_typeshed", "distributed", "mujoco", "pydrake", "viser"}
+"""Imported where it is installed."""
+
+
+@pytest.mark.parametrize("package", ["impact_control", "impact_studies"])
+def test_pip_installs_what_is_imported(package: str) -> None:
+    tree = ast.parse((ROOT / "src" / package / "setup.py").read_text())
+    (required,) = (
+        node.value for node in tree.body if isinstance(node, ast.Assign) and node.targets[0].id == "REQUIRED"
+    )
+    named = {node.value for node in ast.walk(required) if isinstance(node, ast.Constant)}
+    assert {DISTRIBUTIONS.get(name, name) for name in imported_by(package) - OPTIONAL} == named
 
 
 def test_what_documents_run_with_ros2_is_installed_by_that_package() -> None:
