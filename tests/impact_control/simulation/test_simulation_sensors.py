@@ -17,8 +17,13 @@ from impact_control.util.errors import InvalidInputError
 ROBOT = load_robot("panda")
 HOME = np.array([0.0, -0.3, 0.0, -2.2, 0.0, 2.0, 0.8])
 
-AS_RECORDED = {"simulation.noise": 2.0, "simulation.repeats": 0.094}
-"""Noise of the velocity 3.3e-3 rad/s: a Panda has 3.0e-3, an FR3 1.0e-3. Repeats of the FR3: the Panda has 0.055."""
+AS_RECORDED = {
+    "simulation.noise": 2.0,
+    "simulation.repeats": 0.094,
+    "simulation.arm_deviation.inertia": 1.0,
+    "simulation.arm_deviation.friction": 1.0,
+}
+"""Model error as in `deviation` of the robot's file. Noise of the velocity 3.3e-3 rad/s: a Panda has 3.0e-3, an FR3 1.0e-3. Repeats of the FR3: the Panda has 0.055."""
 
 
 def repeated(samples):
