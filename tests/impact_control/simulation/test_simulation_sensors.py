@@ -23,7 +23,8 @@ AS_RECORDED = {
     "simulation.arm_deviation.inertia": 1.0,
     "simulation.arm_deviation.friction": 1.0,
 }
-"""Model error as in `deviation` of the robot's file. Noise of the velocity 3.3e-3 rad/s: a Panda has 3.0e-3, an FR3 1.0e-3. Repeats of the FR3: the Panda has 0.055."""
+"""Noise of the velocity 3.3e-3 rad/s: a Panda has 3.0e-3, an FR3 1.0e-3. Repeats of the FR3: the Panda has 0.055. Model
+error as in `deviation` of the robot's file."""
 
 
 def repeated(samples):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from queue import SimpleQueue
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -36,6 +37,20 @@ class Diagnostics:
         self._publisher.publish(array)
 
 
+@dataclass
+class _Counts:
+    """Counts of samples since a time [s] of the monotonic clock; times in s."""
+
+    since: float = field(default_factory=time.monotonic)
+    samples: int = 0
+    over: int = 0
+    passed_over: int = 0
+    computation: float = 0.0
+    longest: float = 0.0
+    jitter: float = 0.0
+    solutions: list[int] = field(default_factory=lambda: [0] * len(QPStatus))
+
+
 class LoopDiagnostics:
     """Rate, jitter, deadline misses, age and queue of the input, and QP status of a 1 kHz node.
 
@@ -49,14 +64,7 @@ class LoopDiagnostics:
         self._period = period
         self._stamp = 0
         self._last = time.monotonic()
-        self._begin()
-
-    def _begin(self) -> None:
-        """Count from now on."""
-        self._since = time.monotonic()
-        self._count = self._over = self._passed_over = 0
-        self._computation = self._longest = self._jitter = 0.0
-        self._solutions = [0] * len(QPStatus)
+        self._counts = _Counts()
 
     def sample(
         self, stamp: int, duration: float, passed_over: int = 0, qp_status: QPStatus = QPStatus.NOT_USED
@@ -66,41 +74,41 @@ class LoopDiagnostics:
         passed_over: samples just before it that a newer one replaced: the queue of joint states holds one.
         qp_status: of a controller.
         """
-        now = time.monotonic()
-        self._jitter = max(self._jitter, abs(now - self._last - self._period))
+        now, counts = time.monotonic(), self._counts
+        counts.jitter = max(counts.jitter, abs(now - self._last - self._period))
         self._last = now
         self._stamp = stamp
-        self._count += 1
-        self._computation += duration
-        self._longest = max(self._longest, duration)
-        self._over += duration > self._period
-        self._passed_over = max(self._passed_over, passed_over)
-        self._solutions[qp_status] += 1
+        counts.samples += 1
+        counts.computation += duration
+        counts.longest = max(counts.longest, duration)
+        counts.over += duration > self._period
+        counts.passed_over = max(counts.passed_over, passed_over)
+        counts.solutions[qp_status] += 1
 
     def publish(self, missed: int, samples: int, waiting_lines: int = 0) -> None:
         """Publish the counts since the last call. waiting_lines: of the log, which are written beside the loop."""
-        rate = self._count / max(1e-9, time.monotonic() - self._since)
+        counts, self._counts = self._counts, _Counts()
+        rate = counts.samples / max(1e-9, time.monotonic() - counts.since)
         age = self._node.get_clock().now().nanoseconds - self._stamp
         lost = missed / max(1, samples + missed)
         values = {
             "rate [Hz]": f"{rate:.1f}",
-            "largest jitter [ms]": f"{self._jitter * 1e3:.3f}",
-            "computation mean [us]": f"{self._computation / max(1, self._count) * 1e6:.0f}",
-            "computation largest [us]": f"{self._longest * 1e6:.0f}",
-            "deadline misses": str(self._over),
+            "largest jitter [ms]": f"{counts.jitter * 1e3:.3f}",
+            "computation mean [us]": f"{counts.computation / max(1, counts.samples) * 1e6:.0f}",
+            "computation largest [us]": f"{counts.longest * 1e6:.0f}",
+            "deadline misses": str(counts.over),
             "samples missed": str(missed),
-            "samples missed in a row": str(self._passed_over),
+            "samples missed in a row": str(counts.passed_over),
             "log lines waiting": str(waiting_lines),
-            **{f"QP {status.name.lower()}": str(self._solutions[status]) for status in QPStatus},
+            **{f"QP {status.name.lower()}": str(counts.solutions[status]) for status in QPStatus},
             "age of the last input [ms]": f"{age * 1e-6:.2f}",
         }
-        bad = self._over or self._solutions[QPStatus.FAILED] or lost > 0.1
+        bad = counts.over or counts.solutions[QPStatus.FAILED] or lost > 0.1
         self._diagnostics.publish(
             DiagnosticStatus.WARN if bad else DiagnosticStatus.OK,
-            f"{rate:.0f} Hz" if self._count else "no samples",
-            values if self._count else {},
+            f"{rate:.0f} Hz" if counts.samples else "no samples",
+            values if counts.samples else {},
         )
-        self._begin()
 
 
 class QueuedLog:

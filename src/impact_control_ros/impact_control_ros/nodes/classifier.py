@@ -68,7 +68,11 @@ class Classification(Configuration):
         self._states = np.zeros((PAIRING_DEPTH, 3, n))
         self._is_new = FirstOfEvent()
         self._answered = False
-        self._begin()
+        self._read = self._observed = self._samples = 0
+        self._base: int | None = None
+        # Events whose sample is still to be judged, and the stamp [ns] up to which samples are.
+        self._ahead: deque[ImpactEvent] = deque(maxlen=PAIRING_DEPTH)
+        self._judged_until = 0
         self._publisher = self.publisher(ImpactClassification, topics.CLASSIFICATION, qos.EVENT)
         self.subscription(JointState, topics.JOINT_STATES, self._on_state, qos.RECORD, raw=True)
         self.subscription(ControllerReference, topics.REFERENCE, self._on_reference, qos.RECORD)
@@ -87,15 +91,10 @@ class Classification(Configuration):
         """Start with no task."""
         self._alone.reset()
         self._observing.reset()
-        self._begin()
+        self._read = self._observed = self._samples = self._judged_until = 0
+        self._base = None
+        self._ahead.clear()
         real_time.still_heap()
-
-    def _begin(self) -> None:
-        self._read = self._observed = self._samples = 0
-        self._base: int | None = None
-        # Events whose sample is still to be judged, and the stamp [ns] up to which samples are.
-        self._ahead: deque[ImpactEvent] = deque(maxlen=PAIRING_DEPTH)
-        self._judged_until = 0
 
     def _on_state(self, data: bytes) -> None:
         reader = self._reader
