@@ -147,12 +147,18 @@ def test_a_scheduler_that_is_lost_is_told_and_the_next_run_goes_on(doomed, tmp_p
     assert 2 <= round(CASES * found[0][0]) < CASES and found[-1] == (1.0, f"trial {CASES} of {CASES}")
 
 
-def test_a_cluster_of_its_own_is_started_and_ended():
+def listening(process):
+    """Addresses at which a process waits for TCP connections."""
+    sockets = process.net_connections("tcp")
+    return {socket.laddr.ip for socket in sockets if socket.status == psutil.CONN_LISTEN}
+
+
+def test_a_cluster_of_its_own_is_for_this_machine_only_and_ended():
     with open_place(1, "local:1") as place, computing_at(place):
         (result,) = run_trials(work, [1], None, silent)
-        sockets = psutil.Process().net_connections("tcp")
-        listening = {socket.laddr.ip for socket in sockets if socket.status == psutil.CONN_LISTEN}
-        assert listening and all(ipaddress.ip_address(address).is_loopback for address in listening)
+        scheduler, worker = map(listening, (psutil.Process(), psutil.Process(int(result["process"]))))
+        assert scheduler and worker
+        assert all(ipaddress.ip_address(address).is_loopback for address in scheduler | worker)
     with pytest.raises(ProcessLookupError):
         os.kill(int(result["process"]), 0)
 

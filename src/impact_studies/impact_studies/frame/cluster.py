@@ -17,6 +17,9 @@ from impact_studies.frame.provenance import versions
 LOCAL = "local:"
 """Before the number of processes of a cluster that is started on this machine, and ends with the run."""
 
+LOCALHOST = "127.0.0.1"
+"""Where such a cluster listens, scheduler, workers and page: whoever reaches a scheduler may run code."""
+
 PATIENCE = 10.0
 """[s] a scheduler may take to answer."""
 
@@ -70,7 +73,11 @@ def cluster(address: str) -> Iterator[DaskCluster]:
             raise InvalidInputError("scheduler", address, allowed)
         with interruption_kept_back():
             local = distributed.LocalCluster(
-                n_workers=int(count), threads_per_worker=1, dashboard_address="127.0.0.1:0", memory_limit=0
+                n_workers=int(count),
+                threads_per_worker=1,
+                host=LOCALHOST,
+                dashboard_address=f"{LOCALHOST}:0",
+                memory_limit=0,
             )
         with local, distributed.Client(local, **options) as client:
             yield DaskCluster(client)
