@@ -15,7 +15,7 @@ def test_a_trial_without_a_verdict_is_counted_and_says_why(evaluation):
     ]
     summary = summarise_series("tabletop", 2, trials)
     rows = {row.label: row.value for row in summary.rows}
-    assert rows["Trials"] == "2 of 2 begun" and rows["Outcome"] == "1 succeeded, 1 undecided"
+    assert rows["Trials"] == "2 of 2 reported" and rows["Outcome"] == "1 succeeded, 1 undecided"
     lines, without = summary.grids
     assert [line[:3] for line in lines.rows] == [("1", "0.2 m/s", "succeeded"), ("2", "0.2 m/s", "undecided")]
     assert without.rows == (("2", CUT_SHORT),)

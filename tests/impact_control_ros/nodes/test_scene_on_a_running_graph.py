@@ -75,7 +75,7 @@ def test_when_one_arm_refuses_the_other_is_cancelled(graph, tmp_path):
 def test_both_arms_begin_with_the_same_sample_and_are_reported(graph, tmp_path):
     ran = run(tmp_path)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "1 of 1 begun" in ran.stdout and "2 succeeded" in ran.stdout
+    assert "1 of 1 reported" in ran.stdout and "2 succeeded" in ran.stdout
     (directory,) = tmp_path.iterdir()
     arms = evaluate_arms(directory / "trial_1" / "bag")
     assert list(arms) == ["left", "right"]

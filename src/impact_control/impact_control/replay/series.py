@@ -16,7 +16,7 @@ from impact_control.replay.evaluation import Evaluation
 
 @dataclass(frozen=True)
 class SeriesTrial:
-    """A trial that was begun: its varied values, its outcome in words, and the evaluation of its recording.
+    """A trial that was recorded: its varied values, its outcome in words, and the evaluation of its recording.
 
     arm: of a scene, each of which has such a trial; "" for the only one. reason: why it came to no verdict; "" where
     it did.
@@ -51,12 +51,12 @@ def summarise_series(name: str, times: int, trials: Sequence[SeriesTrial], ended
     times: trials that were asked for. ended: why the series ended before, "" if it did not.
     """
     arms = max(1, len({trial.arm for trial in trials}))
-    begun = len(trials) // arms
+    reported = len(trials) // arms
     jumps = [trial.jump_errors() for trial in trials]
     models = list(dict.fromkeys(model for jump in jumps for model in jump))
     rows = [
         Row("Scenario", name),
-        Row("Trials", f"{begun} of {times} begun", Mark.of(begun == times)),
+        Row("Trials", f"{reported} of {times} reported", Mark.of(reported == times)),
         Row("Outcome", _counts(trial.outcome for trial in trials)),
         Row("Impact verdict", _counts(trial.verdicts()[0] for trial in trials)),
         Row("Post-impact verdict", _counts(trial.verdicts()[1] for trial in trials)),

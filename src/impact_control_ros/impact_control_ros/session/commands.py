@@ -294,7 +294,7 @@ def run(
     """Repeat a task; the arm moves back to the start between trials, and one report covers them all."""
     if not launched:
         _begin_loading()
-    from impact_control.recording.page import WIDTH, summary_text
+    from impact_control.recording.page import WIDTH, summary_text, write_page
     from impact_control.util.stopping import stoppable
     from impact_control_ros.session.operator import Operator
     from impact_control_ros.session.runs import Callbacks, new_run_directory
@@ -322,6 +322,7 @@ def run(
             line.end()
     # A line for each trial is too wide for a terminal: the page has them.
     typer.echo(summary_text(replace(summary, grids=()), width(WIDTH), in_color()), nl=False)
+    write_page(directory / "report.html", summary, [], str(directory))
     typer.echo(f"Report: {directory / 'report.html'}")
     if not summary.good:
         raise typer.Exit(1)

@@ -206,8 +206,12 @@ class Session(Visitor):
             if self._bag is not None:
                 self._change(name, Transition.TRANSITION_DEACTIVATE)
                 ended, self._bag = self._bag, None
-                if recover(ended):
-                    raise RecordingCutOffError(f"the recording in {ended} was cut off{self.processes.last_words(name)}")
+                cut_off = f"the recording in {ended} was cut off"
+                try:
+                    if recover(ended):
+                        raise RecordingCutOffError(f"{cut_off}{self.processes.last_words(name)}")
+                except OSError as error:  # a full disk has no room for the completed bag either
+                    raise RecordingCutOffError(f"{cut_off}, and cannot be completed: {error}") from error
             if bag is not None:
                 self.set_parameters(name, directory=str(bag), scenario_yaml=scenario_yaml)
                 self._change(name, Transition.TRANSITION_ACTIVATE)
