@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from impact_control.classification import Verdict
+from impact_control.control import Mode
 from impact_control.pipeline import MoveOutcome, Outcome
 from impact_control.references import build_reference, rigid_impact_map
 from impact_control.robots import InertiaModel, load_robot
@@ -80,6 +82,20 @@ def test_a_run_tells_of_its_progress_and_its_verdict(arm):
         assert verdict.scenario == "tabletop" and abs(verdict.time_error) < 0.1
         assert client.verdict is verdict
     assert seen and seen[0].task_time <= seen[-1].task_time <= seen[-1].duration + 1.0
+
+
+def test_trials_in_a_row_begin_at_the_start_wherever_the_arm_is(arm):
+    aside = build_reference(load_scenario("tabletop"), load_robot()).initial_configuration + 0.2 * np.eye(7)[0]
+    seen = []
+    with ImpactClient() as client:
+        client.move_to(aside, speed=1.0)
+        results = client.run("tabletop", times=2, on_progress=seen.append)
+        assert [result.outcome for result in results] == [Outcome.SUCCEEDED] * 2
+        assert client.results == results and results[0] is not results[1]
+        assert [mode for mode, _ in itertools.groupby(seen, lambda one: one.mode)].count(Mode.ANTE) == 2
+        with pytest.raises(GraphError, match=r"refused to move: .*nearest: tabletop") as caught:
+            client.run("tabletopp", times=2)
+        assert caught.value.__notes__[0].startswith("in trial 1 of 2; ") and client.results == []
 
 
 def test_verdicts_are_heard_in_another_terminal_until_ctrl_c(arm):

@@ -7,8 +7,11 @@ import subprocess
 import sys
 import time
 from threading import Event, Thread
+from types import SimpleNamespace
 
 import pytest
+from action_msgs.msg import GoalStatus
+from impact_msgs.action import ExecuteImpactTask, MoveTo
 from impact_msgs.msg import ControllerStatus
 from lifecycle_msgs.srv import GetState
 from sensor_msgs.msg import JointState
@@ -16,8 +19,10 @@ from std_srvs.srv import Trigger
 
 from harness import JOINTS, Peer, joint_state
 from impact_control.control import Mode
-from impact_control.util.errors import InterruptedByUserError, InvalidInputError
+from impact_control.pipeline import MoveOutcome, Outcome
+from impact_control.util.errors import ImpactControlError, InterruptedByUserError, InvalidInputError
 from impact_control_ros.bridge import qos, topics
+from impact_control_ros.bridge.calls import NoAnswerError
 from impact_control_ros.session.client import ImpactClient
 from impact_control_ros.session.session import Session
 
@@ -78,6 +83,62 @@ def test_a_client_streams_states_and_finds_nodes_in_and_below_its_namespace(arm)
     with ImpactClient() as client:
         assert found(client) == {"/left/impact_loop": "active"}
         assert client.absence(topics.STATUS, 0.1).endswith("namespace /; there is one in /left")
+
+
+def scripted(*steps):
+    """Stand-in for `Caller.run`: each step is the outcome of a task or motion, None for no goal, or an error."""
+    left = list(steps)
+
+    def run(kind, *_, **__):
+        step = left.pop(0)
+        if isinstance(step, BaseException):
+            raise step
+        if step is None:
+            return None
+        assert kind is (MoveTo if isinstance(step, MoveOutcome) else ExecuteImpactTask)
+        result = kind.Result(outcome=int(step), summary=f"step {step.name}")
+        return SimpleNamespace(status=GoalStatus.STATUS_SUCCEEDED, result=result)
+
+    return run, left
+
+
+THERE, SUCCEEDED = MoveOutcome.REACHED, Outcome.SUCCEEDED
+TRIAL = (THERE, SUCCEEDED)
+
+
+@pytest.mark.parametrize(
+    ("steps", "had", "error"),
+    [
+        ((*TRIAL, MoveOutcome.NOT_REACHED, *TRIAL, THERE, Outcome.NO_IMPACT), [0, 0, 3], None),
+        ((*TRIAL, *[MoveOutcome.NOT_REACHED] * 3), [0], "way to the start ended not reached: step NOT_REACHED"),
+        ((*TRIAL, MoveOutcome.CONTACT), [0], "way to the start ended contact"),
+        ((*TRIAL, MoveOutcome.REFUSED), [0], "refused to move: step REFUSED"),
+        ((*TRIAL, THERE, Outcome.REFUSED), [0], "refused scenario 'tabletop': step REFUSED"),
+        ((*TRIAL, THERE, None), [0], "refused scenario 'tabletop': it is not active"),
+        ((*TRIAL, THERE, Outcome.FAULT), [0, 5], "task ended fault: step FAULT"),
+        ((*TRIAL, THERE, Outcome.CANCELLED), [0, 4], "task ended cancelled"),
+        ((*TRIAL, THERE, NoAnswerError("no end")), [0], "no end"),
+        ((*TRIAL, THERE, KeyboardInterrupt("by hand")), [0], "by hand"),
+    ],
+    ids=lambda value: "" if isinstance(value, tuple) else None,
+)
+def test_what_ends_a_series_is_raised_and_the_results_before_are_kept(monkeypatch, steps, had, error):
+    with ImpactClient("left") as client:
+        run, left = scripted(*steps)
+        monkeypatch.setattr(client._caller, "run", run)
+        if error is None:
+            assert client.run("tabletop", times=3) == client.results
+        else:
+            with pytest.raises((ImpactControlError, KeyboardInterrupt), match=error) as caught:
+                client.run("tabletop", times=3)
+            assert caught.value.__notes__ == ["in trial 2 of 3; the results so far are in `results` of the client"]
+        assert [result.outcome for result in client.results] == had and not left
+
+
+@pytest.mark.parametrize("times", [0, -1, 1.5, "2"])
+def test_a_number_of_trials_that_is_none_is_refused(times):
+    with ImpactClient("left") as client, pytest.raises(InvalidInputError, match=r"times = .*; allowed: a whole number"):
+        client.run("tabletop", times=times)
 
 
 def test_a_namespace_that_ros_does_not_allow_is_refused():

@@ -18,6 +18,9 @@ from impact_control_ros.bridge.messages import taken
 NOT_READY = "it is not active, runs a task, or is in a fault; its log says which"
 """Why a controller accepts no goal."""
 
+MOTION_ATTEMPTS = 3
+"""Attempts to bring the arm to the start of a trial: a gap between joint states ends a motion."""
+
 
 @dataclass(frozen=True)
 class Progress:

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from action_msgs.msg import GoalStatus
@@ -22,7 +22,7 @@ from impact_control.control import Mode
 from impact_control.impacts import SlipOutcome
 from impact_control.pipeline import MoveOutcome, Outcome
 from impact_control.robots import InertiaModel
-from impact_control.util.checks import finite_array, require_positive
+from impact_control.util.checks import checked_count, finite_array, require_positive
 from impact_control.util.errors import MissingDependencyError
 from impact_control.util.types import Vector
 from impact_control.util.words import in_words
@@ -31,6 +31,7 @@ from impact_control_ros.bridge.calls import CALL_PATIENCE, NoAnswerError
 from impact_control_ros.bridge.messages import nanoseconds, set_xyz, taken, xyz
 from impact_control_ros.bridge.rclpy_internals import Inbox
 from impact_control_ros.bridge.task_messages import (
+    MOTION_ATTEMPTS,
     NOT_READY,
     MoveResult,
     Progress,
@@ -60,6 +61,9 @@ RECOVERY_PATIENCE = 60.0
 
 STATE_PERIOD = 0.02
 """[s] between two states of a stream."""
+
+OnProgress = Callable[[Progress], None]
+"""Function that is called with the progress of a task."""
 
 
 @dataclass(frozen=True)
@@ -133,13 +137,15 @@ class ArmState:
 class ImpactClient(Operator):
     """A client of one arm: an operator who runs tasks, too. Use as a context manager.
 
-    Attribute: verdict, the last one that came while one of the methods waited, decided or not; None before the first.
+    Attributes: verdict, the last one that came while one of the methods waited, decided or not; None before the first.
+    results, of the trials of the last `run` that ended, whatever became of the others.
     """
 
     def __init__(self, namespace: str = "", *, patience: float = CALL_PATIENCE) -> None:
         """Join the graph. namespace: of the arm. patience: seconds that nodes may take to be found and to answer."""
         super().__init__(namespace, patience=patience)
         self.verdict: ImpactVerdict | None = None
+        self.results: list[TaskResult] = []
         self._heard = -math.inf
         # As many as a late joiner gets at once.
         self._unread: deque[ImpactVerdict] = deque(maxlen=qos.EVENT.depth)
@@ -147,19 +153,64 @@ class ImpactClient(Operator):
 
     # ------------------------------------------------------------------ tasks, verdicts, predictions
 
+    @overload
+    def run(
+        self, scenario: str = "", *, timeout: float = RUN_PATIENCE, on_progress: OnProgress | None = None
+    ) -> TaskResult: ...
+
+    @overload
+    def run(
+        self, scenario: str = "", *, times: int, timeout: float = RUN_PATIENCE, on_progress: OnProgress | None = None
+    ) -> list[TaskResult]: ...
+
     def run(
         self,
         scenario: str = "",
         *,
+        times: int | None = None,
         timeout: float = RUN_PATIENCE,
-        on_progress: Callable[[Progress], None] | None = None,
-    ) -> TaskResult:
-        """Run the task of a scenario to its end, and return its result. A task that times out is cancelled.
+        on_progress: OnProgress | None = None,
+    ) -> TaskResult | list[TaskResult]:
+        """Run the task of a scenario to its end, and return its result; with `times`, a list of so many results.
 
-        scenario: name, or path on the machine of the controller; "" for the one it was started with. timeout: [s].
-        on_progress: called with the progress of the task. Raises GraphError when the controller refuses it.
+        Args:
+            scenario: name, or path on the machine of the controller; "" for the one it was started with.
+            times: number of trials, before each of which the arm moves to the start. None: one, from where the arm is.
+            timeout: [s] for each task and each motion, which is then cancelled.
+            on_progress: called with the progress of each task.
+
+        Raises:
+            GraphError: the controller refuses the task, or, with `times`, the arm does not come to the start, or a task
+                faults or is cancelled.
+            NoAnswerError: one takes too long.
+            InvalidInputError: `times` is not a whole number of at least 1.
+
+        A series ends with its first error, and with Ctrl-C; `results` has the trials that ended before.
         """
+        self.results = []
+        if times is None:
+            return self._run_once(scenario, timeout, on_progress)
+        for number in range(1, checked_count("times", times, 1) + 1):
+            try:
+                self._run_from_start(scenario, timeout, on_progress)
+            except BaseException as error:  # Ctrl-C, too
+                error.add_note(f"in trial {number} of {times}; the results so far are in `results` of the client")
+                raise
+        return list(self.results)
 
+    def _run_from_start(self, scenario: str, timeout: float, on_progress: OnProgress | None) -> None:
+        """Bring the arm to the start and run the task; raises GraphError, too, where it faults or is cancelled."""
+        for _ in range(MOTION_ATTEMPTS):
+            moved = self.home(scenario, timeout=timeout)
+            if moved.outcome is not MoveOutcome.NOT_REACHED:
+                break
+        if moved.outcome is not MoveOutcome.REACHED:
+            raise GraphError(f"the way to the start ended {in_words(moved.outcome)}: {moved.summary}")
+        result = self._run_once(scenario, timeout, on_progress)
+        if result.outcome in (Outcome.FAULT, Outcome.CANCELLED):
+            raise GraphError(f"the task ended {in_words(result.outcome)}: {result.summary}")
+
+    def _run_once(self, scenario: str, timeout: float, on_progress: OnProgress | None) -> TaskResult:
         def report(message: Any) -> None:
             if on_progress is not None:
                 on_progress(progress_of(message.feedback))
@@ -178,6 +229,7 @@ class ImpactClient(Operator):
         result = task_result(answer)
         if result.outcome is Outcome.REFUSED:
             raise GraphError(f"the controller refused scenario {scenario!r}: {result.summary}")
+        self.results.append(result)
         return result
 
     def move_to(

@@ -18,7 +18,7 @@ from impact_control.util.errors import ImpactControlError, InterruptedByUserErro
 from impact_control.util.words import in_words
 from impact_control_ros.bridge.impact_task import BUILT_IN
 from impact_control_ros.bridge.settings import Shape
-from impact_control_ros.bridge.task_messages import Progress, TaskResult
+from impact_control_ros.bridge.task_messages import MOTION_ATTEMPTS, Progress, TaskResult
 from impact_control_ros.session.graph import Duty, describe_graph
 from impact_control_ros.session.processes import RecordingCutOffError, isolate
 from impact_control_ros.session.runs import NO_CALLBACKS, TASK_PATIENCE, Callbacks
@@ -26,9 +26,6 @@ from impact_control_ros.session.session import Session
 
 WITHOUT_A_VERDICT = (Outcome.UNDECIDED, Outcome.CANCELLED, Outcome.FAULT)
 """Outcomes of which the report says why."""
-
-MOTION_ATTEMPTS = 3
-"""Attempts to bring the arm to the start of a trial."""
 
 
 @dataclass(frozen=True)
