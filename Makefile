@@ -65,7 +65,7 @@ units = tests/examples tests/impact_control $(addprefix tests/impact_control_ros
 # Of the studies, that on random tasks and what runs them all; the others take as long again, and have their own target.
 accepted = $(patsubst %,tests/impact_studies/test_studies_%.py,operating_envelope frame trials)
 at_once = $(PYTEST) --numprocesses auto --dist loadfile --no-loadscope-reorder $(nodes) $(units)
-alone = $(PYTEST) $(nodes) tests/tools/test_benchmark_check.py
+alone = $(PYTEST) $(nodes) tests/examples tests/tools/test_benchmark_check.py
 suite = $(at_once) $(accepted) -m 'not wall_clock and not long'
 by_the_clock = $(alone) -m 'wall_clock and not long'
 
