@@ -38,7 +38,7 @@ setup(
     package_data={"": ["py.typed", "data/**/*"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
-        *((f"share/{PACKAGE}/{Path(pattern).parent}", sorted(glob(pattern))) for pattern in SHARED),
+        *((str(Path("share", PACKAGE, pattern).parent), sorted(glob(pattern))) for pattern in SHARED),
     ],
     entry_points={
         "console_scripts": [f"{node} = impact_control_ros.nodes.{node}:main" for node in NODES],
