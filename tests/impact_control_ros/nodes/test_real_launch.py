@@ -75,7 +75,7 @@ def prefix(tmp_path):
     return prefix
 
 
-def run(prefix, name, *arguments, last="activate /left/impact_loop", fails=""):
+def run(prefix, name, *arguments, last="activate /left/supervisor", fails=""):
     """Launch a file until a line is in the log, then interrupt it; return the log's lines, the output, and the code."""
     log = prefix.parent / "log"
     log.touch()
@@ -106,44 +106,71 @@ def order(lines, *wanted):
 
 
 @pytest.mark.parametrize(
-    ("name", "before"),
+    ("name", "arguments", "before"),
     [
-        ("sim", []),
-        ("mock", ["joint_state_broadcaster"]),
-        ("gazebo", ["joint_state_broadcaster"]),
-        ("franka", ["joint_state_broadcaster", "franka_robot_state_broadcaster"]),
+        ("sim", [], []),
+        ("mock", ["hardware:=topics"], ["joint_state_broadcaster"]),
+        ("mock", ["hardware:=shared"], ["joint_state_broadcaster"]),
+        ("mock", ["hardware:=generic"], ["joint_state_broadcaster"]),
+        ("gazebo", [], ["joint_state_broadcaster"]),
+        ("franka", [], ["joint_state_broadcaster", "franka_robot_state_broadcaster"]),
     ],
 )
-def test_controllers_and_nodes_come_up_in_order(prefix, name, before):
-    lines, output, code = run(prefix, name)
+def test_controllers_and_nodes_come_up_in_order(prefix, name, arguments, before):
+    lines, output, code = run(prefix, name, *arguments)
+    in_step = "hardware:=shared" in arguments
     nodes = [line.split()[1] for line in lines if line.startswith("configure")]
     spawned = [f"start spawner {controller}" for controller in before]
     effort = ["start spawner effort_controller"] if before else []
     if before:
         effort += ["start robot_check --ros-args", *effort]
-    # Behind ros2_control: the states are the arm's only once it is there.
-    first = ["/left/simulator"] if name == "mock" else []
+    # Behind ros2_control: the states are the arm's only once it is there. In step, time begins with it.
+    first = ["/left/simulator"] if name == "mock" and "hardware:=generic" not in arguments else []
     assert order(lines, "start spawner", "start robot_check", "configure", "activate") == [
         *spawned,
         *(f"configure {node}" for node in nodes),
         *(f"activate {node}" for node in first),
+        *(spawned if in_step else []),
         *effort,
         *(f"activate {node}" for node in nodes if node not in first),
     ]
+    assert any("joint_state_broadcaster --inactive" in line for line in lines) == in_step
     assert set(nodes) >= {"/left/predictor", "/left/impact_loop"}
-    assert ("/left/simulator" in nodes) == (name in ("sim", "mock"))
+    assert ("/left/simulator" in nodes) == (name == "sim" or bool(first))
     assert code == 0 and "Traceback" not in output and "Caught exception" not in output
 
 
-def test_texts_reach_the_nodes_as_they_are(prefix, tmp_path):
-    lines, _, _ = run(prefix, "mock", "robot_type:=fr3", f"record:={tmp_path / 'bag'}")
-    found = {tuple(line.split()[1:3]): line for line in lines if line.startswith("parameter")}
-    assert "'actual_environment:" in found["/left/recorder", "scenario_yaml"]
+def parameters_of(lines):
+    """The parameters that reached the nodes: representations of their values by node and name."""
+    found = (line.split(maxsplit=3)[1:] for line in lines if line.startswith("parameter"))
+    return {(node, name): value for node, name, value in found}
+
+
+@pytest.mark.parametrize("hardware", ["topics", "shared"])
+def test_texts_reach_the_nodes_as_they_are(prefix, tmp_path, hardware):
+    lines, _, _ = run(prefix, "mock", "robot_type:=fr3", f"record:={tmp_path / 'bag'}", f"hardware:={hardware}")
+    found = parameters_of(lines)
+    assert "actual_environment:" in found["/left/recorder", "scenario_yaml"]
     assert "tabletop.yaml" in found["/left/impact_loop", "scenario"]
-    assert found["/left/simulator", "ros2_control"].endswith("True")
+    assert found["/left/simulator", "ros2_control"] == "True"
+    assert ("_left" in found["/left/simulator", "shared_memory"]) == (hardware == "shared")
     (simulator,) = (line for line in lines if line.startswith("start simulator"))
-    assert "joint_states:=robot/joint_states" in simulator
-    assert "effort_controller/commands:=robot/joint_commands" in simulator
+    remapped = ("joint_states:=robot/joint_states", "effort_controller/commands:=robot/joint_commands")
+    assert [pair in simulator for pair in remapped] == [hardware == "topics"] * 2
+    managers = [line for line in lines if line.startswith("start ros2_control_node")]
+    assert len(managers) == 1
+
+
+@pytest.mark.parametrize("scene", [False, True])
+def test_names_reach_the_nodes_as_lists(prefix, tmp_path, scene):
+    chosen = ["scenario:=grab_juice_1"] if scene else []
+    lines, _, _ = run(prefix, "sim", *chosen, f"record:={tmp_path / 'bag'}")
+    found = parameters_of(lines)
+    arms, objects, partners = (["left", "right"], ["box"], ["right"]) if scene else ([""], [""], [""])
+    loop = "/left/left/impact_loop" if scene else "/left/impact_loop"
+    assert found["/left/supervisor", "arms"] == found["/left/recorder", "arms"] == repr(arms)
+    assert found["/left/recorder", "objects"] == repr(objects)
+    assert found[loop, "partners"] == repr(partners)
 
 
 def test_nodes_are_seen_from_here_only_and_each_has_its_enclave(prefix, monkeypatch):
@@ -189,8 +216,7 @@ def test_a_robot_side_that_does_not_fit_is_not_taken_over(prefix):
 
 @pytest.mark.parametrize(("name", "arguments"), [("mock", ()), ("franka", ("robot_ip:=10.0.0.1,10.0.0.2",))])
 def test_the_arms_of_a_scene_are_all_checked_before_one_has_a_commander(prefix, name, arguments):
-    last = "activate /left/right/impact_loop"
-    lines, output, code = run(prefix, name, "scenario:=grab_juice_1", *arguments, last=last)
+    lines, output, code = run(prefix, name, "scenario:=grab_juice_1", *arguments)
     steps = order(lines, "start spawner effort_controller", "start robot_check", "activate")
     checks, first = steps.index("start robot_check --ros-args"), steps.index("activate /left/left/impact_loop")
     taken = [step for step in steps[checks:first] if step.startswith("start")]
