@@ -77,7 +77,10 @@ def ros_modules(path):
 
 
 def load(monkeypatch, name):
-    """A launch file as a module, on stand-ins; `xacro_asked` lists the descriptions that were made."""
+    """A launch file as a module, on stand-ins.
+
+    `xacro_asked` lists the descriptions that were made, `checked` the namespaces and arms that have to be free.
+    """
     path = DIRECTORY / f"{name}.launch.py"
     for file in (path, PACKAGE / PACKAGE.name / "session" / "launching.py"):
         for module in ros_modules(file):
@@ -91,14 +94,15 @@ def load(monkeypatch, name):
     del sys.modules[HELPER]
     helper = importlib.import_module(HELPER)
     helper.ParameterValue = marked
-    helper.require_free_namespace = lambda namespace: None
+    checked = []
+    helper.require_free_namespace = lambda namespace, arms: checked.append((namespace, arms))
     spec = importlib.util.spec_from_file_location(f"{name}_launch", path)
     loaded = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(loaded)
     loaded.Transition = SimpleNamespace(TRANSITION_CONFIGURE=CONFIGURE, TRANSITION_ACTIVATE=ACTIVATE)
     loaded.matches_action = lambda node: node
     loaded.get_package_share_directory = lambda package: f"/share/{package}"
-    loaded.xacro_asked = xacro.asked
+    loaded.xacro_asked, loaded.checked = xacro.asked, checked
     return loaded
 
 

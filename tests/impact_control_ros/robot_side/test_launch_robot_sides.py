@@ -504,6 +504,14 @@ def test_the_simulator_of_a_scene_meets_the_hardware_of_each_arm(monkeypatch, ha
     }
 
 
+@pytest.mark.parametrize("name", ["sim", "mock"])
+def test_no_arm_of_a_scene_may_have_a_graph_yet(monkeypatch, name):
+    launch_file = load(monkeypatch, name)
+    started(launch_file, scenario="grab_juice_1", namespace="lab")
+    started(launch_file, arm_prefix="left")
+    assert launch_file.checked == [("lab", ("left", "right")), ("left", ("",))]
+
+
 def test_every_arm_of_a_scene_is_shown(monkeypatch):
     own, _, _ = all_started(monkeypatch, "sim", scenario="grab_juice_1", use_rviz="true")
     shown = [process for process in named(own, "Node") if process.package == "rviz2"]

@@ -124,7 +124,7 @@ def describe_launch(start: Callable[[RobotSide], list[Any]], own: Sequence[str],
 
     def actions(context: LaunchContext) -> list[Any]:
         side = RobotSide(context.launch_configurations, passed_on)
-        require_free_namespace(side.namespace)
+        require_free_namespace(side.namespace, side.scene.arm_names)
         return start(side)
 
     seen_from_here = SetEnvironmentVariable(

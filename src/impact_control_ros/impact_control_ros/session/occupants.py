@@ -1,4 +1,4 @@
-"""Nodes that join a domain, and graphs that run there: a second one in the same namespace would command the first."""
+"""Nodes that join a domain, and graphs that run there: a second one with the same arms would command the first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from rclpy.signals import SignalHandlerOptions
 from impact_control_ros.bridge.calls import GREETING_PATIENCE, Caller, NoAnswerError
 from impact_control_ros.bridge.rclpy_internals import EventsExecutor
 from impact_control_ros.bridge.settings import Shape
-from impact_control_ros.session.graph import describe_graph, full_name, require_namespace
+from impact_control_ros.bridge.topics import of_arm
+from impact_control_ros.robot_side.files import CONTROLLER_MANAGER
+from impact_control_ros.session.graph import ALONE, describe_graph, full_name, require_namespace
 from impact_control_ros.session.processes import GraphError, dds_environment
 
 DISCOVERY_TIME = 1.0
@@ -73,21 +75,25 @@ class Visitor:
             self._executor.shutdown()
             self._context.try_shutdown()
 
-    def require_free(self, paths: Iterable[str], discovery: float = DISCOVERY_TIME, *, robot_side: bool = True) -> None:
+    def require_free(self, paths: Iterable[str], discovery: float = DISCOVERY_TIME, arms: Sequence[str] = ()) -> None:
         """Refuse to start nodes, given by their paths from the namespace here, where living ones have these names.
 
         Nothing is sent but the question for their state, to nodes that were found. discovery: [s] that others are
-        looked for. robot_side: the nodes command an arm, which a controller manager may do already. Raises GraphError,
-        which names the living.
+        looked for. arms: those that the nodes command: then neither in the namespace here nor in one of theirs may be
+        a node of any graph, or a controller manager. Raises GraphError, which names the living.
         """
-        paths, end = sorted(paths), time.monotonic() + discovery
-        found: list[str] = []
-        while not found and time.monotonic() < end:
+        places = ("", *arms) if arms else ()
+        paths = {*paths, *(of_arm(place, path) for place in places for path in nodes_of_a_graph())}
+        managers = sorted({of_arm(place, CONTROLLER_MANAGER) for place in places})
+        living: list[str] = []
+        asked: set[str] = set()
+        end = time.monotonic() + discovery
+        while not living and time.monotonic() < end:
             self._spin(0.02)
-            found = [path for path in paths if self._offers(f"{path}/get_state")]
-        living = [path for path in found if self._answers(path)]
-        if robot_side and self._offers("controller_manager/list_controllers"):
-            living.append("controller_manager")
+            found = sorted(path for path in paths - asked if self._offers(f"{path}/get_state"))
+            living = [path for path in found if self._answers(path)]
+            living += [manager for manager in managers if self._offers(f"{manager}/list_controllers")]
+            asked |= {*found}
         if living:
             names = [full_name(self._node.get_namespace(), name) for name in living]
             raise GraphError(
@@ -116,7 +122,7 @@ def nodes_of_a_graph() -> set[str]:
     return {spec.path for shape in Shape for spec in describe_graph("tabletop", shape=shape)}
 
 
-def require_free_namespace(namespace: str) -> None:
-    """Refuse to launch a graph where one runs, see `Visitor`; with a node that ends with this call."""
+def require_free_namespace(namespace: str, arms: Sequence[str] = ALONE) -> None:
+    """Refuse to launch a graph of these arms where one runs, see `Visitor`; with a node that ends with this call."""
     with Visitor("launch_check", namespace, EventsExecutor) as visitor:
-        visitor.require_free(nodes_of_a_graph(), LAUNCH_DISCOVERY_TIME)
+        visitor.require_free((), LAUNCH_DISCOVERY_TIME, arms)

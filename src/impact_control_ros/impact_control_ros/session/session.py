@@ -120,13 +120,13 @@ class Session(Visitor):
     ) -> None:
         """Start all processes together, configure each as soon as it is there, then activate them in order.
 
-        Raises GraphError, before anything is started, where a graph with the same names runs.
+        Raises GraphError, before anything is started, where a graph with the same names or arms runs.
 
         bag: directory for the recorder's first bag. on_view: called when a viewer serves its page, before the
         wait for a browser.
         """
-        robot_side = any(spec.duty is not Duty.RECORDER for spec in self._specs.values())
-        self.require_free(self._specs, robot_side=robot_side)
+        commanding = any(spec.duty is not Duty.RECORDER for spec in self._specs.values())
+        self.require_free(self._specs, arms=self._arms if commanding else ())
         self._caller.wait(lambda: server().ready(), START_PATIENCE, "the process that nodes are forked from")
         for spec in self._specs.values():
             self.processes.start(spec)
