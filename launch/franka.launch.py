@@ -36,7 +36,8 @@ def start(side: RobotSide) -> list:
     controllers, guard = ros_directory("config/controllers"), side.value["guard"]
     given = [side.value["collision_behavior"] or str(controllers / "collision_behavior.yaml")]
     address = addresses(side.value["robot_ip"], side.scene.arm_names)
-    actions, steps = viewers(side), []
+    # First, of every arm: a manager that does not reach its arm ends the launch at once.
+    actions, steps = viewers(side), [broadcaster(arm.namespace) for arm in side.arms]
     for arm in side.arms:
         # For the robot state broadcaster, which finds the arm by them.
         found_by = parameters({"robot_type": arm.task.robot.name, "arm_prefix": arm.prefix})
@@ -45,7 +46,7 @@ def start(side: RobotSide) -> list:
             controller_manager(arm.namespace, arm.controllers(guard), str(controllers / "franka.yaml"), found_by),
         ]
         thresholds = process("impact_control_ros", "collision_behavior", namespace=arm.namespace, parameters=given)
-        steps += [broadcaster(arm.namespace), spawner(ROBOT_STATE_BROADCASTER, arm.namespace), thresholds]
+        steps += [spawner(ROBOT_STATE_BROADCASTER, arm.namespace), thresholds]
     graph = side.graph(simulate="false", ros2_control="true")
     return [*actions, *one_after_another(steps, graph, reachable(side.value["robot_ip"]))]
 

@@ -5,6 +5,7 @@ at once, with 1 if `STAND_IN_FAILS` names them; ours become lifecycle nodes that
 
 As measured on ros2_control 4.46: the spawner of a manager whose hardware cannot be loaded (`STAND_IN_FAILS=hardware`)
 ends with its time-out only; before a simulator behind ros2_control is active, the check of the robot side finds zeros.
+Only a kill ends a manager that waits for its arm (`STAND_IN_FAILS=arm`), whose spawner ends in the same way.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ LIFECYCLE = ("simulator", "recorder", "predictor", "loop", "detector", "classifi
 
 def ending(name, fails, log):
     """Return the code with which a process ends, after what was logged so far; a spawner may wait for ever."""
-    if name == "spawner" and fails == "hardware":
+    if name == "spawner" and fails in ("hardware", "arm"):
         option = "--controller-manager-timeout"
         if option not in sys.argv:
             signal.sigwait({signal.SIGINT, signal.SIGTERM})
@@ -75,6 +76,11 @@ def main():
         return ending(name, os.environ.get("STAND_IN_FAILS"), Path(os.environ["STAND_IN_LOG"]).read_text())
     if name in LIFECYCLE:
         live()
+    elif name == "ros2_control_node" and os.environ.get("STAND_IN_FAILS") == "arm":
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda received, frame: note("ignored", signal.Signals(received).name))
+        while True:
+            signal.pause()
     else:
         signal.sigwait({signal.SIGINT, signal.SIGTERM})
     return 0

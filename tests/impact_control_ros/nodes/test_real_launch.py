@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from harness import Peer
+from impact_control_ros.session.graph import Duty, NodeSpec
+
 pytestmark = [
     pytest.mark.wall_clock,
     # A directory of that name, as `launch` of this repository, is no package.
@@ -194,13 +197,24 @@ def test_a_step_that_fails_ends_everything_before_our_nodes_start(prefix, step, 
     assert code != 0
 
 
-@pytest.mark.parametrize("name", ["mock", "franka"])
-def test_hardware_that_cannot_be_loaded_ends_the_launch_within_15_s(prefix, name):
+@pytest.mark.parametrize(("name", "fails"), [("mock", "hardware"), ("franka", "hardware"), ("franka", "arm")])
+def test_hardware_that_cannot_be_loaded_ends_the_launch_within_15_s(prefix, name, fails):
     begin = time.monotonic()
-    lines, output, code = run(prefix, name, fails="hardware")
+    lines, output, code = run(prefix, name, fails=fails)
     assert code != 0 and time.monotonic() - begin < 15.0
     assert not order(lines, "start loop")
+    # One that waits for its arm ends when it is killed.
+    assert order(lines, "ignored") == (["ignored SIGINT", "ignored SIGTERM"] if fails == "arm" else [])
     assert ("an arm with active FCI at robot_ip '172.16.0.2'" in output) == (name == "franka")
+
+
+def test_a_scene_over_a_running_arm_starts_nothing(prefix, tmp_path):
+    with Peer(tmp_path / "arm", namespace="left/right") as arm:
+        arm.processes.start(NodeSpec("predictor", "predictor", Duty.SERVICE, {"scenario": "tabletop"}))
+        arm.caller.await_node("predictor")
+        lines, output, code = run(prefix, "mock", "scenario:=grab_juice_1", fails="all")
+    assert code != 0 and not lines
+    assert "a graph runs here already: /left/right/predictor" in output
 
 
 def test_a_robot_side_that_does_not_fit_is_not_taken_over(prefix):

@@ -45,8 +45,13 @@ from impact_control_ros.session.occupants import require_free_namespace
 from impact_control_ros.session.processes import DISCOVERY_RANGE, LOCALHOST, dds_environment
 from launch import LaunchContext, LaunchDescription
 
-MANAGER_PATIENCE = 10.0
-"""[s] a controller manager may take to answer. One that cannot load its hardware, or reach its arm, never does."""
+MANAGER_PATIENCE = 6.0
+"""[s] a controller manager may take to answer: 1.1 s were seen with mock hardware on two busy cores. One that cannot
+load its hardware, or reach its arm, never does."""
+
+END_PATIENCE = 1.0
+"""[s] a process that is not ours may take to end after an interrupt, and again after its termination, before it is
+killed: as a controller manager that connects to an arm. Ours complete a bag first."""
 
 COMMON = ("scenario", "robot_type", "arm_prefix", "namespace", "use_rviz")
 """Arguments of every robot side."""
@@ -161,8 +166,10 @@ def parameters(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def process(package: str, executable: str, **more: Any) -> Any:
-    """Return a process whose output goes to the screen and to its log."""
-    return Node(package=package, executable=executable, output="both", **more)
+    """Return a process whose output goes to the screen and to its log; one that does not end is killed soon."""
+    limit = f"{END_PATIENCE:g}"
+    ending = {"sigterm_timeout": limit, "sigkill_timeout": limit}
+    return Node(package=package, executable=executable, output="both", **ending, **more)
 
 
 def state_publisher(arm: LaunchedArm, kind: str, **more: str) -> Any:
