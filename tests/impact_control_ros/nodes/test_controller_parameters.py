@@ -50,6 +50,8 @@ def test_manager_and_controllers_find_theirs_in_any_namespace(robot, namespace):
 
 
 def test_the_arm_adds_to_the_manager_and_gives_thresholds():
-    assert read("franka", "controller_manager", "left")["thread_priority"] == 98
+    manager = read("franka", "controller_manager", "left")
+    # By the names under which ros2_control_node 4.46 reads them; memory it locks itself where the kernel is real-time.
+    assert manager["thread_priority"] == 98 and manager["overruns.manage"] is False and "lock_memory" not in manager
     thresholds = read("collision_behavior", "collision_behavior", "left")
     assert len(thresholds["torque"]) == 7 and len(thresholds["force"]) == 6
