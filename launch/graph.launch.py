@@ -70,21 +70,24 @@ def generate_launch_description() -> LaunchDescription:
 def graph_actions(context: LaunchContext) -> list:
     """Return the nodes and the event handlers that bring them up and end them."""
     value = context.launch_configurations
-    behind = value["ros2_control"] == "true"
+    behind, simulate = value["ros2_control"] == "true", value["simulate"] == "true"
     scenario, specs = graph_of(
         value["scenario"],
         shape=Shape(value["shape"]),
-        simulate=value["simulate"] == "true",
+        simulate=simulate,
         real_time_factor=REAL_TIME_FACTOR.number(value["real_time_factor"]),
         seed=SEED.number(value["seed"]),
         record=bool(value["record"]),
     )
+    on_topics = behind and simulate and not value["shared_memory"]
+    switch = (
+        SwitchKind.SIMULATOR_ON_TOPICS if on_topics else SwitchKind.ROS2_CONTROL if behind else SwitchKind.SIMULATOR
+    )
     more = {
         Duty.RECORDER: {"directory": value["record"], "scenario_yaml": scenario.to_yaml()},
         Duty.ROBOT: {"ros2_control": behind, "shared_memory": value["shared_memory"]},
-        Duty.SUPERVISOR: {"robot_side": (SwitchKind.ROS2_CONTROL if behind else SwitchKind.SIMULATOR).value},
+        Duty.SUPERVISOR: {"robot_side": switch.value},
     }
-    on_topics = behind and not value["shared_memory"]
     arms = scenario.arm_names
     remapped = [pair for arm in arms for pair in behind_ros2_control(arm)] if on_topics else []
     nodes = [lifecycle_node(spec, value["namespace"], more.get(spec.duty, {}), remapped) for spec in specs]

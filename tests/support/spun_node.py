@@ -11,8 +11,8 @@ from rclpy.executors import SingleThreadedExecutor
 class SpunNode:
     """Attribute: node, to give services, actions and publishers to before `start`."""
 
-    def __init__(self, name, context):
-        self.node = rclpy.create_node(name, context=context)
+    def __init__(self, name, context, namespace=None):
+        self.node = rclpy.create_node(name, context=context, namespace=namespace)
         self._executor = SingleThreadedExecutor(context=context)
         self._executor.add_node(self.node)
         self._thread = threading.Thread(target=self._executor.spin)

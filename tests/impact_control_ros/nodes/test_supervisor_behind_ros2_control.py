@@ -5,15 +5,17 @@ controller_manager_msgs and franka_msgs come with ros2_control and franka_ros2, 
 
 from __future__ import annotations
 
+import sys
 import time
 from importlib import import_module
 
 import numpy as np
 import pytest
-from impact_msgs.msg import SupervisorStatus
+from impact_msgs.msg import GroundTruth, SupervisorStatus
+from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from harness import Peer, SignsOfLife
+from harness import JOINTS, Peer, SignsOfLife
 from impact_control_ros.bridge import qos
 from impact_control_ros.bridge.supervision import RobotMode
 from impact_control_ros.nodes.supervisor import ASK_AGAIN
@@ -22,6 +24,9 @@ from message_packages import messages_of
 from spun_node import SpunNode
 
 pytestmark = [pytest.mark.wall_clock, pytest.mark.long]
+
+PATIENT = dict.fromkeys(("command_limit", "state_limit", "lag_limit"), 1.0)
+"""Limits of a supervisor that is not to stop by itself."""
 
 
 @pytest.fixture(scope="module")
@@ -36,14 +41,14 @@ class ControllerManager:
     active: whether the effort controller is. time: [s] a switch takes. switched: what was switched.
     """
 
-    def __init__(self, context):
+    def __init__(self, context, namespace=None):
         self.active = True
         self.time = 0.0
         self.switched = []
         services = import_module("controller_manager_msgs.srv")
         self._strict = services.SwitchController.Request.STRICT
         self._state = import_module("controller_manager_msgs.msg").ControllerState
-        self._spun = SpunNode("controller_manager", context)
+        self._spun = SpunNode("controller_manager", context, namespace)
         self._spun.node.create_service(services.SwitchController, "~/switch_controller", self._switch)
         self._spun.node.create_service(services.ListControllers, "~/list_controllers", self._list)
         self._spun.start()
@@ -66,6 +71,26 @@ class ControllerManager:
         state = "active" if self.active else "inactive"
         response.controller = [self._state(name="effort_controller", state=state)]
         return response
+
+
+class TopicHardware:
+    """Sends 1.5 Nm for joint 7 while the effort controller is active, else zeros, as topic_based_ros2_control does."""
+
+    def __init__(self, peer, manager):
+        self._manager = manager
+        self._commands = peer.node.create_publisher(JointState, "robot/joint_commands", qos.COMMAND)
+        self._timer = peer.node.create_timer(0.002, self._send)
+
+    def _send(self):
+        self._commands.publish(JointState(name=JOINTS, effort=[0.0] * 6 + [1.5 * self._manager.active]))
+
+
+REMAPPED_SIMULATOR = """#!{python}
+import sys
+from impact_control_ros.nodes.simulator import main
+sys.argv += ["-r", "joint_states:=robot/joint_states", "-r", "effort_controller/commands:=robot/joint_commands"]
+sys.exit(main())
+"""
 
 
 class RobotSide(SignsOfLife):
@@ -167,6 +192,37 @@ def test_a_controller_that_the_manager_has_deactivated_itself(watched):
     watched.manager.active = False
     stop_and_reset(watched)
     assert watched.manager.switched == [(["effort_controller"], [])]
+
+
+def test_an_arm_on_topics_is_damped_while_its_hardware_sends_zeros(messages, tmp_path):
+    program = tmp_path / "simulator"
+    program.write_text(REMAPPED_SIMULATOR.format(python=sys.executable))
+    program.chmod(0o755)
+    behind = {"scenario": "tabletop", "ros2_control": True}
+    with Peer(tmp_path / "log", namespace="behind") as peer:
+        manager = ControllerManager(peer.context, "behind")
+        truths = peer.listen(GroundTruth, "simulation/truth", qos.STREAM)
+        heard = peer.listen(SupervisorStatus, "supervisor/status", qos.LATCHED)
+        peer.signs = SignsOfLife(peer.node)
+        peer.signs.timer = peer.node.create_timer(0.002, peer.signs.send)
+        peer.hardware = TopicHardware(peer, manager)
+        peer.bring_up(
+            NodeSpec("simulator", str(program), Duty.ROBOT, behind),
+            NodeSpec("supervisor", "supervisor", Duty.SUPERVISOR, {"robot_side": "simulator_on_topics", **PATIENT}),
+        )
+        peer.until(lambda: truths and truths[-1].joint_velocity[6] > 0.5, what="motion")
+        assert peer.call(Trigger, "supervisor/stop", Trigger.Request()).success
+        peer.until(lambda: heard[-1].state == SupervisorStatus.STOPPED, what="the stop")
+        truths.clear()
+        peer.until(lambda: truths and abs(truths[-1].joint_velocity[6]) < 0.01, what="rest")
+        assert not manager.active
+        assert all(truth.command_state == GroundTruth.COMMAND_REFUSED for truth in truths)
+        moving = [truth for truth in truths if truth.joint_velocity[6] > 0.1]
+        assert moving and all(truth.applied_torque[6] < -0.1 for truth in moving)
+        assert peer.call(Trigger, "supervisor/reset", Trigger.Request()).success
+        peer.until(lambda: heard[-1].state == SupervisorStatus.WATCHING, what="a watching supervisor")
+        peer.until(lambda: truths[-1].joint_velocity[6] > 0.5, what="motion")
+        manager.close()
 
 
 @pytest.fixture(scope="module")

@@ -323,7 +323,8 @@ def test_only_the_robot_side_differs(monkeypatch, name, values, simulate, behind
             # Mock hardware weighs nothing.
             assert process.parameters[0]["check_gravity"] == (values.get("hardware") != "generic")
     (supervision,) = nodes["supervisor"].parameters
-    assert supervision["robot_side"] == ("ros2_control" if behind else "simulator")
+    managed = "simulator_on_topics" if values.get("hardware") == "topics" else "ros2_control"
+    assert supervision["robot_side"] == (managed if behind else "simulator")
     if not simulate:
         assert supervision["command_limit"] == SupervisionLimits().command_limit
     if simulate:

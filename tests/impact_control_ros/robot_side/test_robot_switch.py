@@ -9,6 +9,7 @@ import pytest
 from rclpy.task import Future
 
 from impact_control.util.errors import MissingDependencyError
+from impact_control_ros.bridge.topics import ACCEPT
 from impact_control_ros.robot_side.robot_switch import AWAITED, SwitchKind, robot_switches, switches_of
 
 
@@ -81,13 +82,21 @@ class Client:
 
 
 class Node:
-    """Factory of clients, with the controller managers of all arms."""
+    """Factory of clients, with the controller managers of all arms; accepting: whether a simulator takes commands."""
 
     def __init__(self):
         self.managers = {}
         self.clients = {}
+        self.accepting = True
+
+    def accept(self, request):
+        self.accepting = request.data
+        return SimpleNamespace(success=True)
 
     def client(self, kind, name):
+        if name == ACCEPT:
+            self.clients[name] = Client(self.accept)
+            return self.clients[name]
         arm, _, service = name.rpartition("controller_manager/")
         manager = self.managers.setdefault(arm.rstrip("/"), Manager())
         self.clients[name] = Client({"switch_controller": manager.switch, "list_controllers": manager.list}[service])
@@ -155,6 +164,18 @@ def test_the_effort_controller_of_each_arm_is_deactivated_and_activated_again(ro
             lister.answer()
             assert switch.done
             assert node.managers[arm].state == state
+
+
+def test_a_simulator_on_topics_is_asked_beside_the_managers(ros2_control):
+    node, arms = Node(), ["left", "right"]
+    kind = SwitchKind.SIMULATOR_ON_TOPICS
+    simulator, *managed = robot_switches(node, kind, arms)
+    assert list(node.clients) == list(switches_of(kind, arms)) == [ACCEPT, *switches_of(SwitchKind.ROS2_CONTROL, arms)]
+    assert len(managed) == 2
+    for allow in (False, True):
+        simulator.ask(allow)
+        node.clients[ACCEPT].answer()
+        assert simulator.done and node.accepting is allow
 
 
 def test_a_late_answer_counts(side):
@@ -237,6 +258,7 @@ def test_a_service_that_hangs_is_asked_without_end_and_few_answers_are_awaited(s
 
 
 def test_without_ros2_control_it_is_said_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "controller_manager_msgs", None)
+    for module in ("controller_manager_msgs", "controller_manager_msgs.srv"):
+        monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingDependencyError, match="install ros2_control"):
         robot_switches(Node(), SwitchKind.ROS2_CONTROL, [""])

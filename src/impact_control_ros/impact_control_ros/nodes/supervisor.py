@@ -166,9 +166,10 @@ class SupervisorNode(ConfiguredNode[Watching]):
     """Watches commands, joint states and status of each arm; on a finding it keeps commands from all of them.
 
     With the simulator as the robot side commands are refused there and the joints damped; with ros2_control the effort
-    controller is deactivated. Where franka_msgs is installed, the report of an arm that it follows no commands is such
-    a finding, too. The stop lasts until `supervisor/reset` is called and everything is right again; a
-    deactivation of this node does not end it. `supervisor/stop` is the operator's own finding.
+    controller is deactivated; with a simulator on topics behind ros2_control both. Where franka_msgs is installed, the
+    report of an arm that it follows no commands is such a finding, too. The stop lasts until `supervisor/reset` is
+    called and everything is right again; a deactivation of this node does not end it. `supervisor/stop` is the
+    operator's own finding.
     """
 
     FIXED = ("arms", "robot_side", *LIMITS)

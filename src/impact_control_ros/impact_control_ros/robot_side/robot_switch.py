@@ -28,10 +28,14 @@ AWAITED = 100
 
 
 class SwitchKind(Enum):
-    """Receiver of the commands; values of the parameter `robot_side`."""
+    """Receiver of the commands; values of the parameter `robot_side`.
+
+    SIMULATOR_ON_TOPICS: behind ros2_control, whose topic hardware sends zeros while no controller is active.
+    """
 
     SIMULATOR = "simulator"
     ROS2_CONTROL = "ros2_control"
+    SIMULATOR_ON_TOPICS = "simulator_on_topics"
 
 
 @dataclass(frozen=True)
@@ -93,20 +97,23 @@ class RobotSwitch:
 
 def switches_of(kind: SwitchKind, arms: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the services that are asked for the switches of all arms, in the namespace of the graph."""
-    if kind is SwitchKind.SIMULATOR:
-        return (topics.ACCEPT,)
-    return tuple(topics.of_arm(arm, name) for arm in arms for name in (SWITCH, STATES))
+    simulator = () if kind is SwitchKind.ROS2_CONTROL else (topics.ACCEPT,)
+    managed = () if kind is SwitchKind.SIMULATOR else arms
+    return (*simulator, *(topics.of_arm(arm, name) for arm in managed for name in (SWITCH, STATES)))
 
 
 def robot_switches(configuration: Configuration, kind: SwitchKind, arms: Sequence[str]) -> list[RobotSwitch]:
-    """Return the switches of all arms, in the namespace of the node.
+    """Return the switches of all arms, in the namespace of the node; a simulator has one for all of its arms.
 
     Raises MissingDependencyError where ros2_control is not installed.
     """
-    if kind is SwitchKind.SIMULATOR:
+    switches: list[RobotSwitch] = []
+    if kind is not SwitchKind.ROS2_CONTROL:
         client = configuration.client(SetBool, topics.ACCEPT)
         accept = Step(client, lambda allow: SetBool.Request(data=allow), lambda answer, allow: bool(answer.success))
-        return [RobotSwitch([accept])]
+        switches.append(RobotSwitch([accept]))
+    if kind is SwitchKind.SIMULATOR:
+        return switches
     try:
         from controller_manager_msgs.srv import ListControllers, SwitchController
     except ImportError as error:
@@ -133,4 +140,4 @@ def robot_switches(configuration: Configuration, kind: SwitchKind, arms: Sequenc
             ]
         )
 
-    return [switch(arm) for arm in arms]
+    return [*switches, *(switch(arm) for arm in arms)]
