@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 import yaml
 
-from impact_control.control import Fault
+from impact_control.control import Fault, fault_damping
 from impact_control.pipeline import MoveOutcome, Outcome, Pipeline, StartPose
 from impact_control.planning import plan_scenario
 from impact_control.planning.joint_move import plan_move
-from impact_control.scenario import config_directory, load_scenario
+from impact_control.scenario import config_directory, load_scenario, robot_of
 from impact_control.simulation.world import build_world
 from impact_control.util.errors import ImpactControlError
 from random_tasks import random_task
@@ -55,6 +55,7 @@ class Guard:
         parameters = file["/**/effort_controller"]["ros__parameters"]
         self._damping = factor * np.array(parameters["damping"])
         self._doubled_above = parameters["damping_doubled_above"]
+        self._limits = np.array(parameters["torque_limits"])
         self._torque, self._command = np.zeros(7), np.zeros(7)
         self._age, self._commands = 0, 3
 
@@ -68,6 +69,7 @@ class Guard:
             self._commands = 0
         excess = np.sign(velocity) * np.maximum(0.0, np.abs(velocity) - self._doubled_above)
         wanted = self._command if self._commands >= 3 else -self._damping * (velocity + excess)
+        wanted = np.clip(wanted, -self._limits, self._limits)
         self._torque = self._torque + np.clip(wanted - self._torque, -1000.0 * period, 1000.0 * period)
         return self._torque
 
@@ -250,3 +252,16 @@ def test_stamps_that_come_late_are_no_impact(seed):
     assert found.fault is Fault.NONE and found.detections[0] >= found.contact
     assert found.detections[0] - found.contact < 0.003
     assert found.outcome in (whole.outcome, Outcome.SUCCEEDED)
+
+
+@pytest.mark.parametrize(("model", "furthest"), [("panda", 0.12), ("fr3", 0.175)])
+def test_how_far_a_guarded_joint_gets_in_the_longest_gap(model, furthest):
+    """From its velocity limit, as a rigid joint without friction: docs/safety.md says so."""
+    scenario = load_scenario("tabletop").with_overrides({"robot.model": model})
+    robot, guard = robot_of(scenario.robot), Guard(model)
+    inertia = fault_damping(scenario.control, robot, scenario.task.home_configuration) / scenario.control.stop_damping
+    position, velocity = np.zeros(7), robot.limits.velocity.copy()
+    for _ in range(round(scenario.control.longest_gap / PERIOD)):
+        velocity += guard.select(velocity, PERIOD) / inertia * PERIOD
+        position += velocity * PERIOD
+    assert 0.97 * furthest < position.max() < furthest
