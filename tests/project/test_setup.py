@@ -232,7 +232,7 @@ def test_a_manifest_names_what_is_imported(package: str) -> None:
     assert {KEYS.get(name, name) for name in imported} - named == set()
 
 
-DISTRIBUTIONS = {"PIL": "pillow", "pinocchio": "pin", "ruamel": "ruamel.yaml"}
+ON_PYPI = {"PIL": "pillow", "pinocchio": "pin", "ruamel": "ruamel.yaml"}
 """Name on PyPI of an imported package, where it is another."""
 
 OPTIONAL = {"_typeshed", "distributed", "mujoco", "pydrake", "viser"}
@@ -246,7 +246,7 @@ def test_pip_installs_what_is_imported(package: str) -> None:
         node.value for node in tree.body if isinstance(node, ast.Assign) and node.targets[0].id == "REQUIRED"
     )
     named = {node.value for node in ast.walk(required) if isinstance(node, ast.Constant)}
-    assert {DISTRIBUTIONS.get(name, name) for name in imported_by(package) - OPTIONAL} == named
+    assert {ON_PYPI.get(name, name) for name in imported_by(package) - OPTIONAL} == named
 
 
 def test_what_documents_run_with_ros2_is_installed_by_that_package() -> None:

@@ -237,7 +237,7 @@ class Result:
             path.write_text("".join(f"# {line}\n" for line in wrapped) + yaml_of(dict(self.sections)), encoding="utf-8")
             write_page(page, self.summary)
         except OSError as error:
-            raise InvalidInputError("output", str(path), f"a file that can be written: {error.strerror}") from error
+            raise InvalidInputError("output", path, f"a file that can be written: {error.strerror}") from error
         return page
 
 

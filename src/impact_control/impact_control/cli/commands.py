@@ -217,7 +217,7 @@ def new(
     from impact_control.scenario.draft import QUESTIONS, ScenarioDraft, draft_from, draft_text
 
     if file.exists() or file.suffix != ".yaml":
-        raise InvalidInputError("file", str(file), "a .yaml file that does not exist yet")
+        raise InvalidInputError("file", file, "a .yaml file that does not exist yet")
     given = dict(one.partition("=")[::2] for one in answers or ())
     if not given and sys.stdin.isatty():
         defaults = ScenarioDraft()

@@ -96,7 +96,7 @@ class BagWriter:
         self.directory = Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
         if any(self.directory.iterdir()):
-            raise InvalidInputError("directory", str(directory), "a directory that is new or empty")
+            raise InvalidInputError("directory", directory, "a directory that is new or empty")
         self._qos = dict(qos or {})
         self._search_paths = None if search_paths is None else tuple(search_paths)
         self._schemas: dict[str, int] = {}
@@ -118,7 +118,7 @@ class BagWriter:
         installed, or a topic with another type.
         """
         if self._file.closed:
-            raise InvalidInputError("directory", str(self.directory), "a bag that is not closed")
+            raise InvalidInputError("directory", self.directory, "a bag that is not closed")
         channel, known_type = self._channels.get(topic) or self._add_channel(topic, type_name)
         if type_name != known_type:
             raise InvalidInputError("type_name", type_name, f"{known_type}, the type of {topic} so far")
@@ -173,7 +173,7 @@ def storage_files(directory: Path | str) -> list[Path]:
     """Return the MCAP files of a bag, in the order of their parts. Raises InvalidInputError when there is none."""
     files = sorted(Path(directory).glob("*.mcap"), key=lambda file: (len(file.name), file.name))
     if not files:
-        raise InvalidInputError("directory", str(directory), "a directory with at least one .mcap file")
+        raise InvalidInputError("directory", directory, "a directory with at least one .mcap file")
     return files
 
 
@@ -204,7 +204,7 @@ def write_metadata(directory: Path | str) -> None:
     for file in storage_files(directory):
         summary = summary_of(file)
         if summary is None or summary.statistics is None:
-            raise InvalidInputError("directory", str(directory), f"a bag whose files are complete, {file.name} is not")
+            raise InvalidInputError("directory", directory, f"a bag whose files are complete, {file.name} is not")
         statistics = summary.statistics
         files.append(_span(statistics.message_start_time, statistics.message_end_time, statistics.message_count))
         files[-1]["path"] = file.name
@@ -341,7 +341,7 @@ def whole_records(path: Path) -> Iterator[McapRecord]:
         size = os.fstat(file.fileno()).st_size
         magic = file.read(len(MCAP0_MAGIC))
         if not MCAP0_MAGIC.startswith(magic):
-            raise InvalidInputError("path", str(path), "an MCAP file")
+            raise InvalidInputError("path", path, "an MCAP file")
         while len(head := file.read(_HEAD.size)) == _HEAD.size:
             opcode, length = _HEAD.unpack(head)
             if file.tell() + length > size:

@@ -140,7 +140,7 @@ def new_hdf5(path: Path) -> Iterator[Any]:
         os.replace(partial, path)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        raise InvalidInputError("path", str(path), f"a file that can be written; {error}") from error
+        raise InvalidInputError("path", path, f"a file that can be written; {error}") from error
 
 
 def write_trials(path: Path, trials: TrialSet) -> None:

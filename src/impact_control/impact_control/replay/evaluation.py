@@ -43,7 +43,7 @@ def scenario_of_bag(recording: Recording) -> Scene:
     """Return the scenario or scene that the recorder kept in the bag. Raises InvalidInputError when there is none."""
     text = recording.metadata.get(METADATA_NAME, {}).get("scenario", "")
     if not text:
-        raise InvalidInputError("bag", str(recording.directory), "a bag of this stack's recorder, with its scenario")
+        raise InvalidInputError("bag", recording.directory, "a bag of this stack's recorder, with its scenario")
     return scenario_from_text(text, str(recording.directory))
 
 
@@ -51,7 +51,7 @@ def evaluate(bag: Path) -> Evaluation:
     """Analyse a bag of one arm; see `evaluate_arms`. Raises InvalidInputError when there are several."""
     evaluations = evaluate_arms(bag)
     if len(evaluations) > 1:
-        raise InvalidInputError("bag", str(bag), f"a bag of one arm, this has {', '.join(evaluations)}")
+        raise InvalidInputError("bag", bag, f"a bag of one arm, this has {', '.join(evaluations)}")
     return next(iter(evaluations.values()))
 
 

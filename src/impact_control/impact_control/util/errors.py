@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import PurePath
 from typing import Any
 
 
@@ -30,7 +31,7 @@ LONGEST_KEY = 120
 
 
 def _shown(value: object) -> str:
-    return _cut(repr(value))
+    return repr(str(value)) if isinstance(value, PurePath) else _cut(repr(value))
 
 
 def _cut(text: str, longest: int = LONGEST_VALUE) -> str:

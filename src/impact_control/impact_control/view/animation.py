@@ -65,7 +65,7 @@ def animate(evaluations: Mapping[str, Evaluation], path: Path) -> None:
     if not 1 <= len(evaluations) <= _MOST:
         raise InvalidInputError("runs", len(evaluations), f"1 to {_MOST}")
     if path.suffix.lower() != ".gif":
-        raise InvalidInputError("output", str(path), "a file that ends in .gif")
+        raise InvalidInputError("output", path, "a file that ends in .gif")
     with styled():
         figure = Figure(figsize=(_WIDTH * len(evaluations), _HEIGHT), dpi=_DPI)
         canvas = FigureCanvasAgg(figure)
@@ -93,7 +93,7 @@ def animate(evaluations: Mapping[str, Evaluation], path: Path) -> None:
     try:
         pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=FRAME_TIME, loop=0, optimize=True)
     except OSError as error:
-        raise InvalidInputError("output", str(path), f"a file that can be written: {error.strerror}") from error
+        raise InvalidInputError("output", path, f"a file that can be written: {error.strerror}") from error
 
 
 def _jumping_joint(evaluation: Evaluation) -> int:

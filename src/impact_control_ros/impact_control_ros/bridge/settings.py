@@ -29,5 +29,8 @@ REAL_TIME_FACTOR = Setting(
 )
 BROWSER_PATIENCE = Setting("patience", "seconds to wait for a browser", 0.0, bounds=(0.0, 150.0))
 
+CONTROLLER_MANAGER = "controller_manager"
+"""Node of ros2_control, in the namespace of its arm."""
+
 UNNAMED = ("",)
 """Value of a parameter of the type string[] that lists no names: ROS has no type for an empty list."""

@@ -20,9 +20,8 @@ from impact_control.util.errors import InvalidInputError
 from impact_control.util.settings import SCENARIO
 from impact_control.util.share import shared_directory
 from impact_control.util.yaml_text import parse_yaml
-from impact_control_ros.bridge.settings import REAL_TIME_FACTOR, SEED, SHAPE, Shape
+from impact_control_ros.bridge.settings import CONTROLLER_MANAGER, REAL_TIME_FACTOR, SEED, SHAPE, Shape
 
-CONTROLLER_MANAGER = "controller_manager"
 JOINT_STATE_BROADCASTER = "joint_state_broadcaster"
 EFFORT_CONTROLLER = "effort_controller"
 ROBOT_STATE_BROADCASTER = "franka_robot_state_broadcaster"
@@ -196,7 +195,7 @@ def check_controllers(path: Path, robot: RobotDescription, period: float, requir
         content = parse_yaml(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, YAMLError) as error:
         allowed = f"one that can be read as YAML: {error}"
-        raise InvalidInputError("file of the controllers", str(path), allowed) from error
+        raise InvalidInputError("file of the controllers", path, allowed) from error
 
     def read(node: str, name: str) -> object:
         return _nested(content, (f"/**/{node}", "ros__parameters", *name.split(".")))

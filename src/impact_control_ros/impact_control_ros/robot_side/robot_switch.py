@@ -14,7 +14,8 @@ from std_srvs.srv import SetBool
 
 from impact_control.util.errors import MissingDependencyError
 from impact_control_ros.bridge import topics
-from impact_control_ros.robot_side.files import CONTROLLER_MANAGER, EFFORT_CONTROLLER
+from impact_control_ros.bridge.settings import CONTROLLER_MANAGER
+from impact_control_ros.robot_side.files import EFFORT_CONTROLLER
 
 if TYPE_CHECKING:  # launch files import this module, and need no lifecycle node
     from impact_control_ros.bridge.lifecycle import Configuration

@@ -413,7 +413,7 @@ def security(
     text = graph_policy(scenario, namespace=namespace, **parts_of(load_scenario(scenario)))
     if keystore is None:
         if policy is not None:
-            raise InvalidInputError("policy", str(policy), "none without a directory for the keys")
+            raise InvalidInputError("policy", policy, "none without a directory for the keys")
         typer.echo(text, nl=False)
         return
     with tempfile.TemporaryDirectory() as directory:

@@ -12,9 +12,8 @@ from rclpy.signals import SignalHandlerOptions
 
 from impact_control_ros.bridge.calls import GREETING_PATIENCE, Caller, NoAnswerError
 from impact_control_ros.bridge.rclpy_internals import EventsExecutor
-from impact_control_ros.bridge.settings import Shape
+from impact_control_ros.bridge.settings import CONTROLLER_MANAGER, Shape
 from impact_control_ros.bridge.topics import of_arm
-from impact_control_ros.robot_side.files import CONTROLLER_MANAGER
 from impact_control_ros.session.graph import ALONE, describe_graph, full_name, require_namespace
 from impact_control_ros.session.processes import GraphError, dds_environment
 

@@ -70,7 +70,7 @@ def new_run_directory(parent: Path, scenario: str) -> Path:
         except FileExistsError:
             continue
         except OSError as error:
-            raise InvalidInputError("output", str(parent), f"a directory to write to; {error.strerror}") from None
+            raise InvalidInputError("output", parent, f"a directory to write to; {error.strerror}") from None
         return candidate
     raise FileExistsError(f"{parent}: too many runs in one second")
 

@@ -82,10 +82,10 @@ def make_keystore(keystore: Path, policy: Path) -> list[str]:
     try:
         paths = [str(enclave.get("path")) for enclave in load_policy(policy).iterfind("enclaves/enclave")]
     except (LxmlError, RuntimeError, OSError) as error:
-        raise InvalidInputError("policy", str(policy), f"a policy of sros2: {error}") from error
+        raise InvalidInputError("policy", policy, f"a policy of sros2: {error}") from error
     if not is_valid_keystore(keystore):
         if keystore.exists() and (not keystore.is_dir() or any(keystore.iterdir())):
-            raise InvalidInputError("keystore", str(keystore), "a new or empty directory, or a keystore")
+            raise InvalidInputError("keystore", keystore, "a new or empty directory, or a keystore")
         keystore.mkdir(parents=True, exist_ok=True)
         keystore.chmod(0o700)
         create_keystore(keystore)
@@ -94,5 +94,5 @@ def make_keystore(keystore: Path, policy: Path) -> list[str]:
             create_enclave(keystore, path)
             create_permission(keystore, path, policy)
     except SROS2Error as error:
-        raise InvalidInputError("policy", str(policy), f"enclaves that sros2 accepts: {error}") from error
+        raise InvalidInputError("policy", policy, f"enclaves that sros2 accepts: {error}") from error
     return paths

@@ -62,7 +62,7 @@ def study(
     chosen = find_studies(name)
     if file is not None:
         if name == ALL:
-            raise InvalidInputError("file", str(file), "none for all studies: it is for one")
+            raise InvalidInputError("file", file, "none for all studies: it is for one")
         chosen = [chosen[0].with_file(file)]
     line = ProgressLine(name)
     try:

@@ -131,5 +131,5 @@ def writable_directory(directory: Path, name: str, where: str = "") -> Path:
             probe.write(b"probe")
     except OSError as error:
         allowed = f"a directory to write to{where}; {error.strerror}"
-        raise InvalidInputError(name, str(directory), allowed) from error
+        raise InvalidInputError(name, directory, allowed) from error
     return directory

@@ -315,5 +315,5 @@ class Study:
     def with_file(self, path: Path) -> Study:
         """Return the same study with what a file says. Raises InvalidInputError where it takes none, ScenarioError."""
         if self.from_file is None:
-            raise InvalidInputError("file", str(path), f"none: study {self.name} takes no file")
+            raise InvalidInputError("file", path, f"none: study {self.name} takes no file")
         return self.from_file(path)

@@ -49,10 +49,10 @@ def load_sources(path: Path) -> list[Source]:
     try:
         content = parse_yaml(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, YAMLError) as error:
-        raise InvalidInputError("file", str(path), f"{allowed}: {' '.join(str(error).split())}") from error
+        raise InvalidInputError("file", path, f"{allowed}: {' '.join(str(error).split())}") from error
     listed = content.get("recordings") if isinstance(content, dict) else None
     if not isinstance(listed, list) or not listed:
-        raise InvalidInputError("file", str(path), allowed)
+        raise InvalidInputError("file", path, allowed)
     return [_source(path, entry, allowed) for entry in listed]
 
 
