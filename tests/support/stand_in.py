@@ -5,7 +5,8 @@ at once, with 1 if `STAND_IN_FAILS` names them; ours become lifecycle nodes that
 
 As measured on ros2_control 4.46: the spawner of a manager whose hardware cannot be loaded (`STAND_IN_FAILS=hardware`)
 ends with its time-out only; before a simulator behind ros2_control is active, the check of the robot side finds zeros.
-Only a kill ends a manager that waits for its arm (`STAND_IN_FAILS=arm`), whose spawner ends in the same way.
+Only a kill ends a manager that waits for its arm (`STAND_IN_FAILS=arm`), whose spawner ends in the same way. Messages
+by which launch hears of transitions get lost, here all of the predictor with `STAND_IN_FAILS=messages`.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ def note(*words):
         log.write(" ".join(words) + "\n")
 
 
-def live():
-    """Be a lifecycle node that notes its transitions, until interrupted."""
+def live(silent):
+    """Be a lifecycle node that notes its transitions, until interrupted. silent: nobody hears of them otherwise."""
     import rclpy
     from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 
@@ -57,7 +58,7 @@ def live():
             note("activate", self.get_fully_qualified_name())
             return TransitionCallbackReturn.SUCCESS
 
-    rclpy.init()
+    rclpy.init(args=[*sys.argv, *(["--ros-args", "-r", "~/transition_event:=~/lost"] if silent else [])])
     node = Node("stand_in", automatically_declare_parameters_from_overrides=True)
     for name, parameter in sorted(node.get_parameters_by_prefix("").items()):
         note("parameter", node.get_fully_qualified_name(), name, repr(parameter.value)[:200])
@@ -75,7 +76,7 @@ def main():
     if name in ENDING:
         return ending(name, os.environ.get("STAND_IN_FAILS"), Path(os.environ["STAND_IN_LOG"]).read_text())
     if name in LIFECYCLE:
-        live()
+        live(name == "predictor" and os.environ.get("STAND_IN_FAILS") == "messages")
     elif name == "ros2_control_node" and os.environ.get("STAND_IN_FAILS") == "arm":
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda received, frame: note("ignored", signal.Signals(received).name))

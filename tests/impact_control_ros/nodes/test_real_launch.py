@@ -108,6 +108,17 @@ def order(lines, *wanted):
     return [" ".join(line.split()[:3]) for line in lines if line.startswith(wanted)]
 
 
+def test_a_node_whose_messages_of_transitions_are_lost_keeps_no_launch_waiting(prefix):
+    """It is asked for its state instead: `launch` alone would wait for ever."""
+    lines, output, _ = run(prefix, "sim", fails="messages")
+    nodes = [line.split()[1] for line in lines if line.startswith("configure")]
+    assert "/left/predictor" in nodes
+    assert order(lines, "configure", "activate") == [
+        *(f"configure {node}" for node in nodes),
+        *(f"activate {node}" for node in nodes),
+    ], output
+
+
 @pytest.mark.parametrize(
     ("name", "arguments", "before"),
     [

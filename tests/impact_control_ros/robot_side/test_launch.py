@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from itertools import count
+from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 
@@ -112,19 +114,97 @@ def functions(actions, node):
     return [handler for handler in found if type(handler.entities[0]).__name__ == "OpaqueFunction"]
 
 
+class Launched:
+    """A launch whose nodes answer with these states, by name; `emitted` has the events that are made up for."""
+
+    COMING_FROM: ClassVar = {"inactive": "configuring", "active": "activating"}
+
+    def __init__(self, launch_file, actions):
+        self.nodes = {node.name: node for node in named(actions, "LifecycleNode")}
+        for name, node in self.nodes.items():
+            node.node_name = f"/{name}"
+        self.states = dict.fromkeys(self.nodes, "unconfigured")
+        self._handlers = handlers(actions, "OnStateTransition")
+        self.emitted, self.is_shutdown = [], False
+        self.asyncio_loop = SimpleNamespace(call_soon_threadsafe=lambda call, *arguments: call(*arguments))
+        launch_file.get_ros_node = lambda context: self
+        launch_file.GetState = SimpleNamespace(Request=SimpleNamespace)
+        (self._look,) = (action.function for action in actions if type(action).__name__ == "OpaqueFunction")
+
+    def create_client(self, kind, name):
+        node = name.removeprefix("/").removesuffix("/get_state")
+        answer = lambda: SimpleNamespace(current_state=SimpleNamespace(label=self.states[node]))  # noqa: E731
+        future = SimpleNamespace(add_done_callback=lambda told: told(SimpleNamespace(result=answer)))
+        return SimpleNamespace(service_is_ready=lambda: True, call_async=lambda request: future)
+
+    def emit_event_sync(self, event):
+        self.emitted.append((event.action.name, event.msg.start_state.label, event.msg.goal_state.label))
+        self.hear(event.action.name, event.msg.goal_state.label)
+
+    def hear(self, name, state):
+        """The message of a transition arrives."""
+        for handler in self._handlers:
+            came = (handler.start_state, handler.goal_state) == (self.COMING_FROM[state], state)
+            for action in handler.entities if came and handler.target_lifecycle_node is self.nodes[name] else ():
+                if type(action).__name__ == "OpaqueFunction":
+                    action.function(self)
+
+    def look(self):
+        """Look once; return the period until the next look, None where there is none."""
+        timers = self._look(self)
+        for timer in timers:
+            (again,) = timer.actions
+            self._look = again.function
+        return timers[0].period if timers else None
+
+
 def test_nodes_that_do_not_become_active_end_the_launch_and_are_named(launch_file):
-    actions = started(launch_file, record="bag")
-    (timer,) = named(actions, "TimerAction")
-    (check,) = timer.actions
-    *others, last = named(actions, "LifecycleNode")
-    assert timer.period == launch_file.PATIENCE
-    for node in others * 2:  # a node that becomes active again, as after a fault, is not waited for again
-        (arrival,) = (h for h in functions(actions, node) if h.goal_state == "active")
-        assert arrival.entities[0].function(None) is None
-    assert failure(check.function, None) == f"not active after {timer.period:g} s: node {last.name}"
-    (arrival,) = (h for h in functions(actions, last) if h.goal_state == "active")
-    arrival.entities[0].function(None)
-    assert check.function(None) is None
+    launched = Launched(launch_file, started(launch_file, record="bag"))
+    *others, last = launched.nodes
+    for name in others * 2:  # a node that becomes active again, as after a fault, is not waited for again
+        launched.hear(name, "active")
+    passed = 0.0
+    while passed < launch_file.PATIENCE:
+        passed += launched.look()
+    assert passed == launch_file.PATIENCE and not launched.emitted
+    assert failure(launched.look) == f"not active after {passed:g} s: node {last}"
+
+
+def test_a_launch_whose_nodes_are_active_is_not_looked_at_any_more(launch_file):
+    launched = Launched(launch_file, started(launch_file))
+    assert launched.look() == launch_file.LOOK_PERIOD
+    for name in launched.nodes:
+        launched.hear(name, "active")
+    assert launched.look() is None
+
+
+@pytest.mark.parametrize("state", ["inactive", "active"])
+def test_a_transition_whose_message_was_lost_is_made_up_for(launch_file, state):
+    """Once, and only where the node has been there for a period: the message may be on its way."""
+    launched = Launched(launch_file, started(launch_file))
+    first = next(iter(launched.nodes))
+    launched.look()
+    if state == "active":
+        launched.hear(first, "inactive")
+    launched.states[first] = state
+    launched.look()
+    assert not launched.emitted
+    launched.look()
+    assert launched.emitted == [(first, launched.COMING_FROM[state], state)]
+    launched.look()
+    assert len(launched.emitted) == 1
+
+
+def test_a_transition_that_was_heard_of_is_not_made_up_for(launch_file):
+    launched = Launched(launch_file, started(launch_file))
+    first = next(iter(launched.nodes))
+    launched.look()
+    launched.states[first] = "inactive"
+    launched.look()
+    launched.hear(first, "inactive")
+    launched.look()
+    launched.look()
+    assert not launched.emitted
 
 
 def test_the_end_of_one_node_ends_all_and_says_which(launch_file):
@@ -136,7 +216,8 @@ def test_the_end_of_one_node_ends_all_and_says_which(launch_file):
         assert failure(exited, handler.on_exit) == f"node {node.name} ended"
         assert exited(handler.on_exit, shutting_down=True) is None
     for node in nodes:
-        own = [h for h in functions(actions, node) if (h.start_state, h.goal_state) != ("activating", "active")]
+        arrivals = {("configuring", "inactive"), ("activating", "active")}
+        own = [h for h in functions(actions, node) if (h.start_state, h.goal_state) not in arrivals]
         ends = {(h.start_state, h.goal_state) for h in own}
         assert ends == {("configuring", "unconfigured"), ("activating", "inactive"), (None, "errorprocessing")}
         for handler in own:

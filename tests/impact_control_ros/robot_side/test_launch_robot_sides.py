@@ -296,7 +296,7 @@ def test_texts_among_the_parameters_are_marked_as_texts(monkeypatch, name):
 def test_nothing_waits_for_a_time():
     for file in (*DIRECTORY.glob("*.py"), PACKAGE / PACKAGE.name / "session" / "launching.py"):
         text = file.read_text()
-        # One timer, and that only ends a launch whose nodes do not come up: see test_launch.py.
+        # One timer, until the next look at nodes that are not active: see test_launch.py.
         assert text.count("TimerAction(") == (file.name == "graph.launch.py"), file.name
         assert not re.search(r"\bsleep\b", text), file.name
 
