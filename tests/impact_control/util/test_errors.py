@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import pytest
 
@@ -49,4 +50,7 @@ def test_a_long_value_or_key_is_cut():
         ScenarioError("file.yaml", "task", "x" * 5000, "a section"),
         ScenarioError("file.yaml", "x" * 5000, None, "an entry"),
     ):
-        assert (len(str(error)) < 250 and "...; allowed: " in str(error)) or "...: nothing is given" in str(error)
+        assert len(str(error)) < 500
+        assert "...; allowed: " in str(error) or "...: nothing is given" in str(error)
+    path = Path("/" + 60 * "directory/" + "file.yaml")
+    assert str(InvalidInputError("file", path, "a file")) == f"file = '{path}'; allowed: a file"

@@ -29,9 +29,12 @@ LONGEST_VALUE = 60
 LONGEST_KEY = 120
 """The same of the dotted path of an entry."""
 
+LONGEST_GIVEN = 400
+"""The same of a value that is no entry of a file, as the names of the joints of a controller."""
 
-def _shown(value: object) -> str:
-    return repr(str(value)) if isinstance(value, PurePath) else _cut(repr(value))
+
+def _shown(value: object, longest: int = LONGEST_VALUE) -> str:
+    return repr(str(value)) if isinstance(value, PurePath) else _cut(repr(value), longest)
 
 
 def _cut(text: str, longest: int = LONGEST_VALUE) -> str:
@@ -52,7 +55,7 @@ class InvalidInputError(ImpactControlError, ValueError):
     """
 
     def __init__(self, name: str, value: object, allowed: str) -> None:
-        super().__init__(f"{name} = {_shown(value)}; allowed: {allowed}")
+        super().__init__(f"{name} = {_shown(value, LONGEST_GIVEN)}; allowed: {allowed}")
         self.name = name
         self.value = value
         self.allowed = allowed
