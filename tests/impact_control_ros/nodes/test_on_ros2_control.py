@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from impact_msgs.action import ExecuteImpactTask
 from impact_msgs.msg import (
     ControllerReference,
@@ -203,6 +204,7 @@ def test_the_guard_damps_an_arm_whose_loop_is_gone(sent, victims, phase, tmp_pat
     with launched(tmp_path) as arm:
         pids = [arm.pid(victim) for victim in victims]
         commands = arm.peer.listen(Float64MultiArray, topics.COMMANDS, qos.COMMAND)
+        diagnostics = arm.peer.listen(DiagnosticArray, topics.DIAGNOSTICS, qos.DIAGNOSTICS)
         arm.begin()
         since = arm.until_phase(phase) - 20
         for pid in pids:
@@ -221,6 +223,10 @@ def test_the_guard_damps_an_arm_whose_loop_is_gone(sent, victims, phase, tmp_pat
             },
         )
         assert held <= HOLD and found["motion [rad]"] <= MOTION
+        statuses = [status for array in diagnostics for status in array.status]
+        guard = [status for status in statuses if status.name.endswith("effort_controller: guard")]
+        damping = [status for status in guard if status.message.startswith("damping")]
+        assert damping and all(status.level == DiagnosticStatus.ERROR for status in damping), guard
 
 
 def last_hold(truths, command):
