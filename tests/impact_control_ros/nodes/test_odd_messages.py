@@ -194,20 +194,28 @@ def test_the_controller_does_not_believe_a_verdict_on_an_impact_that_it_has_not_
     assert ["is not believed: the residual of this node shows no impact" in line for line in lines] == [True]
 
 
-@pytest.mark.parametrize("topic", [topics.EVENTS, topics.CLASSIFICATION])
-def test_of_two_publishers_of_events_or_verdicts_neither_is_believed(graph, controller, topic):
-    pipeline, kind = begun(controller), qos.OFFERED[topic][0]
-    nodes = [
-        graph.add(lambda name=name: rclpy.create_node(name, namespace="/controller")) for name in ("one", "forger")
-    ]
-    publishers = [node.create_publisher(kind, topic, qos.EVENT) for node in nodes]
-    await_publishers(controller, topic, 2)
+def assert_refused(controller, kind):
+    """Give a controller a result of a kind, and the sample of an impact: it goes to a fault, and judges nothing."""
+    controller.built._is_new(ImpactEvent())  # else it may be that of the test before
     if kind is ImpactEvent:
         controller.built._on_event(event_at(EPOCH + 1_000_000))
     else:
         controller.built._on_classification(ImpactClassification(scenario="tabletop", impact=1, post_impact=1))
     hit(controller)
+    pipeline = controller.pipeline
     assert (pipeline.controller.fault, pipeline.judge.impacts) == (Fault.RESULT_SOURCES, 0)
+
+
+@pytest.mark.parametrize("topic", [topics.EVENTS, topics.CLASSIFICATION])
+def test_of_two_publishers_of_events_or_verdicts_neither_is_believed(graph, controller, topic):
+    kind = qos.OFFERED[topic][0]
+    begun(controller)
+    nodes = [
+        graph.add(lambda name=name: rclpy.create_node(name, namespace="/controller")) for name in ("one", "forger")
+    ]
+    publishers = [node.create_publisher(kind, topic, qos.EVENT) for node in nodes]
+    await_publishers(controller, topic, 2)
+    assert_refused(controller, kind)
     named = f"RESULT_SOURCES: 2 publishers of {topic}: /controller/forger, /controller/one"
     assert controller.built.fault_reason() == named
     with pytest.raises(BrokenPromiseError):
@@ -234,13 +242,7 @@ def test_a_publisher_in_the_place_of_the_first_is_not_believed_in_a_task(graph, 
     controller.look()
     assert pipeline.controller.mode is Mode.ANTE
     come_and_go()
-    controller.built._is_new(ImpactEvent())
-    if kind is ImpactEvent:
-        controller.built._on_event(event_at(EPOCH + 1_000_000))
-    else:
-        controller.built._on_classification(ImpactClassification(scenario="tabletop", impact=1, post_impact=1))
-    hit(controller)
-    assert (pipeline.controller.fault, pipeline.judge.impacts) == (Fault.RESULT_SOURCES, 0)
+    assert_refused(controller, kind)
     assert controller.built.fault_reason() == f"RESULT_SOURCES: another publisher of {topic} within the task"
 
 

@@ -226,7 +226,7 @@ class ClassifierNode(ConfiguredNode[Classification]):
         declare(self, TASK, "", "YAML of the scenario by which tasks are judged from now on; empty: that of `scenario`")
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
-        """Refuse also a scenario that is none."""
+        """Refuse also a text that is no valid scenario."""
         result = super()._on_parameters(parameters)
         if not result.successful or self.configured is None:
             return result

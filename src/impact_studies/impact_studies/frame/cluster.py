@@ -18,7 +18,7 @@ LOCAL = "local:"
 """Before the number of processes of a cluster that is started on this machine, and ends with the run."""
 
 LOCALHOST = "127.0.0.1"
-"""Where such a cluster listens, scheduler, workers and page: whoever reaches a scheduler may run code."""
+"""Address of scheduler, workers and page of such a cluster: a client that reaches a scheduler may run code."""
 
 PATIENCE = 10.0
 """[s] a scheduler may take to answer."""
