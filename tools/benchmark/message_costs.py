@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,6 @@ from rclpy.executors import Executor, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 
 from benchmark.figure import Figure, Pass, figure_beside, timed
 from benchmark.latency import in_own_process, measuring_node
@@ -21,7 +20,7 @@ from impact_control.robots import load_robot
 from impact_control.util.types import Vector
 from impact_control_ros.bridge import qos
 from impact_control_ros.bridge.joint_states import JointStateReader
-from impact_control_ros.bridge.loop_output import CommandWriter
+from impact_control_ros.bridge.loop_output import CommandWriter, effort_command
 from impact_control_ros.bridge.rclpy_internals import EventsExecutor, Inbox
 from impact_control_ros.session.processes import GraphError
 
@@ -51,7 +50,7 @@ def _measure(rounds: int, count: int) -> list[Figure]:
     names = load_robot().joint_names
     numbers = np.linspace(-1.0, 1.0, len(names))
     state = JointState(name=list(names), position=numbers, velocity=numbers, effort=numbers)
-    data, reader, writer = serialize_message(state), JointStateReader(names), CommandWriter(len(names))
+    data, reader, writer = serialize_message(state), JointStateReader(names), CommandWriter(names)
     with measuring_node("message_costs") as (node, inbox):
         return [
             figure_beside(
@@ -63,7 +62,7 @@ def _measure(rounds: int, count: int) -> list[Figure]:
             figure_beside(
                 "command: numbers written in place",
                 timed(lambda: writer.write(numbers), count),
-                {"a message made anew": timed(partial(_command_made_anew, numbers), count)},
+                {"a message made anew": timed(partial(_command_made_anew, names, numbers), count)},
                 rounds,
             ),
             figure_beside(
@@ -78,8 +77,8 @@ def _measure(rounds: int, count: int) -> list[Figure]:
         ]
 
 
-def _command_made_anew(numbers: Vector) -> bytes:
-    return bytes(serialize_message(Float64MultiArray(data=numbers.tolist())))
+def _command_made_anew(names: Sequence[str], numbers: Vector) -> bytes:
+    return bytes(serialize_message(effort_command(names, numbers.tolist())))
 
 
 def _taken_from(node: Node, inbox: Inbox, count: int) -> Pass:

@@ -7,13 +7,16 @@ import pytest
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from impact_control_ros.bridge.loop_output import effort_command
 from impact_control_ros.robot_side.simulated_arm import commanded_torque
 
 NAMES = ["a", "b", "c"]
 TORQUE = [1.0, -2.0, 0.5]
 
 
-@pytest.mark.parametrize("command", [Float64MultiArray(data=TORQUE), JointState(name=NAMES, effort=TORQUE)])
+@pytest.mark.parametrize(
+    "command", [Float64MultiArray(data=TORQUE), effort_command(NAMES, TORQUE), JointState(name=NAMES, effort=TORQUE)]
+)
 def test_both_say_the_same(command):
     torque = commanded_torque(command, NAMES)
     assert torque.dtype == np.float64
@@ -24,6 +27,8 @@ def test_both_say_the_same(command):
 def test_torques_for_other_joints_are_none(names):
     # The gate refuses what has the wrong size.
     assert commanded_torque(JointState(name=names, effort=TORQUE), NAMES).size == 0
+    if names:
+        assert commanded_torque(effort_command(names, TORQUE), NAMES).size == 0
 
 
 def test_nothing_but_nan_is_no_command_but_some_is_a_wrong_one():

@@ -97,16 +97,18 @@ def test_constants_of_the_predictor_are_those_of_the_core(half, enumeration):
     assert written == {name: int(value) for name, value in enumeration.__members__.items()}
 
 
-def without_padding(message):
-    """Header, layout and length (16 bytes), then the numbers, aligned to 8: what lies between them is left open."""
-    return message[:16], message[20:]
+JOINTS = st.lists(st.text("abj_1234", min_size=1, max_size=12), min_size=1, max_size=14)
 
 
-@given(arrays(float, st.integers(1, 14)))
-def test_writes_what_rclpy_writes(values):
-    data = CommandWriter(len(values)).write(values)
-    assert without_padding(data) == without_padding(serialize_message(Float64MultiArray(data=values.tolist())))
-    np.testing.assert_array_equal(deserialize_message(data, Float64MultiArray).data, values)
+@given(JOINTS, st.data())
+def test_writes_what_rclpy_writes(names, data):
+    values = data.draw(arrays(float, len(names)))
+    written = CommandWriter(names).write(values)
+    command = deserialize_message(written, Float64MultiArray)
+    assert len(written) == len(serialize_message(command))
+    np.testing.assert_array_equal(command.data, values)
+    (dimension,) = command.layout.dim
+    assert (dimension.label, dimension.size, dimension.stride) == (",".join(names), len(names), len(names))
 
 
 OBSERVER = SimpleNamespace(residual=np.array([1.0, 2.0]), residual_rate=np.array([3.0, 4.0]))
@@ -163,14 +165,32 @@ def test_a_receiver_takes_both_messages_of_an_impact_as_one():
     assert is_new(restarted)
 
 
-def test_commands_are_read_as_they_were_written_whatever_the_padding_is():
-    sent, taken, reader = np.arange(7.0) - 3.0, np.zeros(7), CommandReader(7)
-    data = bytearray(CommandWriter(7).write(sent))
-    for padding in (0, 255):
-        data[16:20] = bytes([padding] * 4)
+@given(JOINTS)
+def test_commands_are_read_as_they_were_written_whatever_the_padding_is(names):
+    n = len(names)
+    sent, taken, reader = np.arange(n) - 3.0, np.zeros(n), CommandReader(names)
+    written = CommandWriter(names).write(sent)
+    # CDR aligns the four integers after the label to 4 bytes, and the numbers to 8 behind the encapsulation.
+    label_end = 4 + 4 + 4 + len(",".join(names)) + 1
+    integers_end = label_end + -label_end % 4 + 16
+    padding = [*range(label_end, integers_end - 16), *range(integers_end, len(written) - 8 * n)]
+    for fill in (0, 255):
+        data = bytearray(written)
+        for at in padding:
+            data[at] = fill
         taken[:] = 0.0
         assert reader.read(bytes(data), taken)
         np.testing.assert_array_equal(taken, sent)
-    for other in (data[:-8], data + b"\0" * 8, CommandWriter(6).write(sent[:6]), b"", bytes(76)):
-        assert not reader.read(bytes(other), taken)
-        np.testing.assert_array_equal(taken, sent)
+        np.testing.assert_array_equal(deserialize_message(bytes(data), Float64MultiArray).data, sent)
+
+
+def test_a_reader_leaves_the_torques_at_commands_for_others():
+    names = [f"joint{i}" for i in range(7)]
+    taken, reader = np.full(7, 5.0), CommandReader(names)
+    data = CommandWriter(names).write(np.zeros(7))
+    swapped = CommandWriter([names[1], names[0], *names[2:]]).write(np.zeros(7))
+    unlabelled = serialize_message(Float64MultiArray(data=[0.0] * 7))
+    fewer = CommandWriter(names[:6]).write(np.zeros(6))
+    for other in (data[:-8], data + bytes(8), swapped, unlabelled, fewer, b"", bytes(len(data))):
+        assert not reader.read(other, taken)
+    assert (taken == 5.0).all()

@@ -20,6 +20,7 @@ from impact_control.control import Fault, Mode
 from impact_control.pipeline import MoveOutcome, Outcome
 from impact_control.planning import impact_signal
 from impact_control.planning.assignment import assigned
+from impact_control.robots import load_robot
 from impact_control.scenario import load_scenario
 from impact_control.simulation import build_world
 from impact_control_ros.bridge import impact_task
@@ -297,7 +298,8 @@ class SimulatedArm(Arm):
         super().__init__(graph, node)
         self._world = build_world(load_scenario("tabletop"))
         self._plant, self._sensors, self._gate = self._world.single
-        self._commands, self._reader, self._torque = graph.commands[node], CommandReader(7), np.zeros(7)
+        self._commands, self._torque = graph.commands[node], np.zeros(7)
+        self._reader = CommandReader(load_robot().joint_names)
 
     def sample(self, count=1):
         for _ in range(count):

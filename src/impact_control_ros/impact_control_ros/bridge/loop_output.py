@@ -11,7 +11,7 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from impact_msgs.msg import ControllerReference, ControllerStatus, ExternalTorque, ImpactClassification, ImpactEvent
 from rclpy.serialization import serialize_message
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 
 from impact_control.control import Fault, Mode, ReferenceSpreadingController
 from impact_control.detection import Detector
@@ -35,33 +35,56 @@ STATUS_PERIOD = 10
 costs a wake-up elsewhere."""
 
 
+def effort_command(joint_names: Sequence[str], values: Sequence[float]) -> Float64MultiArray:
+    """Return the command of torques `values` [Nm], labelled with the joints in their order.
+
+    By the label the receiver refuses torques that are meant for other joints.
+    """
+    n = len(joint_names)
+    message = Float64MultiArray(data=values)
+    message.layout.dim.append(MultiArrayDimension(label=joint_label(joint_names), size=n, stride=n))
+    return message
+
+
+def joint_label(joint_names: Sequence[str]) -> str:
+    """Return the label of a command for the joints in this order."""
+    return ",".join(joint_names)
+
+
 class CommandWriter:
-    """Effort commands as bytes: a std_msgs/Float64MultiArray is serialised by putting its numbers behind a fixed head.
+    """Effort commands as bytes: an `effort_command` is serialised by putting its numbers behind a fixed head.
 
     Only the numbers change from sample to sample.
     """
 
-    def __init__(self, size: int) -> None:
-        self._head: bytes = serialize_message(Float64MultiArray(data=[0.0] * size))[: -8 * size]
+    def __init__(self, joint_names: Sequence[str]) -> None:
+        n = len(joint_names)
+        self._head: bytes = serialize_message(effort_command(joint_names, [0.0] * n))[: -8 * n]
 
     def write(self, values: Vector) -> bytes:
-        """Return the message with values (size,), for `Publisher.publish`, which takes bytes as they are."""
+        """Return the message with values (n,), for `Publisher.publish`, which takes bytes as they are."""
         return self._head + values.tobytes()
 
 
 class CommandReader:
-    """Reads the effort commands of a `CommandWriter`, or others laid out like them."""
+    """Reads the effort commands of a `CommandWriter` for the same joints, or others laid out like them."""
 
-    def __init__(self, size: int) -> None:
-        message: bytes = serialize_message(Float64MultiArray(data=[0.0] * size))
+    def __init__(self, joint_names: Sequence[str]) -> None:
+        n = len(joint_names)
+        message: bytes = serialize_message(effort_command(joint_names, [0.0] * n))
         self._length = len(message)
-        self._numbers_at = self._length - 8 * size
-        # Without the padding before the numbers, whose bytes are anything.
-        self._head = message[: self._numbers_at - 4]
+        self._numbers_at = self._length - 8 * n
+        # Encapsulation, number of dimensions, length of the label; the label and its zero. Then four integers and the
+        # numbers, aligned to 4 and 8 bytes by padding that may be anything.
+        label_end = 12 + len(joint_label(joint_names).encode()) + 1
+        integers_at = label_end + -label_end % 4
+        self._label = message[:label_end]
+        self._integers = slice(integers_at, integers_at + 16)
+        self._layout = message[self._integers]
 
     def read(self, data: bytes, values: Vector) -> bool:
-        """Copy the torques of a serialised message to `values` (size,); leave them where it is another message."""
-        if len(data) != self._length or not data.startswith(self._head):
+        """Copy the torques of a serialised message to `values` (n,); leave them where it is another message."""
+        if len(data) != self._length or not data.startswith(self._label) or data[self._integers] != self._layout:
             return False
         values[:] = np.frombuffer(data, "<f8", values.size, self._numbers_at)
         return True
@@ -302,7 +325,7 @@ class ControlOutput:
         self._command = configuration.publisher(Float64MultiArray, topics.COMMANDS, qos.COMMAND)
         self._reference = configuration.publisher(ControllerReference, topics.REFERENCE, qos.STREAM)
         self._status = configuration.publisher(ControllerStatus, topics.STATUS, qos.STREAM)
-        self._commands = CommandWriter(len(joint_names))
+        self._commands = CommandWriter(joint_names)
         self.references = ReferenceWriter(joint_names)
         self.statuses = StatusWriter(len(joint_names))
         self._heard = self._status_heard = True

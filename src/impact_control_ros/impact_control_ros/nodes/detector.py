@@ -37,7 +37,7 @@ class DetectorLoop(SampleLoop):
         super().__init__(node, robot, scenario.control.period)
         self._awaited = False
         self._commanded: Vector = np.zeros(n)
-        self._commands = CommandReader(n)
+        self._commands = CommandReader(robot.joint_names)
         self._output = DetectionOutput(self, robot.joint_names, scenario.detection.rate_threshold)
         self._outputs.append(self._output)
         self.subscription(ControllerStatus, topics.STATUS, self._on_status, qos.STREAM)

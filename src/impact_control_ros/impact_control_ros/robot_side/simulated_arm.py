@@ -18,6 +18,7 @@ from impact_control.simulation import CommandState, Measurement, SimulatedBox, W
 from impact_control.util.types import Vector
 from impact_control_ros.bridge import qos, topics
 from impact_control_ros.bridge.lifecycle import Configuration
+from impact_control_ros.bridge.loop_output import joint_label
 from impact_control_ros.bridge.messages import set_xyz, to_stamp
 from impact_control_ros.bridge.rclpy_internals import Inbox, Slot, float_field
 from impact_control_ros.robot_side.shared_exchange import SharedExchange
@@ -29,7 +30,8 @@ def commanded_torque(command: Float64MultiArray | JointState, joint_names: list[
     None instead of an array: no controller is active yet; until then ros2_control sends nothing but NaN.
     """
     if isinstance(command, Float64MultiArray):
-        return np.asarray(command.data, dtype=float)
+        label = command.layout.dim[0].label if command.layout.dim else ""
+        return np.asarray(command.data if label in ("", joint_label(joint_names)) else (), dtype=float)
     return _unless_all_nan(np.asarray(command.effort if list(command.name) == list(joint_names) else (), dtype=float))
 
 
