@@ -383,7 +383,7 @@ def standing(pipeline, q, count):
 def test_a_stamp_that_stands_still_in_a_task_is_a_fault_and_the_torque_fades():
     """Damped, the velocity of long ago would drive the arm the other way for ever."""
     pipeline, q = started()
-    pipeline.tick(0.001, q + 0.01, np.zeros(7), np.zeros(7))
+    pipeline.tick(0.001, q + 0.004, np.zeros(7), np.zeros(7))
     pulling = np.abs(pipeline.torque).max()
     bridged, longest = (round(limit / PERIOD) for limit in limits(pipeline))
     assert np.ptp(standing(pipeline, q, bridged), axis=0).max() == 0.0
@@ -401,7 +401,7 @@ def test_a_stamp_that_stands_still_in_a_task_is_a_fault_and_the_torque_fades():
 def test_in_a_fault_a_stamp_that_stands_still_lets_the_torque_fade():
     """Also where the fault came between two samples, as the supervisor's, and no sample after it was damped."""
     pipeline, q = started()
-    pipeline.tick(0.001, q + 0.01, np.zeros(7), np.zeros(7))
+    pipeline.tick(0.001, q + 0.004, np.zeros(7), np.zeros(7))
     pipeline.fail(Fault.SUPERVISOR_STOP)
     pipeline.end_after_fault()
     assert np.abs(pipeline.torque).max() > 0.0

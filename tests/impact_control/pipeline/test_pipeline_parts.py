@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from impact_control.classification import Verdict
 from impact_control.control import Fault
@@ -221,15 +223,46 @@ def test_epsilon_of_a_task_holds_the_deviation_of_its_configuration_unless_the_m
     assert [verdict(part * epsilon) for part in (0.999, 1.001)] == [Verdict.EXPECTED, Verdict.UNEXPECTED]
 
 
-@pytest.mark.parametrize(("jump", "fault"), [(0.059, Fault.NONE), (0.061, Fault.STATE_CONTRADICTORY)])
-def test_a_position_that_contradicts_the_velocity_is_a_fault_in_a_task(check, jump, fault):
-    velocity = np.full(7, 0.5)
-    assert check.fault(2.0, INSIDE, velocity, STILL, in_task=False) is Fault.NONE
-    where = INSIDE + 0.5 * PERIOD
-    where[2] += jump
-    assert check.fault(2.0 + PERIOD, where, velocity, STILL, in_task=True) is fault
-    assert check.reason(Fault.STATE_CONTRADICTORY).startswith("panda_joint3 is where" if jump > 0.06 else "")
-    assert check.fault(2.0 + 2 * PERIOD, INSIDE, velocity, STILL, in_task=False) is Fault.NONE
+@pytest.mark.parametrize("in_task", [False, True])
+@pytest.mark.parametrize("lost", [0, 1, 19])
+@pytest.mark.parametrize("speed", [0.0, -2.0])
+def test_a_position_that_contradicts_the_velocity_is_a_fault(check, speed, lost, in_task):
+    """Beyond 5 mrad, 5 ms of the velocity, and over lost samples what the joint can do at 1.25 times its limit."""
+    velocity, since = np.full(7, speed), (1 + lost) * PERIOD
+    allowed = 5e-3 + 5e-3 * abs(speed) + lost * PERIOD * 1.25 * load_robot().limits.velocity[2]
+    for part, fault in ((0.999, Fault.NONE), (1.001, Fault.STATE_CONTRADICTORY)):
+        check.reset()
+        assert check.fault(2.0, INSIDE, velocity, STILL, in_task=False) is Fault.NONE
+        where = INSIDE + speed * since
+        where[2] -= part * allowed
+        assert check.fault(2.0 + since, where, velocity, STILL, in_task=in_task) is fault
+    assert check.reason(Fault.STATE_CONTRADICTORY).startswith("panda_joint3 is where")
+
+
+def test_behind_a_gap_that_ends_a_task_an_arm_may_be_elsewhere(check):
+    assert check.fault(1.021, INSIDE + 0.3, STILL, STILL, in_task=False) is Fault.NONE
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_an_arm_within_its_speed_never_contradicts_itself_whatever_the_clock_does(seed):
+    """Stamps are up to 5 ms late, encoders 1 mrad off, samples lost in gaps of up to 20 ms."""
+    random = np.random.default_rng(seed)
+    check = SampleCheck(load_robot(), Gaps(PERIOD, 0.02, 0.064, 0.0, np.full(7, 30.0)))
+    time, position, velocity = 1.0, INSIDE.copy(), np.zeros(7)
+    assert check.fault(time, position, velocity, STILL, in_task=False) is Fault.NONE
+    fastest, impact = load_robot().limits.velocity, random.integers(200)
+    for k in range(200):
+        for _ in range(random.choice([1, 1, 1, 1, 2, 10])):
+            before = velocity
+            change = 5.0 if k == impact else 0.02  # [rad/s] in a period
+            velocity = np.clip(velocity + random.uniform(-change, change, 7), -fastest, fastest)
+            position += 0.5 * PERIOD * (before + velocity)
+            time += PERIOD
+        stamp, measured = time + random.uniform(0.0, 5e-3), position + random.uniform(-1e-3, 1e-3, 7)
+        if check.repeated(stamp, measured, velocity, STILL):
+            continue
+        assert check.fault(stamp, measured, velocity, STILL, in_task=True) is Fault.NONE
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ assert path.settings.begin == NEVER or time > path.settings.begin + path.setting
 for event in (Event.YIELD_TO_POST, Event.RESUME, Event.PULL_BACK, Event.STOP):
     pipeline.react(event)
     for _ in range(3):
-        tick(start + 0.01)
+        tick(start + 0.004)
 tick(torque=np.full(7, 60.0))
 assert pipeline.impact_now
 time += pipeline.scenario.control.state_timeout + 1e-3  # what comes at once would contradict the sample before

@@ -12,6 +12,10 @@ from impact_control.util.types import Matrix, Vector
 MAXIMUM_GAP = 0.05
 """[s] between two samples, beyond which what came before does not count."""
 
+POSITION_TOLERANCE = 5e-3
+"""[rad] by which a measured position may differ from the integral of the velocity: several times the noise of Proper
+2021 (3.5), and more than a change of the velocity by 5 rad/s in the middle of a period of 1 ms makes."""
+
 
 def sample_period(elapsed: float, maximum_gap: float) -> float:
     """Return the period [s] from the last sample to this one, 0 to restart from it, NaN to ignore it.

@@ -14,6 +14,9 @@ from impact_control.references import ImpactReference, build_reference
 from impact_control.robots import RobotDescription
 from impact_control.scenario import Reaction, Scenario
 
+AWAY = 0.045
+"""[rad] from the start of a task, less than `START_TOLERANCE`."""
+
 _OBJECT_FORCE = ObjectForce(clamping=np.zeros(3), mass=0.0, support=np.zeros(3), drag=0.0, offset=np.zeros(3))
 """Object force of an arm in a scene: arbitrary numbers that run the same code."""
 
@@ -26,25 +29,30 @@ def warm_up(scenario: Scenario, robot: RobotDescription) -> None:
     reference = build_reference(patient, robot)
     judge = Judge(patient, robot)
     pipeline = Pipeline(patient, robot, judge=judge)
+    # On the reference and far from it, where limits are active and the solver is called.
     for force in (None, _OBJECT_FORCE):
-        _walk(pipeline, judge, reference, force)
+        for away in (0.0, AWAY):
+            _walk(pipeline, judge, reference, away, force)
 
 
-def _walk(pipeline: Pipeline, judge: Judge, reference: ImpactReference, force: DesiredForce | None) -> None:
-    """Go through a task that exerts `force` after its impact, None: the one on its surface, and into a fault."""
-    q = reference.initial_configuration
+def _walk(
+    pipeline: Pipeline, judge: Judge, reference: ImpactReference, away: float, force: DesiredForce | None
+) -> None:
+    """Go through a task that exerts `force` after its impact, None: the one on its surface, and into a fault.
+
+    away [rad] from the start of its reference the arm stands.
+    """
+    q = reference.initial_configuration + away
     still = np.zeros_like(q)
     limits, period = pipeline.robot.limits, pipeline.scenario.control.period
     pipeline.reset()
     pipeline.tick(0.0, q, still, still)
     pipeline.start(reference, pipeline.scenario, force)
-    # On the reference and far from it, where limits are active and the solver is called.
-    places = (q, q + 0.05, q)
-    for k, place in enumerate(places, start=1):
-        pipeline.tick(k * period, place, still, still)
+    for k in (1, 2, 3):
+        pipeline.tick(k * period, q, still, still)
     pipeline.impact_detected(3.5 * period, q)
-    for k, place in enumerate(places, start=4):
-        pipeline.tick(k * period, place, still, still)
+    for k in (4, 5, 6):
+        pipeline.tick(k * period, q, still, still)
     # It waits for longer than this walk takes.
     judge.contact_path.follow(judge.contact_path.settings.begin, pipeline.dynamics.position)
     for k, event in enumerate((Event.YIELD_TO_POST, Event.RESUME, None, None, Event.PULL_BACK, Event.STOP), start=7):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from impact_control.control import Fault
-from impact_control.observation import MAXIMUM_GAP
+from impact_control.observation import MAXIMUM_GAP, POSITION_TOLERANCE
 from impact_control.robots import RobotDescription
 from impact_control.scenario import Scenario
 from impact_control.util.compiled import compiled
@@ -37,21 +37,23 @@ _NONE = Fault.NONE  # read in every sample
 SOUND, NOT_FINITE, OUTSIDE = -1, -2, -3
 """Status of a sample; from 0 on it is the index of the joint whose position contradicts its velocity."""
 
-CONTRADICTION = 0.06
-"""[rad] by which a position may miss what the velocities explain: more than an arm may be off the start of a task, and
-far more than noise and a bridged gap make. Recordings have a tighter bound, see `recording.defects`."""
+STAMP_ERROR = 5e-3
+"""[s] by which the time between two stamps may be wrong: as much as in recordings of real arms."""
 
 
 @compiled
-def _contradicts(position: Vector, velocity: Vector, last: Memory, since: float) -> int:
+def _contradicts(position: Vector, velocity: Vector, allowed: Memory, last: Memory, since: float, lost: float) -> int:
     """Return the joint whose position cannot be reached from the last sample, `since` [s] ago, -1 for none.
 
-    It has to be that of the mean velocity, within CONTRADICTION and half of what the change of the velocity makes.
+    It has to be that of the mean velocity, within half of what the change of the velocity makes, POSITION_TOLERANCE as
+    in recordings, and what an error of the stamps makes. In the time of lost samples [s] the joint may have moved as
+    fast as it can.
     """
-    before = last[()]
+    before, most = last[()], allowed[()]
     for i in range(position.shape[0]):
         expected = 0.5 * since * (velocity[i] + before.velocity[i])
-        slack = CONTRADICTION + 0.5 * since * abs(velocity[i] - before.velocity[i])
+        slack = POSITION_TOLERANCE + 0.5 * since * abs(velocity[i] - before.velocity[i])
+        slack += STAMP_ERROR * max(abs(velocity[i]), abs(before.velocity[i])) + lost * most.speed[i]
         if abs(position[i] - before.position[i] - expected) > slack:
             return i
     return -1
@@ -74,14 +76,16 @@ def _copied(position: Vector, velocity: Vector, torque: Vector, last: Memory) ->
 
 
 @compiled
-def _inspect(position: Vector, velocity: Vector, torque: Vector, allowed: Memory, last: Memory, since: float) -> int:
+def _inspect(
+    position: Vector, velocity: Vector, torque: Vector, allowed: Memory, last: Memory, since: float, lost: float
+) -> int:
     """Compare a sample with the last one and with what is allowed, and keep it as the last one.
 
     allowed: lower and upper position, largest speed and torque. last: the sample, and how the torque has turned since
-    the one before. since [s]: from the last one, 0 for not to compare positions. Returns SOUND, NOT_FINITE, OUTSIDE, or
-    the joint that contradicts the last sample.
+    the one before. since [s]: from the last one, 0 for not to compare positions; lost: of it without samples. Returns
+    SOUND, NOT_FINITE, OUTSIDE, or the joint that contradicts the last sample.
     """
-    found = _contradicts(position, velocity, last, since) if since > 0.0 else SOUND
+    found = _contradicts(position, velocity, allowed, last, since, lost) if since > 0.0 else SOUND
     most, before = allowed[()], last[()]
     for i in range(position.shape[0]):
         if not (math.isfinite(position[i]) and math.isfinite(velocity[i]) and math.isfinite(torque[i])):
@@ -163,7 +167,7 @@ class SampleCheck:
         # Compiles the kernels here and not in the loop.
         still = np.zeros(joints)
         _copied(still, still, still, self._last)
-        _inspect(still, still, still, self._allowed, self._last, gaps.period)
+        _inspect(still, still, still, self._allowed, self._last, gaps.period, 0.0)
         _undilute(still, still, gaps.observer_gain, gaps.period, gaps.period, self._rate)
         self.reset()
 
@@ -231,14 +235,16 @@ class SampleCheck:
     def fault(self, time: float, position: Vector, velocity: Vector, torque: Vector, *, in_task: bool) -> Fault:
         """Take a sample and return what is wrong with it.
 
-        In a task that is also a gap before it, or a stamp that shows that the clock was set back.
+        In a task that is also a gap before it, or a stamp that shows that the clock was set back. A position behind a
+        gap that no task goes on over is compared with none.
         """
         since, self._last_time = time - self._last_time, time
         self.since = since
         if self.after_gap:
             self._blind_from = time
-        compared = since if in_task and 0.0 < since <= self._gaps.timeout + self._rounding else 0.0
-        found = _inspect(position, velocity, torque, self._allowed, self._last, compared)
+        compared = since if 0.0 < since <= self._gaps.timeout + self._rounding else 0.0
+        lost = max(since - self._gaps.period, 0.0)
+        found = _inspect(position, velocity, torque, self._allowed, self._last, compared, lost)
         fault = _NONE
         if found == NOT_FINITE:
             fault = Fault.STATE_NOT_FINITE

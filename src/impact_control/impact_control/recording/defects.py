@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from impact_control.observation import POSITION_TOLERANCE
 from impact_control.util.checks import require_positive
 from impact_control.util.errors import InvalidInputError
 from impact_control.util.types import Matrix, Vector
@@ -22,10 +23,6 @@ from impact_control.util.words import counted
 
 GAP_FACTOR = 1.5
 """Periods between two stamps from which on samples are missing: half-way between one and two."""
-
-POSITION_TOLERANCE = 5e-3
-"""[rad] by which positions may differ from the integral of velocity: several times the noise of Proper 2021 (3.5),
-and more than a change of the velocity by 5 rad/s in the middle of a period of 1 ms makes."""
 
 RETURN_TIME = 0.25
 """[s] for which samples have to agree with each other to be used, although they are out of reach of those before."""
