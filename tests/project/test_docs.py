@@ -17,7 +17,7 @@ from impact_control import __version__
 from impact_control.cli.main import app
 from impact_control.pipeline import Outcome
 from impact_control.scenario import available_scenarios
-from impact_control_ros.bridge import qos
+from impact_control_ros.bridge import qos, topics
 from impact_control_ros.bridge.messages import type_name
 from impact_control_ros.bridge.settings import Shape
 from impact_control_ros.session.graph import View, describe_graph
@@ -100,7 +100,9 @@ def test_types_and_qualities_of_service_are_those_of_the_publishers():
         calls = rf"publisher\(\w+, {name}, qos\.(\w+)\)"
         published |= {names[topic]: profile for topic, profile in re.findall(calls, file.read_text())}
     documented = {name: QUALITIES[quality] for name, _, quality, *_ in rows(DOCS / "topics.md", "Topics")}
-    assert documented == published
+    guard = (ROOT / "src/impact_guard/src/impact_guard.cpp").read_text()
+    assert 'create_publisher<UInt8>("~/state", rclcpp::QoS(1).transient_local())' in guard
+    assert documented == {**published, topics.GUARD: "LATCHED"}
     kinds = {name: kind for name, kind, *_ in rows(DOCS / "topics.md", "Topics") if name in qos.OFFERED}
     assert kinds == {name: type_name(kind) for name, (kind, _) in qos.OFFERED.items()}
     profiles = {name: getattr(qos, profile) for name, profile in published.items()}

@@ -18,7 +18,7 @@ from rclpy.action import GoalResponse
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, UInt8
 from surfaces.command_watch import CommandWatch
 
 from hand_fed import PERIOD, PLAN, START, TASK, HandFed
@@ -231,6 +231,21 @@ def test_a_holding_arm_stops_with_a_partner_also_while_its_next_task_is_armed(ho
     holding.built._partners._take_status("other", status)
     assert holding.pipeline.controller.mode is Mode.STOPPED
     assert not holding.pipeline.task_active
+
+
+def test_an_arm_stops_with_a_partner_whose_guard_damps_for_longer_than_a_gap_may_last(holding):
+    partners, longest = holding.built._partners, round(TASK.scenario.control.longest_gap * 1e9) // PERIOD
+    for damped, mode in ((longest - 1, Mode.POST), (longest + 1, Mode.STOPPED)):
+        holding.look()
+        partners._take_guard("other", UInt8(data=2))
+        holding.sample(damped)
+        partners._take_guard("other", UInt8(data=2))
+        holding.look()
+        assert holding.pipeline.controller.mode is mode
+        partners._take_guard("other", UInt8(data=1))
+        holding.sample(2 * longest)
+        holding.look()
+        assert holding.pipeline.controller.mode is mode
 
 
 @pytest.mark.parametrize(("state", "fault"), [(INACTIVE, Fault.NONE), (None, Fault.SUPERVISOR_LOST)])

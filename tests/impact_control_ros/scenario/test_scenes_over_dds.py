@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from std_msgs.msg import UInt8
 
+from harness import Peer
 from impact_control.pipeline import Outcome
 from impact_control.replay.evaluation import evaluate_arms, object_moves
 from impact_control.scenario import load_scenario
+from impact_control_ros.bridge import qos, topics
 from impact_control_ros.session.graph import describe_graph
 from impact_control_ros.session.session import Session
 from recorded_frames import check_frames
@@ -56,3 +59,21 @@ def test_an_arm_that_is_stopped_stops_its_partner(tmp_path):
         assert results["right"].duration < 0.4, "stopped before the impact"
         log = session.processes.log_file("right/impact_loop").read_text()
     assert "stopped, because left did" in log
+
+
+def test_an_arm_whose_guard_damps_stops_its_partner(tmp_path):
+    """The guard is one of ros2_control; here its state only is published."""
+    with session_of("grab_parcel_1", tmp_path) as session, Peer(tmp_path / "guard", "left") as guard:
+        session.start()
+        state = guard.node.create_publisher(UInt8, topics.GUARD, qos.LATCHED)
+        state.publish(UInt8(data=2))
+        guard.until(lambda: state.get_subscription_count() == 1, what="the partner")
+        results = session.run_tasks("grab_parcel_1")
+        assert {result.outcome for result in results.values()} == {Outcome.NO_IMPACT}
+        assert results["right"].duration < 0.4, "stopped before the impact"
+        state.publish(UInt8(data=1))
+        guard.spin(0.2)
+        results = session.run_tasks("grab_parcel_1")
+        assert {result.outcome for result in results.values()} == {Outcome.SUCCEEDED}
+        log = session.processes.log_file("right/impact_loop").read_text()
+    assert log.count("stopped, because left did") == 1

@@ -51,6 +51,7 @@ class ControlLoop(SampleLoop):
         self._published_fault = Fault.NONE
         self._stopped_partner = self._cause = ""
         self._patience = 0.0
+        self._longest_gap = round(self._scenario.control.longest_gap * 1e9)
         self._control_output = ControlOutput(self, self._robot.joint_names)
         self._outputs.append(self._control_output)
         self.subscription(SupervisorStatus, topics.SUPERVISOR, self.supervision.take, qos.LATCHED)
@@ -245,6 +246,7 @@ class ControlLoop(SampleLoop):
         self._watch_arrival()
         self._watch_sources()
         self._watch_supervisor()
+        self._partners.look(self._reader.stamp, self._longest_gap)
         self.watch_results()
         self._report(controller.mode, controller.fault, pipeline.judge.impacts)
         self.tasks.advance()

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from impact_msgs.msg import ControllerStatus, ImpactEvent, SupervisorStatus
+from std_msgs.msg import UInt8
 
 from impact_control.control import RUNNING, Fault, Mode
 from impact_control_ros.bridge import qos, topics
@@ -18,12 +19,15 @@ from impact_control_ros.bridge.supervision import Supervision
 _AT_WORK = (Mode.IDLE, *RUNNING)
 """Modes of an arm that does not keep the others from their work."""
 
+GUARD_ACTIVE = 1
+"""State of an `impact_guard` that follows commands."""
+
 
 class Partners:
     """Subscriptions to arms in namespaces beside that of a node.
 
     on_impact(time [ns]) is called when one of them detects an impact, on_stop(name, time [ns]) with each status of
-    one that has stopped.
+    one that has stopped, and by `look` for one whose guard keeps its commands from it.
 
     Attributes: events, the subscriptions to their impacts by topic.
     """
@@ -38,17 +42,38 @@ class Partners:
         """Subscribe to the partners `names`."""
         self._on_impact = on_impact
         self._on_stop = on_stop
+        self._guarded: dict[str, int] = {}
+        self._now = 0
         beside = configuration.node.get_namespace().rsplit("/", 1)[0]
         self.events: dict[str, Any] = {}
         for name in names:
-            events, states = (f"{beside}/{topics.of_arm(name, topic)}" for topic in (topics.EVENTS, topics.STATUS))
+            events, states, guard = (
+                f"{beside}/{topics.of_arm(name, topic)}" for topic in (topics.EVENTS, topics.STATUS, topics.GUARD)
+            )
             take_event = partial(self._take_event, FirstOfEvent())
             self.events[events] = configuration.subscription(ImpactEvent, events, take_event, qos.EVENT)
             configuration.subscription(ControllerStatus, states, partial(self._take_status, name), qos.STREAM)
+            configuration.subscription(UInt8, guard, partial(self._take_guard, name), qos.LATCHED)
+
+    def look(self, now: int, longest: int) -> None:
+        """Report each partner whose guard has followed no command for `longest` [ns] until `now` [ns], of the samples.
+
+        A gap of that length is no stop yet, neither here nor there. Where no guard is, nothing is reported.
+        """
+        self._now = now
+        for name, since in self._guarded.items():
+            if not 0 <= now - since <= longest:
+                self._on_stop(name, now)
 
     def _take_event(self, is_new: FirstOfEvent, event: ImpactEvent) -> None:
         if is_new(event):
             self._on_impact(nanoseconds(event.impact_time))
+
+    def _take_guard(self, name: str, state: UInt8) -> None:
+        if state.data == GUARD_ACTIVE:
+            self._guarded.pop(name, None)
+        else:
+            self._guarded.setdefault(name, self._now)
 
     def _take_status(self, name: str, status: ControllerStatus) -> None:
         # Also a mode that is unknown here: of a partner that may have stopped.

@@ -2,6 +2,7 @@
 
 JOINT_STATES = "joint_states"
 COMMANDS = "effort_controller/commands"
+GUARD = "effort_controller/state"
 EXTERNAL_TORQUE = "impact/external_torque"
 EVENTS = "impact/events"
 CLASSIFICATION = "impact/classification"

@@ -124,7 +124,7 @@ OF_AN_ARM = (topics.JOINT_STATES, topics.TRUTH)
 ANSWERS = (topics.COMMANDS, topics.EXTERNAL_TORQUE)
 """Topics that the simulator takes from each arm; the second in lockstep only."""
 
-OF_PARTNERS = (topics.EVENTS, topics.STATUS)
+OF_PARTNERS = (topics.EVENTS, topics.STATUS, topics.GUARD)
 """Topics of each of its partners that a loop subscribes to."""
 
 LEARNED_FROM = (topics.JOINT_STATES, topics.CLASSIFICATION)
