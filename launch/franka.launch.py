@@ -17,7 +17,7 @@ from impact_control_ros.session.launching import (
     parameters,
     process,
     spawner,
-    state_publisher,
+    state_publishers,
     viewers,
 )
 from launch import LaunchDescription
@@ -42,7 +42,7 @@ def start(side: RobotSide) -> list:
         # For the robot state broadcaster, which finds the arm by them.
         found_by = parameters({"robot_type": arm.task.robot.name, "arm_prefix": arm.prefix})
         actions += [
-            state_publisher(arm, "franka", robot_ip=address[arm.name]),
+            *state_publishers(arm, "franka", robot_ip=address[arm.name]),
             controller_manager(arm.namespace, arm.controllers(guard), str(controllers / "franka.yaml"), found_by),
         ]
         thresholds = process("impact_control_ros", "collision_behavior", namespace=arm.namespace, parameters=given)

@@ -19,7 +19,7 @@ from impact_control_ros.session.launching import (
     describe_launch,
     one_after_another,
     process,
-    state_publisher,
+    state_publishers,
     viewers,
 )
 from launch import LaunchDescription
@@ -47,7 +47,7 @@ def start(side: RobotSide) -> list:
     return [
         simulation(world, side.value["gui"] == "true"),
         clock,
-        state_publisher(arm, "gazebo", controllers=arm.controllers(side.value["guard"])),
+        *state_publishers(arm, "gazebo", controllers=arm.controllers(side.value["guard"])),
         *viewers(side),
         *one_after_another(
             [create, broadcaster(arm.namespace, GAZEBO_PATIENCE)], side.graph(simulate="false", ros2_control="true")

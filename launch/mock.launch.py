@@ -21,7 +21,7 @@ from impact_control_ros.session.launching import (
     describe_launch,
     one_after_another,
     spawner,
-    state_publisher,
+    state_publishers,
     viewers,
 )
 from launch import LaunchDescription
@@ -51,7 +51,7 @@ def start(side: RobotSide) -> list:
     actions, guard = viewers(side), side.value["guard"]
     for arm in side.arms:
         actions += [
-            state_publisher(arm, kind, shared_memory=segment_of(shared, arm.name)),
+            *state_publishers(arm, kind, shared_memory=segment_of(shared, arm.name)),
             controller_manager(arm.namespace, arm.controllers(guard, factor), {"use_sim_time": in_step}),
         ]
     # Without a clock none becomes active: with the simulator it does.

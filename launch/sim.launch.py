@@ -3,7 +3,7 @@
 Scenarios of one arm, and scenes of several, each of which has an RViz of its own.
 """
 
-from impact_control_ros.session.launching import RobotSide, describe_launch, state_publisher, viewers
+from impact_control_ros.session.launching import RobotSide, describe_launch, state_publishers, viewers
 from launch import LaunchDescription
 
 PASSED_ON = ("shape", "seed", "real_time_factor", "record")
@@ -16,5 +16,5 @@ def generate_launch_description() -> LaunchDescription:
 
 def start(side: RobotSide) -> list:
     """Return the graph, and what shows the arms."""
-    shown = [state_publisher(arm, "mock") for arm in side.arms] if side.value["use_rviz"] == "true" else []
-    return [*shown, *viewers(side), side.graph()]
+    shown = side.arms if side.value["use_rviz"] == "true" else ()
+    return [*(action for arm in shown for action in state_publishers(arm, "mock")), *viewers(side), side.graph()]

@@ -37,6 +37,7 @@ EXECUTABLES = {
     "ros_gz_sim": ("create",),
     "ros_gz_bridge": ("parameter_bridge",),
     "rviz2": ("rviz2",),
+    "tf2_ros": ("static_transform_publisher",),
 }
 GAZEBO = """
 from launch import LaunchDescription

@@ -12,9 +12,11 @@ from xml.etree import ElementTree
 
 import pytest
 from ruamel.yaml import YAML
+from scipy.spatial.transform import Rotation
 
 from impact_control.control import fault_damping
 from impact_control.robots import load_robot
+from impact_control.robots.urdf import urdf_text
 from impact_control.scenario import load_scenario, robot_of
 from impact_control.util import settings as library_settings
 from impact_control.util.errors import ImpactControlError, InvalidInputError, ScenarioError
@@ -58,6 +60,7 @@ FOREIGN = {
     "ros_gz_bridge": {"parameter_bridge"},
     "ros_gz_sim": {"create"},
     "rviz2": {"rviz2"},
+    "tf2_ros": {"static_transform_publisher"},
 }
 """Executables of packages that are not installed here, as their own documentation names them."""
 
@@ -432,6 +435,23 @@ def test_other_thresholds_may_be_given(monkeypatch):
         assert thresholds.parameters == [given or str(CONTROLLERS / "collision_behavior.yaml")]
 
 
+def base_of(arguments):
+    """Parent, child, position [m] and angles [rad] that a static_transform_publisher gets."""
+    given = dict(zip(arguments[::2], arguments[1::2], strict=True))
+    x, y, z, *quaternion = (float(given[f"--{name}"]) for name in ("x", "y", "z", "qx", "qy", "qz", "qw"))
+    angles = Rotation.from_quat(quaternion).as_euler("xyz")
+    return given["--frame-id"], given["--child-frame-id"], pytest.approx([x, y, z, *angles], abs=1e-6)
+
+
+def base_in(description):
+    """The same in a URDF."""
+    root = ElementTree.fromstring(description)
+    joint = next(joint for joint in root.iter("joint") if joint.find("parent").get("link") == "world")
+    origin = joint.find("origin")
+    place = [float(value) for value in f"{origin.get('xyz')} {origin.get('rpy')}".split()]
+    return "world", joint.find("child").get("link"), place
+
+
 @pytest.mark.parametrize("name", ["mock", "franka"])
 def test_each_arm_of_a_scene_has_its_controller_manager_and_is_taken_over(monkeypatch, name):
     values = {"robot_ip": "10.0.0.1, 10.0.0.2"} if name == "franka" else {}
@@ -441,6 +461,10 @@ def test_each_arm_of_a_scene_has_its_controller_manager_and_is_taken_over(monkey
     for executable in ("ros2_control_node", "robot_state_publisher"):
         processes = [process for process in named(own, "Node") if process.executable == executable]
         assert [process.namespace for process in processes] == ["lab/left", "lab/right"]
+    # Frames as in bags: from the world to the base of each arm.
+    published = [process.arguments for process in named(own, "Node") if process.package == "tf2_ros"]
+    described = [urdf_text(robot, arm) for arm, robot in load_scenario(arguments["scenario"]).robots().items()]
+    assert [base_of(given) for given in published] == [base_in(text) for text in described]
     # The state broadcasters of all arms, then, with our nodes configured, the checks of all, and only then a commander.
     before = [step.namespace for step in course(started(load(monkeypatch, name), **given))[:-1]]
     more = ["lab/left", "lab/left", "lab/right", "lab/right"] if name == "franka" else []

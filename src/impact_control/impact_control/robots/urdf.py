@@ -32,10 +32,9 @@ def urdf_text(robot: RobotDescription, arm: str = "") -> str:
     tree = ElementTree.parse(robot.urdf).getroot()
     links = {link.get("name"): link for link in tree.iter("link")}
     child_of = {_attribute(joint, ".", "name"): _attribute(joint, "child", "link") for joint in tree.iter("joint")}
-    root = next(name for name in links if name not in child_of.values())
     model = robot.pinocchio_model
     ElementTree.SubElement(tree, "link", name=WORLD)
-    _fix(tree, WORLD, str(root), model.frames[model.getFrameId(str(root))].placement)
+    _fix(tree, WORLD, *base_placement(robot))
     ElementTree.SubElement(tree, "link", name=CONTACT_FRAME)
     _fix(tree, child_of[robot.joint_names[-1]], CONTACT_FRAME, model.frames[robot.contact_frame_id].placement)
     if tree.find("*/visual") is None:
@@ -45,6 +44,14 @@ def urdf_text(robot: RobotDescription, arm: str = "") -> str:
         for element in tree.iter(kind):
             element.set(name, link_name(arm, str(element.get(name))))
     return ElementTree.tostring(tree, encoding="unicode")
+
+
+def base_placement(robot: RobotDescription) -> tuple[str, pin.SE3]:
+    """Return the root link of the robot, and where it is fixed in `WORLD`."""
+    tree, model = ElementTree.parse(robot.urdf).getroot(), robot.pinocchio_model
+    children = {_attribute(joint, "child", "link") for joint in tree.iter("joint")}
+    root = next(name for link in tree.iter("link") if (name := str(link.get("name"))) not in children)
+    return root, model.frames[model.getFrameId(root)].placement
 
 
 def _fix(tree: ElementTree.Element, parent: str, child: str, place: pin.SE3) -> None:

@@ -306,7 +306,14 @@ def check_messages(found: bool) -> Finding:
     return failure("impact_msgs", "not built", "make setup, or colcon build and source install/setup.bash")
 
 
-CONTROLLED = ("controller_manager", "joint_state_broadcaster", "impact_guard", "robot_state_publisher", "xacro")
+CONTROLLED = (
+    "controller_manager",
+    "joint_state_broadcaster",
+    "impact_guard",
+    "robot_state_publisher",
+    "tf2_ros",
+    "xacro",
+)
 """Packages of ROS that every launch file with ros2_control needs."""
 
 FRANKA = "franka.launch.py"

@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, List, NoReturn  # noqa: UP035
 
+import pinocchio as pin
 from launch.actions import (
     DeclareLaunchArgument,
     IncludeLaunchDescription,
@@ -25,6 +26,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from impact_control.planning.assignment import Assignment, assigned
+from impact_control.robots.urdf import WORLD, base_placement, link_name
 from impact_control.scenario import Scene
 from impact_control.util.errors import ImpactControlError, InvalidInputError
 from impact_control_ros.bridge import real_time
@@ -172,8 +174,8 @@ def process(package: str, executable: str, **more: Any) -> Any:
     return Node(package=package, executable=executable, output="both", **ending, **more)
 
 
-def state_publisher(arm: LaunchedArm, kind: str, **more: str) -> Any:
-    """Return the process that publishes the description of an arm, which a controller manager waits for, and frames.
+def state_publishers(arm: LaunchedArm, kind: str, **more: str) -> list[Any]:
+    """Return publishers of the description of an arm, which a controller manager waits for, and of its frames.
 
     kind: which of `robot_side.SIDES`; more: arguments of the description that this kind needs.
     """
@@ -184,7 +186,18 @@ def state_publisher(arm: LaunchedArm, kind: str, **more: str) -> Any:
     description = xacro.process_file(str(ros_directory("urdf") / "arm.urdf.xacro"), mappings=mappings).toxml()
     frames = {"frame_prefix": f"{arm.prefix}_"} if arm.prefix else {}
     given = [parameters({"robot_description": description, **frames})]
-    return process("robot_state_publisher", "robot_state_publisher", namespace=arm.namespace, parameters=given)
+    publisher = process("robot_state_publisher", "robot_state_publisher", namespace=arm.namespace, parameters=given)
+    # In Gazebo the description itself begins with its world.
+    return [publisher] if kind == "gazebo" else [publisher, base_publisher(arm)]
+
+
+def base_publisher(arm: LaunchedArm) -> Any:
+    """Return the process that publishes where the base of an arm stands."""
+    root, place = base_placement(arm.task.robot)
+    numbers = dict(zip(("x", "y", "z", "qx", "qy", "qz", "qw"), pin.SE3ToXYZQUAT(place).tolist(), strict=True))
+    given = [text for name, value in numbers.items() for text in (f"--{name}", f"{value:.9g}")]
+    given += ["--frame-id", WORLD, "--child-frame-id", link_name(arm.prefix, root)]
+    return process("tf2_ros", "static_transform_publisher", namespace=arm.namespace, arguments=given)
 
 
 def controller_manager(namespace: str, *given: Any) -> Any:
