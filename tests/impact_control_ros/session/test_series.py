@@ -13,13 +13,17 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from impact_control.cli.main import app
+from impact_control.control import Mode
 from impact_control.pipeline import MoveOutcome, Outcome
+from impact_control.recording.series import read_bag
 from impact_control.replay.evaluation import evaluate
 from impact_control.util.errors import ImpactControlError
+from impact_control_ros.bridge import topics
 from impact_control_ros.session import series
 from impact_control_ros.session.processes import Death, NodeDiedError
 from impact_control_ros.session.series import planned_series
@@ -33,22 +37,28 @@ LARGEST_FILE = 2_500_000
 def test_trials_follow_each_other_on_one_graph_with_one_report(tmp_path):
     vary = tmp_path / "vary.yaml"
     brief = "task.duration: [1.5 s]\ntask.post.duration: [0.5 s]\ntask.post.slide: [3 cm]\n"
-    vary.write_text(f"task.impact.speed: [0.2 m/s, 0.15 m/s]\n{brief}")
-    words = ["run", "tabletop", "--times", "2", "--vary", str(vary), "--lockstep", "--output", str(tmp_path / "runs")]
+    # The last one expects the table 2 cm lower than it is.
+    varied = ["task.impact.speed: [0.2 m/s, 0.15 m/s, 0.2 m/s]", "task.impact.approach_angle: [60 deg, 75 deg, 60 deg]"]
+    places = "['0.5, 0, 0.2 m', '0.5, 0, 0.2 m', '0.5, 0, 0.18 m']"
+    varied += [f"{key}: {places}" for key in ("task.impact.position", "expected_environment.surface.point")]
+    vary.write_text("\n".join([*varied, brief]))
+    words = ["run", "tabletop", "--times", "3", "--vary", str(vary), "--lockstep", "--output", str(tmp_path / "runs")]
     command = [sys.executable, "-m", "impact_control.cli.main", *words]
     told = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
     assert told.returncode == 0, told.stdout + told.stderr
-    assert "All 2 trials were begun." in told.stdout and "2 succeeded" in told.stdout
+    assert "All 3 trials were begun." in told.stdout and "2 succeeded, 1 impact unexpected" in told.stdout
     (run,) = (tmp_path / "runs").iterdir()
     page = (run / "report.html").read_text()
-    assert page.count("0.15 m/s") == 1 and page.count("<td>0.2 m/s</td>") == 1 and "M + B_theta" in page
-    delays = []
-    for number in (1, 2):
+    assert page.count("0.15 m/s") == 1 and page.count("<td>0.2 m/s</td>") == 2 and "M + B_theta" in page
+    for number, speed, angle in ((1, 0.2, 60.0), (2, 0.15, 75.0), (3, 0.2, 60.0)):
         evaluation = evaluate(run / f"trial_{number}" / "bag")
-        delays.append(evaluation.analysis.detection_delay)
-        assert evaluation.scenario.task.impact.speed == (0.15 if number == 2 else 0.2)
+        assert 0.0 <= evaluation.analysis.detection_delay < 0.02
         assert [interval.mode for interval in evaluation.analysis.modes][-1] == "stopped"
-    assert all(0.0 <= delay < 0.02 for delay in delays), delays
+        # The motion before the impact is that of the trial.
+        followed = read_bag(run / f"trial_{number}" / "bag").series(topics.REFERENCE)
+        x, y, z = followed["velocity"][followed["mode"] == Mode.ANTE][-1]
+        assert (np.hypot(x, z), y) == pytest.approx((speed, 0.0), rel=0.03, abs=1e-3)
+        assert np.degrees(np.arctan2(-z, x)) == pytest.approx(angle, abs=0.5)
     assert len({log.name for log in (run / "log").glob("simulator*")}) == 1, "no relaunch"
 
 
