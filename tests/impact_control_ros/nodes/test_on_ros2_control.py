@@ -61,6 +61,8 @@ MOTION = 0.02
 """[rad] a joint may move after the last command."""
 LONGEST_GAP = 0.064
 """[s] between two statuses of a loop that goes on."""
+PARTNER_STOP = LONGEST_GAP + 0.1
+"""[s] until a partner stops: it looks every 50 ms, and a status comes with every tenth sample."""
 
 
 class LaunchedArm:
@@ -120,15 +122,16 @@ class LaunchedArm:
         self.peer.spin(random.SystemRandom().uniform(0.05, 1.0))
         return len(self.truths)
 
-    def pid(self, node):
-        """Return the process of a node of this launch."""
+    def pid(self, node, namespace=""):
+        """Return the process of a node of this launch, of an arm in its namespace."""
+        named = {f"__node:={node}".encode(), *([f"__ns:=/{namespace}".encode()] if namespace else [])}
         for directory in Path("/proc").glob("[0-9]*"):
             try:
                 words = (directory / "cmdline").read_bytes().split(b"\0")
                 ours = os.getpgid(int(directory.name)) == self._launch.pid
             except OSError:
                 continue
-            if ours and f"__node:={node}".encode() in words:
+            if ours and named.issubset(words):
                 return int(directory.name)
         raise AssertionError(f"no process of {node}")
 
@@ -382,6 +385,27 @@ def test_tasks_of_an_fr3_end_as_in_the_demo(scenario, tmp_path, pytestconfig):
 def test_two_arms_end_as_in_the_demo(tmp_path):
     told = run_launched("grab_juice_1", tmp_path, namespace="left")
     assert re.search(r"Outcome +2 succeeded *$", told, re.MULTILINE)
+
+
+def test_an_arm_stops_with_a_partner_whose_loop_and_supervisor_stand_still(tmp_path):
+    """Nobody but the guard of that partner says so: stopped processes neither end nor send."""
+    with launch_of(tmp_path, "scenario:=grab_juice_1") as launch, Peer(tmp_path, "left") as peer:
+        arm = LaunchedArm(peer, launch, tmp_path / "launch.log")
+        partner = peer.listen(ControllerStatus, "/right/controller/status", qos.RECORD)
+        command = ["impact-control", "run", "grab_juice_1", "--launched", "--output", str(tmp_path / "runs")]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as runner:
+            try:
+                peer.until(lambda: arm.statuses[-1].mode == ControllerReference.ANTE, patience=60.0, what="the task")
+                peer.spin(random.SystemRandom().uniform(0.0, 1.0))
+                for pid in (arm.pid("impact_loop", "left"), arm.pid("supervisor")):
+                    os.kill(pid, signal.SIGSTOP)
+                peer.until(lambda: partner[-1].mode == ControllerReference.STOPPED, patience=10.0, what="the stop")
+            finally:
+                runner.kill()
+        since = 1e-9 * (nanoseconds(partner[-1].header.stamp) - nanoseconds(arm.statuses[-1].header.stamp))
+        print(f"\nthe partner stopped {1e3 * since:.0f} ms after the last status")
+        assert since < PARTNER_STOP
+        assert "stopped, because left did" in arm.log.read_text(errors="replace")
 
 
 def run_launched(scenario, directory, *arguments, namespace="", options=()):
