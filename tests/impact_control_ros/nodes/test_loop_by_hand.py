@@ -157,10 +157,10 @@ def test_the_first_status_of_a_fault_has_its_reason(loop, monkeypatch):
 
 @pytest.fixture
 def away(loop):
-    """A loop that has answered one sample, and whose arm is off the start of the task that begins with the next."""
+    """A loop that has answered one sample, of an arm off the start of the task that begins with the next."""
+    loop.position = START + 0.03
     loop.sample()
     assert not loop.arm()
-    loop.position = START + 0.03
     return loop
 
 
@@ -196,7 +196,6 @@ def test_a_state_that_only_comes_again_is_no_sign_of_life(away, after, fault):
 
 
 def test_the_numbers_of_the_state_before_under_a_new_stamp_are_none_either(away):
-    away.position = START
     away.sample(velocity=[1e-3] * 7)
     away.fall_silent()
     away.sample(velocity=[1e-3] * 7)
@@ -237,6 +236,7 @@ def test_an_arm_stops_with_a_partner_whose_guard_damps_for_longer_than_a_gap_may
     partners, longest = holding.built._partners, round(TASK.scenario.control.longest_gap * 1e9) // PERIOD
     for damped, mode in ((longest - 1, Mode.POST), (longest + 1, Mode.STOPPED)):
         holding.look()
+        holding.sample(40)  # not looked at since
         partners._take_guard("other", UInt8(data=2))
         holding.sample(damped)
         partners._take_guard("other", UInt8(data=2))

@@ -56,7 +56,9 @@ class ControlLoop(SampleLoop):
         self._outputs.append(self._control_output)
         self.subscription(SupervisorStatus, topics.SUPERVISOR, self.supervision.take, qos.LATCHED)
         self.tasks = ImpactTaskServer(self, assignment, source, name)
-        self._partners = Partners(self, partners, self._on_partner_impact, self._on_partner_stop)
+        self._partners = Partners(
+            self, partners, lambda: self._reader.stamp, self._on_partner_impact, self._on_partner_stop
+        )
         real_time.keep_to_core_of_arm(sorted([name, *partners]).index(name))
         self._sole |= self._partners.events
         self._matches: dict[str, Matches] = {}
@@ -246,7 +248,7 @@ class ControlLoop(SampleLoop):
         self._watch_arrival()
         self._watch_sources()
         self._watch_supervisor()
-        self._partners.look(self._reader.stamp, self._longest_gap)
+        self._partners.look(self._longest_gap)
         self.watch_results()
         self._report(controller.mode, controller.fault, pipeline.judge.impacts)
         self.tasks.advance()

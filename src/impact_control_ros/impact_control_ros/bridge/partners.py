@@ -36,14 +36,15 @@ class Partners:
         self,
         configuration: Configuration,
         names: Sequence[str],
+        now: Callable[[], int],
         on_impact: Callable[[int], None],
         on_stop: Callable[[str, int], None],
     ) -> None:
-        """Subscribe to the partners `names`."""
+        """Subscribe to the partners `names`. now: returns the stamp [ns] of the own arm's last sample."""
         self._on_impact = on_impact
         self._on_stop = on_stop
+        self._now = now
         self._guarded: dict[str, int] = {}
-        self._now = 0
         beside = configuration.node.get_namespace().rsplit("/", 1)[0]
         self.events: dict[str, Any] = {}
         for name in names:
@@ -55,12 +56,12 @@ class Partners:
             configuration.subscription(ControllerStatus, states, partial(self._take_status, name), qos.STREAM)
             configuration.subscription(UInt8, guard, partial(self._take_guard, name), qos.LATCHED)
 
-    def look(self, now: int, longest: int) -> None:
-        """Report each partner whose guard has followed no command for `longest` [ns] until `now` [ns], of the samples.
+    def look(self, longest: int) -> None:
+        """Report each partner whose guard has followed no command for longer than `longest` [ns].
 
         A gap of that length is no stop yet, neither here nor there. Where no guard is, nothing is reported.
         """
-        self._now = now
+        now = self._now()
         for name, since in self._guarded.items():
             if not 0 <= now - since <= longest:
                 self._on_stop(name, now)
@@ -73,7 +74,7 @@ class Partners:
         if state.data == GUARD_ACTIVE:
             self._guarded.pop(name, None)
         else:
-            self._guarded.setdefault(name, self._now)
+            self._guarded.setdefault(name, self._now())
 
     def _take_status(self, name: str, status: ControllerStatus) -> None:
         # Also a mode that is unknown here: of a partner that may have stopped.
