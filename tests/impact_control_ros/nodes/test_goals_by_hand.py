@@ -229,10 +229,10 @@ def test_a_goal_that_comes_before_any_sample_begins_only_at_its_start(slow):
 
 
 def test_a_goal_that_begins_later_begins_only_at_its_start(slow):
-    goal = slow.accept("tabletop", begin=slow.stamp + 3 * PERIOD)
+    goal = slow.accept("tabletop", begin=slow.stamp + 20 * PERIOD)
     slow.build()
-    slow.position = AWAY
-    for _ in range(2):
+    for part in np.linspace(0.0, 1.0, 19):  # no faster than a joint can
+        slow.position = START + part * (AWAY - START)
         slow.sample()
         assert slow.pipeline.armed
     slow.sample()

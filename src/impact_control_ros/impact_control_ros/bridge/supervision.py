@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from enum import IntEnum
 
 from impact_control.util.checks import require_positive
+from impact_control.util.settings import Setting
 
 
 class Supervision(IntEnum):
@@ -61,17 +62,27 @@ LONGEST_LIMIT = 10.0
 """[s] that a limit of a supervisor may be."""
 
 
+def _limit(name: str, default: float, words: str) -> Setting:
+    text = f"seconds of wall time {words}, before commands are blocked"
+    return Setting(name, text, default, bounds=(0.005, LONGEST_LIMIT))
+
+
+COMMAND_LIMIT = _limit("command_limit", 0.03, "without a command")
+STATE_LIMIT = _limit("state_limit", 0.07, "without a joint state")
+LAG_LIMIT = _limit("lag_limit", 0.25, "of the controller behind the joint states")
+
+
 @dataclass(frozen=True)
 class SupervisionLimits:
-    """Limits in seconds: without a command, without a joint state, and between a state and its answer.
+    """Limits in seconds, one for each of the settings above.
 
     A state may be missing for as long as the loop allows, `control.longest_gap` of the scenarios, and 6 ms more: the
     supervisor looks every 4 ms. A controller that has no state to answer is not silent meanwhile.
     """
 
-    command_limit: float = 0.03
-    state_limit: float = 0.07
-    lag_limit: float = 0.25
+    command_limit: float = COMMAND_LIMIT.default
+    state_limit: float = STATE_LIMIT.default
+    lag_limit: float = LAG_LIMIT.default
 
     def __post_init__(self) -> None:
         """Refuse limits that are not positive."""

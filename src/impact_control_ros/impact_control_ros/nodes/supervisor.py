@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -17,12 +17,14 @@ from impact_control.util.errors import ImpactControlError, InvalidInputError
 from impact_control_ros.bridge import qos, runtime, topics
 from impact_control_ros.bridge.diagnostics import Diagnostics
 from impact_control_ros.bridge.joint_states import impossible_torque, is_copy
-from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, arms_in, declare
+from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, arms_in, declare, declare_setting
 from impact_control_ros.bridge.messages import answered, serialised_stamp
 from impact_control_ros.bridge.rclpy_internals import Inbox, Slot
 from impact_control_ros.bridge.settings import UNNAMED
 from impact_control_ros.bridge.supervision import (
-    LONGEST_LIMIT,
+    COMMAND_LIMIT,
+    LAG_LIMIT,
+    STATE_LIMIT,
     Cause,
     Finding,
     Supervision,
@@ -44,8 +46,7 @@ ASK_AGAIN = 0.1
 SIGNS_PATIENCE = 10.0
 """[s] that the first command, joint state and status may take at activation."""
 
-LIMITS = tuple(limit.name for limit in fields(SupervisionLimits))
-"""Parameters with the limits."""
+LIMITS = (COMMAND_LIMIT, STATE_LIMIT, LAG_LIMIT)
 
 NOTHING = Finding(Cause.NONE, "", math.nan)
 
@@ -118,7 +119,7 @@ class Watching(Configuration):
         super().__init__(node)
         self.when_closed(node.carry_over)
         names = arms_in(node.value("arms"))
-        limits = SupervisionLimits(**{name: node.value(name) for name in LIMITS})
+        limits = SupervisionLimits(**{limit.name: node.value(limit.name) for limit in LIMITS})
         kind = _kind(node.value("robot_side"))
         self.switches: list[RobotSwitch] = robot_switches(self, kind, names)
         inbox = Inbox(node)
@@ -172,17 +173,15 @@ class SupervisorNode(ConfiguredNode[Watching]):
     operator's own finding.
     """
 
-    FIXED = ("arms", "robot_side", *LIMITS)
+    FIXED = ("arms", "robot_side", *(limit.name for limit in LIMITS))
 
     def __init__(self) -> None:
         super().__init__("supervisor", Watching)
         declare(self, "arms", list(UNNAMED), "arms of a scene")
         kinds = ", ".join(kind.value for kind in SwitchKind)
         declare(self, "robot_side", SwitchKind.SIMULATOR.value, f"receiver of the commands: {kinds}")
-        limits, bounds = SupervisionLimits(), (0.005, LONGEST_LIMIT)
-        declare(self, "command_limit", limits.command_limit, _limit("without a command"), bounds=bounds)
-        declare(self, "state_limit", limits.state_limit, _limit("without a joint state"), bounds=bounds)
-        declare(self, "lag_limit", limits.lag_limit, _limit("of the controller behind the joint states"), bounds=bounds)
+        for limit in LIMITS:
+            declare_setting(self, limit)
         # Beyond a configuration: a stop outlasts it.
         self._state = Supervision.INACTIVE
         self._finding = NOTHING
@@ -321,10 +320,6 @@ def _seconds(data: bytes | None) -> float | None:
     """Return the stamp [s] of a message, None without one; bytes that are no message are no sign of life."""
     stamp = None if data is None else serialised_stamp(data)
     return None if stamp is None else stamp * 1e-9
-
-
-def _limit(words: str) -> str:
-    return f"seconds of wall time {words}, before commands are blocked"
 
 
 def _kind(value: str) -> SwitchKind:
