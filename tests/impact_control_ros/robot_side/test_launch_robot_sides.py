@@ -20,7 +20,7 @@ from impact_control.robots.urdf import urdf_text
 from impact_control.scenario import load_scenario, robot_of
 from impact_control.util import settings as library_settings
 from impact_control.util.errors import ImpactControlError, InvalidInputError, ScenarioError
-from impact_control_ros.bridge import settings, topics
+from impact_control_ros.bridge import settings, supervision, topics
 from impact_control_ros.bridge.settings import Shape
 from impact_control_ros.bridge.supervision import SupervisionLimits
 from impact_control_ros.nodes import collision_behavior, robot_check
@@ -104,7 +104,7 @@ def declared_parameters(executable):
     ]
     names = (call.args[1] for call in calls if call.func.id == "declare")
     shared = (call.args[1].id for call in calls if call.func.id == "declare_setting")
-    known = vars(library_settings) | vars(settings)
+    known = vars(library_settings) | vars(settings) | vars(supervision)
     return {name.value for name in names if isinstance(name, ast.Constant)} | {known[name].name for name in shared}
 
 

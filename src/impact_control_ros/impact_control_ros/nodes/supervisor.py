@@ -180,8 +180,9 @@ class SupervisorNode(ConfiguredNode[Watching]):
         declare(self, "arms", list(UNNAMED), "arms of a scene")
         kinds = ", ".join(kind.value for kind in SwitchKind)
         declare(self, "robot_side", SwitchKind.SIMULATOR.value, f"receiver of the commands: {kinds}")
-        for limit in LIMITS:
-            declare_setting(self, limit)
+        declare_setting(self, COMMAND_LIMIT)
+        declare_setting(self, STATE_LIMIT)
+        declare_setting(self, LAG_LIMIT)
         # Beyond a configuration: a stop outlasts it.
         self._state = Supervision.INACTIVE
         self._finding = NOTHING
