@@ -50,15 +50,6 @@ Nanoseconds steady_now()
     .count();
 }
 
-std::string joined(const std::vector<std::string> & words)
-{
-  std::string text;
-  for (const std::string & word : words) {
-    text += (text.empty() ? "" : ",") + word;
-  }
-  return text;
-}
-
 /// Controller of the efforts of an arm: commands in on `~/commands`, guarded torques out.
 ///
 /// A cycle neither allocates nor waits: it exchanges commands and reports with other threads through mailboxes.
@@ -102,11 +93,11 @@ public:
       RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
       return CallbackReturn::ERROR;
     }
-    label_ = joined(joints_);
+    label_ = label_of(joints_);
     diagnostics_ = get_node()->create_publisher<DiagnosticArray>("/diagnostics", rclcpp::QoS(10));
     // Kept for who subscribes late; in the cycle only a number is handed over.
-    state_ = std::make_unique<realtime_tools::RealtimePublisher<UInt8>>(
-      get_node()->create_publisher<UInt8>("~/state", rclcpp::QoS(1).transient_local()));
+    states_ = get_node()->create_publisher<UInt8>("~/state", rclcpp::QoS(1).transient_local());
+    state_ = std::make_unique<realtime_tools::RealtimePublisher<UInt8>>(states_);
     start_receiving();
     timer_ = get_node()->create_wall_timer(LOOK, [this] { look(); });
     return CallbackReturn::SUCCESS;
@@ -128,9 +119,12 @@ public:
     return CallbackReturn::SUCCESS;
   }
 
-  /// Leave no torque behind.
+  /// Leave no torque behind, nor the state of a guard that follows commands.
   CallbackReturn on_deactivate(const rclcpp_lifecycle::State &) override
   {
+    UInt8 message;
+    message.data = static_cast<std::uint8_t>(State::WAITING);
+    states_->publish(message);
     for (auto & effort : command_interfaces_) {
       if (!effort.set_value(0.0)) {
         RCLCPP_ERROR(get_node()->get_logger(), "%s keeps its last torque", effort.get_name().c_str());
@@ -145,6 +139,7 @@ public:
     const std::lock_guard lock(executor_);
     timer_.reset();
     state_.reset();
+    states_.reset();
     diagnostics_.reset();
     guard_.reset();
     return CallbackReturn::SUCCESS;
@@ -262,8 +257,7 @@ private:
     arriving_.size = message.data.size();
     std::copy_n(message.data.begin(), std::min(message.data.size(), MAX_JOINTS), arriving_.torque.begin());
     const auto & dimensions = message.layout.dim;
-    arriving_.other_joints =
-      !dimensions.empty() && !dimensions.front().label.empty() && dimensions.front().label != label_;
+    arriving_.other_joints = !dimensions.empty() && for_others(dimensions.front().label, label_);
     arriving_.received = steady_now();
     received_.put(arriving_);
   }
@@ -354,6 +348,7 @@ private:
   std::thread receiver_;
   std::atomic<bool> receiving_{false};
   rclcpp::Subscription<Float64MultiArray>::SharedPtr commands_;
+  rclcpp::Publisher<UInt8>::SharedPtr states_;
   rclcpp::Publisher<DiagnosticArray>::SharedPtr diagnostics_;
   rclcpp::TimerBase::SharedPtr timer_;
   std::array<std::uint8_t, RMW_GID_STORAGE_SIZE> source_{};

@@ -236,6 +236,16 @@ void settings_that_make_no_sense_are_refused()
   CHECK(refused([](Settings & s) { s.recovery_commands = 0; }), "recovery");
 }
 
+void a_label_in_another_order_or_of_fewer_joints_is_for_others()
+{
+  const std::string own = label_of({"joint1", "joint2", "joint3"});
+  CHECK(own == "joint1,joint2,joint3", "%s", own.c_str());
+  CHECK(!for_others(own, own), "the label of the guard");
+  CHECK(!for_others("", own), "no label");
+  CHECK(for_others(label_of({"joint2", "joint1", "joint3"}), own), "two joints swapped");
+  CHECK(for_others(label_of({"joint1", "joint2"}), own), "a joint is missing");
+}
+
 }  // namespace
 
 int main()
@@ -254,5 +264,6 @@ int main()
   an_activation_begins_anew();
   torques_above_the_limit_are_cut();
   settings_that_make_no_sense_are_refused();
+  a_label_in_another_order_or_of_fewer_joints_is_for_others();
   return 0;
 }

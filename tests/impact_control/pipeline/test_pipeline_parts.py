@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -224,19 +226,42 @@ def test_epsilon_of_a_task_holds_the_deviation_of_its_configuration_unless_the_m
 
 
 @pytest.mark.parametrize("in_task", [False, True])
+@pytest.mark.parametrize(("joint", "sign"), [(2, 1.0), (2, -1.0), (6, 1.0)])
 @pytest.mark.parametrize("lost", [0, 1, 19])
-@pytest.mark.parametrize("speed", [0.0, -2.0])
-def test_a_position_that_contradicts_the_velocity_is_a_fault(check, speed, lost, in_task):
-    """Beyond 5 mrad, 5 ms of the velocity, and over lost samples what the joint can do at 1.25 times its limit."""
-    velocity, since = np.full(7, speed), (1 + lost) * PERIOD
-    allowed = 5e-3 + 5e-3 * abs(speed) + lost * PERIOD * 1.25 * load_robot().limits.velocity[2]
+@pytest.mark.parametrize(("before", "after"), [(0.0, 0.0), (-2.0, -2.0), (2.0, 0.0), (0.0, 1.0), (1.0, -1.0)])
+def test_a_position_that_contradicts_the_velocity_is_a_fault(check, before, after, lost, joint, sign, in_task):
+    """Beyond 5 mrad, half of what the velocity changed, 5 ms of it, and what the joint can do over lost samples."""
+    since = (1 + lost) * PERIOD
+    allowed = 5e-3 + 0.5 * since * abs(after - before) + 5e-3 * max(abs(before), abs(after))
+    allowed += lost * PERIOD * 1.25 * load_robot().limits.velocity[joint]
     for part, fault in ((0.999, Fault.NONE), (1.001, Fault.STATE_CONTRADICTORY)):
         check.reset()
-        assert check.fault(2.0, INSIDE, velocity, STILL, in_task=False) is Fault.NONE
-        where = INSIDE + speed * since
-        where[2] -= part * allowed
-        assert check.fault(2.0 + since, where, velocity, STILL, in_task=in_task) is fault
-    assert check.reason(Fault.STATE_CONTRADICTORY).startswith("panda_joint3 is where")
+        assert check.fault(2.0, INSIDE, np.full(7, before), STILL, in_task=False) is Fault.NONE
+        where = INSIDE + 0.5 * (before + after) * since
+        where[joint] += sign * part * allowed
+        assert check.fault(2.0 + since, where, np.full(7, after), STILL, in_task=in_task) is fault
+    assert check.reason(Fault.STATE_CONTRADICTORY).startswith(f"panda_joint{1 + joint} is where")
+
+
+@pytest.mark.parametrize("ahead", [5, 19])
+def test_behind_a_stamp_that_was_ahead_nothing_contradicts(check, ahead):
+    """Later samples are dropped until their stamps are newer: the arm has moved on for longer than these say."""
+    speed, faults = 2.0 * np.ones(7), []
+    for k in range(1, 60):
+        stamp = 1.0 + (k + ahead * (k == 20)) * PERIOD
+        where = INSIDE + speed * k * PERIOD
+        if not check.repeated(stamp, where, speed, STILL):
+            faults.append(check.fault(stamp, where, speed, STILL, in_task=True))
+    assert faults == [Fault.NONE] * (59 - ahead)
+
+
+def test_a_robot_with_a_coarse_encoder_has_a_wider_tolerance():
+    robot = load_robot()
+    coarse = replace(robot, noise=replace(robot.noise, position=np.full(7, 0.004)))
+    for one, fault in ((robot, Fault.STATE_CONTRADICTORY), (coarse, Fault.NONE)):
+        check = SampleCheck(one, Gaps(PERIOD, 0.02, 0.064, 0.0, np.full(7, 30.0)))
+        assert check.fault(1.0, INSIDE + 0.004, STILL, STILL, in_task=False) is Fault.NONE
+        assert check.fault(1.0 + PERIOD, INSIDE - 0.004, STILL, STILL, in_task=False) is fault
 
 
 def test_behind_a_gap_that_ends_a_task_an_arm_may_be_elsewhere(check):
@@ -257,7 +282,8 @@ def test_an_arm_within_its_speed_never_contradicts_itself_whatever_the_clock_doe
             before = velocity
             change = 5.0 if k == impact else 0.02  # [rad/s] in a period
             velocity = np.clip(velocity + random.uniform(-change, change, 7), -fastest, fastest)
-            position += 0.5 * PERIOD * (before + velocity)
+            jumped = random.uniform()  # the moment of the period
+            position += PERIOD * (jumped * before + (1.0 - jumped) * velocity)
             time += PERIOD
         stamp, measured = time + random.uniform(0.0, 5e-3), position + random.uniform(-1e-3, 1e-3, 7)
         if check.repeated(stamp, measured, velocity, STILL):

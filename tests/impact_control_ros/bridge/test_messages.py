@@ -189,8 +189,17 @@ def test_a_reader_leaves_the_torques_at_commands_for_others():
     taken, reader = np.full(7, 5.0), CommandReader(names)
     data = CommandWriter(names).write(np.zeros(7))
     swapped = CommandWriter([names[1], names[0], *names[2:]]).write(np.zeros(7))
-    unlabelled = serialize_message(Float64MultiArray(data=[0.0] * 7))
     fewer = CommandWriter(names[:6]).write(np.zeros(6))
-    for other in (data[:-8], data + bytes(8), swapped, unlabelled, fewer, b"", bytes(len(data))):
+    for other in (data[:-8], data + bytes(8), swapped, fewer, b"", bytes(len(data))):
         assert not reader.read(other, taken)
     assert (taken == 5.0).all()
+
+
+def test_a_reader_takes_commands_without_a_label():
+    """As those of a controller that is not ours."""
+    names, taken = [f"joint{i}" for i in range(7)], np.zeros(7)
+    sent = np.arange(7.0)
+    data = serialize_message(Float64MultiArray(data=sent.tolist()))
+    assert CommandReader(names).read(data, taken)
+    np.testing.assert_array_equal(taken, sent)
+    assert not CommandReader(names).read(serialize_message(Float64MultiArray(data=[1.0] * 6)), taken)

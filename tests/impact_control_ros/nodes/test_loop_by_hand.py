@@ -21,6 +21,7 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import Float64MultiArray, UInt8
 from surfaces.command_watch import CommandWatch
 
+from documentation import ROOT
 from hand_fed import PERIOD, PLAN, START, TASK, HandFed
 from harness import until
 from impact_control.control import Fault, Mode
@@ -31,6 +32,7 @@ from impact_control_ros.bridge import control_loop as loop_module
 from impact_control_ros.bridge import qos, topics
 from impact_control_ros.bridge.loop_output import STATUS_PERIOD
 from impact_control_ros.bridge.messages import to_stamp
+from impact_control_ros.bridge.partners import GUARD_ACTIVE
 from impact_control_ros.nodes.loop import LoopNode
 
 STOPPING, STOPPED = SupervisorStatus.STOPPING, SupervisorStatus.STOPPED
@@ -232,20 +234,42 @@ def test_a_holding_arm_stops_with_a_partner_also_while_its_next_task_is_armed(ho
     assert not holding.pipeline.task_active
 
 
-def test_an_arm_stops_with_a_partner_whose_guard_damps_for_longer_than_a_gap_may_last(holding):
+@pytest.mark.parametrize("state", [0, 2, 9], ids=["waiting", "damping", "unknown"])
+def test_an_arm_stops_with_a_partner_whose_guard_damps_for_longer_than_a_gap_may_last(holding, state):
     partners, longest = holding.built._partners, round(TASK.scenario.control.longest_gap * 1e9) // PERIOD
     for damped, mode in ((longest - 1, Mode.POST), (longest + 1, Mode.STOPPED)):
         holding.look()
         holding.sample(40)  # not looked at since
-        partners._take_guard("other", UInt8(data=2))
+        partners._take_guard("other", UInt8(data=state))
         holding.sample(damped)
-        partners._take_guard("other", UInt8(data=2))
+        partners._take_guard("other", UInt8(data=state))
         holding.look()
         assert holding.pipeline.controller.mode is mode
         partners._take_guard("other", UInt8(data=1))
         holding.sample(2 * longest)
         holding.look()
         assert holding.pipeline.controller.mode is mode
+    assert holding.pipeline.stop_reason() == "stopped: the guard of other follows no commands"
+
+
+def test_a_late_sample_after_the_state_of_a_guard_stops_nothing(holding):
+    holding.built._partners._take_guard("other", UInt8(data=2))
+    holding.sample(after=-PERIOD)
+    holding.look()
+    assert holding.pipeline.controller.mode is Mode.POST
+
+
+def test_no_task_begins_beside_a_partner_whose_guard_damps(loop):
+    loop.sample()
+    loop.built._partners._take_guard("other", UInt8(data=2))
+    assert loop.arm() == "the guard of other follows no commands"
+    loop.built._partners._take_guard("other", UInt8(data=1))
+    assert not loop.arm()
+
+
+def test_the_state_of_a_guard_that_follows_commands_is_that_of_the_guard():
+    guard = (ROOT / "src/impact_guard/include/impact_guard/guard.hpp").read_text()
+    assert re.search(rf"ACTIVE = {GUARD_ACTIVE},", guard)
 
 
 @pytest.mark.parametrize(("state", "fault"), [(INACTIVE, Fault.NONE), (None, Fault.SUPERVISOR_LOST)])

@@ -35,6 +35,7 @@ from std_srvs.srv import Trigger
 from harness import Peer, joint_state
 from impact_control.robots import load_robot
 from impact_control_ros.bridge import qos, topics
+from impact_control_ros.bridge.loop_output import effort_command
 from impact_control_ros.bridge.messages import nanoseconds
 
 PREFIXES = [Path(prefix) for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)]
@@ -316,6 +317,24 @@ class TestAttacks:
         assert second.get_subscription_count(), "the attack reached nobody"
         assert "2 publishers of commands" in arm.summary()
 
+    def test_a_command_for_other_joints_is_not_followed(self, arm, attacker):
+        """From the only publisher of commands, in the place of the loop, which is deactivated."""
+        arm.peer.change("impact_loop", Transition.TRANSITION_DEACTIVATE)
+        names = list(load_robot().joint_names)
+        other = attacker.node.create_publisher(Float64MultiArray, topics.COMMANDS, qos.COMMAND)
+        swapped = effort_command([names[1], names[0], *names[2:]], [0.0] * 6 + [0.2])
+        since = len(arm.truths)
+
+        def command():
+            other.publish(swapped)
+            return len(arm.truths) > since + 2000
+
+        arm.peer.until(command, patience=30.0, what="two seconds of commands")
+        applied = np.abs([truth.applied_torque[6] for truth in arm.truths[since:]])
+        arm.tell("commands for other joints", since)
+        assert other.get_subscription_count() and applied.max() < 0.1
+        attacker.node.destroy_publisher(other)
+
     @pytest.mark.parametrize("make", [fifo, large, many_entries, foreign], ids=lambda make: make.__name__)
     def test_a_goal_with_such_a_file_is_refused_and_the_loop_goes_on(self, arm, make, tmp_path):
         make(tmp_path / "scenario.yaml")
@@ -405,7 +424,7 @@ def test_an_arm_stops_with_a_partner_whose_loop_and_supervisor_stand_still(tmp_p
         since = 1e-9 * (nanoseconds(partner[-1].header.stamp) - nanoseconds(arm.statuses[-1].header.stamp))
         print(f"\nthe partner stopped {1e3 * since:.0f} ms after the last status")
         assert since < PARTNER_STOP
-        assert "stopped, because left did" in arm.log.read_text(errors="replace")
+        assert "stopped: the guard of left follows no commands" in arm.log.read_text(errors="replace")
 
 
 def run_launched(scenario, directory, *arguments, namespace="", options=()):

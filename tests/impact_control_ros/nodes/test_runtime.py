@@ -4,6 +4,7 @@ import gc
 import os
 import subprocess
 import sys
+import time
 import weakref
 from pathlib import Path
 from queue import SimpleQueue
@@ -12,6 +13,7 @@ from threading import Event, Thread
 import pytest
 import rclpy
 from lifecycle_msgs.msg import Transition
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from harness import Peer
@@ -282,3 +284,21 @@ def test_an_arm_that_is_put_back_leaves_nothing_behind(collector):
         node.trigger_shutdown()
         node.destroy_node()
         rclpy.shutdown()
+
+
+@pytest.mark.parametrize("publishers", [8, 1000], ids=["some", "without end"])
+def test_a_node_leaves_once_no_publisher_appears_any_more(tmp_path, publishers):
+    with Peer(tmp_path) as peer:
+        other, left, made = peer.another("other"), Event(), []
+
+        def discover():
+            while not left.wait(0.05) and len(made) < publishers:
+                made.append(other.create_publisher(Float64MultiArray, f"topic_{len(made)}", 1))
+
+        thread = Thread(target=discover)
+        thread.start()
+        begin = time.monotonic()
+        runtime.await_quiet(peer.node)
+        left.set()
+        thread.join()
+        assert len(made) == publishers or time.monotonic() - begin >= runtime.QUIET_PATIENCE

@@ -17,6 +17,7 @@ from std_srvs.srv import SetBool, Trigger
 from harness import JOINTS, Peer
 from impact_control.scenario import load_scenario
 from impact_control_ros.bridge import qos
+from impact_control_ros.bridge.loop_output import effort_command
 from impact_control_ros.bridge.messages import nanoseconds
 from impact_control_ros.nodes.simulator import Clock
 from impact_control_ros.session.graph import Duty, NodeSpec
@@ -146,14 +147,24 @@ def test_a_command_moves_the_arm_and_its_loss_stops_it(peer):
 
 
 @pytest.mark.parametrize(
-    ("data", "named"), [([0.0] * 6, "6 values"), ([0.0] * 6 + [float("nan")], "nan for panda_joint7"), ([], "0 values")]
+    ("command", "named"),
+    [
+        (Float64MultiArray(data=[0.0] * 6), "6 values"),
+        (Float64MultiArray(data=[0.0] * 6 + [float("nan")]), "nan for panda_joint7"),
+        (Float64MultiArray(), "no values, or for other joints"),
+        (
+            effort_command([f"panda_joint{i}" for i in (2, 1, 3, 4, 5, 6, 7)], [0.0] * 7),
+            "no values, or for other joints",
+        ),
+    ],
+    ids=["short", "nan", "empty", "swapped"],
 )
-def test_a_wrong_command_is_refused_and_named(peer, data, named):
+def test_a_wrong_command_is_refused_and_named(peer, command, named):
     reset(peer)
     told = f"command refused: {named}, need 7 finite torques"
     give_up = time.monotonic() + 5.0
     while told not in peer.log("simulator") and time.monotonic() < give_up:  # once a second
-        peer.commands.publish(Float64MultiArray(data=data))
+        peer.commands.publish(command)
         peer.spin(0.01)
     assert all(t.command_state == GroundTruth.COMMAND_LOST for t in fresh(peer))
     assert told in peer.log("simulator")

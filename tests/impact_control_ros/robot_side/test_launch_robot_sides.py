@@ -20,9 +20,9 @@ from impact_control.robots.urdf import urdf_text
 from impact_control.scenario import load_scenario, robot_of
 from impact_control.util import settings as library_settings
 from impact_control.util.errors import ImpactControlError, InvalidInputError, ScenarioError
-from impact_control_ros.bridge import settings, supervision, topics
+from impact_control_ros.bridge import settings, topics
 from impact_control_ros.bridge.settings import Shape
-from impact_control_ros.bridge.supervision import SupervisionLimits
+from impact_control_ros.bridge.supervision import LIMITS, SupervisionLimits
 from impact_control_ros.nodes import collision_behavior, robot_check
 from impact_control_ros.robot_side.files import (
     ARGUMENTS,
@@ -104,8 +104,9 @@ def declared_parameters(executable):
     ]
     names = (call.args[1] for call in calls if call.func.id == "declare")
     shared = (call.args[1].id for call in calls if call.func.id == "declare_setting")
-    known = vars(library_settings) | vars(settings) | vars(supervision)
-    return {name.value for name in names if isinstance(name, ast.Constant)} | {known[name].name for name in shared}
+    known = vars(library_settings) | vars(settings)
+    declared = [one for name in shared for one in (LIMITS if name == "limit" else [known[name]])]
+    return {name.value for name in names if isinstance(name, ast.Constant)} | {setting.name for setting in declared}
 
 
 def all_started(monkeypatch, name, **values):

@@ -14,7 +14,7 @@ MAXIMUM_GAP = 0.05
 
 POSITION_TOLERANCE = 5e-3
 """[rad] by which a measured position may differ from the integral of the velocity: several times the noise of Proper
-2021 (3.5), and more than a change of the velocity by 5 rad/s in the middle of a period of 1 ms makes."""
+2021 (3.5), and above the 2.5 mrad that a velocity jump of 5 rad/s within 1 ms can cause."""
 
 
 def sample_period(elapsed: float, maximum_gap: float) -> float:

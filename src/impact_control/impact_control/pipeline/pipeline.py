@@ -148,7 +148,7 @@ class Pipeline:
         self._cancelled = False
         self._interrupted = False
         self._contact = False
-        self._gap = 0.0
+        self._gap, self._partner_cause = 0.0, ""
         self._rest.reset()
 
     def cancel(self) -> None:
@@ -156,9 +156,9 @@ class Pipeline:
         self._cancelled = True
         self._stop()
 
-    def stop_with_partner(self) -> None:
+    def stop_with_partner(self, cause: str) -> None:
         """Stop because another arm at the same object was stopped; verdicts that are pending stay undecided."""
-        self._interrupted = True
+        self._interrupted, self._partner_cause = True, cause
         self._stop()
 
     def _stop(self) -> None:
@@ -254,9 +254,9 @@ class Pipeline:
         return self.start_defect()
 
     def stop_reason(self) -> str:
-        """Return which gap in the samples stopped the task; "" if none did."""
+        """Return which partner, or which gap in the samples, stopped the task; "" if none did."""
         if self._gap == 0.0:
-            return ""
+            return f"stopped: {self._partner_cause}" if self._partner_cause else ""
         longest = 1e3 * self.scenario.control.state_timeout
         return f"stopped: {1e3 * self._gap:.1f} ms {WITHOUT_STATE} (allowed: {longest:g} ms)"
 

@@ -9,13 +9,13 @@ import numpy as np
 from impact_control.control import DesiredForce, Event, Fault, ObjectForce
 from impact_control.pipeline.judge import Judge
 from impact_control.pipeline.pipeline import Pipeline
-from impact_control.pipeline.start_pose import StartPose
+from impact_control.pipeline.start_pose import START_TOLERANCE, StartPose
 from impact_control.references import ImpactReference, build_reference
 from impact_control.robots import RobotDescription
 from impact_control.scenario import Reaction, Scenario
 
-AWAY = 0.045
-"""[rad] from the start of a task, less than `START_TOLERANCE`."""
+AWAY = 0.9 * START_TOLERANCE
+"""Offset [rad] of every joint from the start of a task that still begins."""
 
 _OBJECT_FORCE = ObjectForce(clamping=np.zeros(3), mass=0.0, support=np.zeros(3), drag=0.0, offset=np.zeros(3))
 """Object force of an arm in a scene: arbitrary numbers that run the same code."""
@@ -40,7 +40,7 @@ def _walk(
 ) -> None:
     """Go through a task that exerts `force` after its impact, None: the one on its surface, and into a fault.
 
-    away [rad] from the start of its reference the arm stands.
+    away: offset [rad] of every joint from the start of the reference.
     """
     q = reference.initial_configuration + away
     still = np.zeros_like(q)

@@ -66,7 +66,7 @@ class Team:
                 if pipeline.impact_now:
                     partner.partner_touched(pipeline.detector.impact_time)
                 if stopped and (partner.armed or partner.follows):
-                    partner.stop_with_partner()
+                    partner.stop_with_partner(f"{name} stopped")
 
     @property
     def finished(self) -> bool:

@@ -9,6 +9,9 @@ from impact_control.scenario.fields import NOT_NEGATIVE, POSITIVE, Count, Number
 from impact_control.scenario.settings import Settings
 from impact_control.util.types import Vector
 
+LARGEST_NOISE = 3.0
+"""Beyond it two samples of a joint at rest would contradict each other, see `pipeline.samples`."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class JointBacklash(Settings):
@@ -58,7 +61,9 @@ class Simulation(PlantSettings):
     """The simulated robot side."""
 
     seed: Annotated[int, Count(), "seed of the sensor noise"]
-    noise: Annotated[float, Number("", NOT_NEGATIVE), "factor on the sensor noise of Proper 2021 (3.5), 0: none"]
+    noise: Annotated[
+        float, Number("", Range(0.0, LARGEST_NOISE)), "factor on the sensor noise of Proper 2021 (3.5), 0: none"
+    ]
     repeats: Annotated[
         float,
         Number("", Range(0.0, 0.5)),

@@ -49,7 +49,7 @@ class ControlLoop(SampleLoop):
         self.supervision = Supervised(self._task_runs)
         self._reported = (Mode.IDLE, Fault.NONE, 0)
         self._published_fault = Fault.NONE
-        self._stopped_partner = self._cause = ""
+        self._partner_cause = self._cause = ""
         self._patience = 0.0
         self._longest_gap = round(self._scenario.control.longest_gap * 1e9)
         self._control_output = ControlOutput(self, self._robot.joint_names)
@@ -157,11 +157,11 @@ class ControlLoop(SampleLoop):
         if seconds is not None and not self._watch_sources():
             self.pipeline.partner_touched(seconds)
 
-    def _on_partner_stop(self, name: str, time: int) -> None:
+    def _on_partner_stop(self, cause: str, time: int) -> None:
         # A stop from before this task does not concern it.
         if self._in_task(time) is not None:
-            self.pipeline.stop_with_partner()
-            self._stopped_partner = name
+            self.pipeline.stop_with_partner(cause)
+            self._partner_cause = cause
 
     def _in_task(self, time: int) -> float | None:
         """Return a time [ns] in seconds of the pipeline's clock, None outside of a task that is followed."""
@@ -186,6 +186,8 @@ class ControlLoop(SampleLoop):
         pipeline = self.pipeline
         if (fault := self.supervision.fault()) is not Fault.NONE:
             return f"{fault.name}: {self.supervision.reason}"
+        if reason := self._partners.refusal():
+            return reason
         reference, begin = task.plan.reference, -math.inf
         if task.begin:
             if self._base is None:
@@ -311,9 +313,9 @@ class ControlLoop(SampleLoop):
 
     def _report(self, mode: Mode, fault: Fault, impacts: int) -> None:
         """Log changes of mode and fault."""
-        if self._stopped_partner:
-            self.log.warning(f"stopped, because {self._stopped_partner} did")
-            self._stopped_partner = ""
+        if self._partner_cause:
+            self.log.warning(f"stopped: {self._partner_cause}")
+            self._partner_cause = ""
         if (mode, fault, impacts) == self._reported:
             return
         last_mode, last_fault, _ = self._reported

@@ -38,7 +38,7 @@ costs a wake-up elsewhere."""
 def effort_command(joint_names: Sequence[str], values: Sequence[float]) -> Float64MultiArray:
     """Return the command of torques `values` [Nm], labelled with the joints in their order.
 
-    By the label the receiver refuses torques that are meant for other joints.
+    Receivers reject a command whose label names other joints.
     """
     n = len(joint_names)
     message = Float64MultiArray(data=values)
@@ -67,27 +67,24 @@ class CommandWriter:
 
 
 class CommandReader:
-    """Reads the effort commands of a `CommandWriter` for the same joints, or others laid out like them."""
+    """Reads effort commands for the joints of a `CommandWriter`: labelled as it does, or without a label."""
 
     def __init__(self, joint_names: Sequence[str]) -> None:
-        n = len(joint_names)
-        message: bytes = serialize_message(effort_command(joint_names, [0.0] * n))
-        self._length = len(message)
-        self._numbers_at = self._length - 8 * n
-        # Encapsulation, number of dimensions, length of the label; the label and its zero. Then four integers and the
-        # numbers, aligned to 4 and 8 bytes by padding that may be anything.
-        label_end = 12 + len(joint_label(joint_names).encode()) + 1
-        integers_at = label_end + -label_end % 4
-        self._label = message[:label_end]
-        self._integers = slice(integers_at, integers_at + 16)
-        self._layout = message[self._integers]
+        numbers = [0.0] * len(joint_names)
+        labelled: bytes = serialize_message(effort_command(joint_names, numbers))
+        unlabelled: bytes = serialize_message(Float64MultiArray(data=numbers))
+        # Encapsulation, number of dimensions, length of the label, the label and its zero: padding, which may be
+        # anything, comes behind. Equal lengths mean equal numbers of values.
+        begin = labelled[: 12 + len(joint_label(joint_names).encode()) + 1]
+        self._known = ((len(labelled), begin), (len(unlabelled), unlabelled[:16]))
 
     def read(self, data: bytes, values: Vector) -> bool:
         """Copy the torques of a serialised message to `values` (n,); leave them where it is another message."""
-        if len(data) != self._length or not data.startswith(self._label) or data[self._integers] != self._layout:
-            return False
-        values[:] = np.frombuffer(data, "<f8", values.size, self._numbers_at)
-        return True
+        for length, begin in self._known:
+            if len(data) == length and data.startswith(begin):
+                values[:] = np.frombuffer(data, "<f8", values.size, length - 8 * values.size)
+                return True
+        return False
 
 
 class ExternalTorqueWriter:

@@ -26,7 +26,7 @@ GUARD_ACTIVE = 1
 class Partners:
     """Subscriptions to arms in namespaces beside that of a node.
 
-    on_impact(time [ns]) is called when one of them detects an impact, on_stop(name, time [ns]) with each status of
+    on_impact(time [ns]) is called when one of them detects an impact, on_stop(cause, time [ns]) with each status of
     one that has stopped, and by `look` for one whose guard keeps its commands from it.
 
     Attributes: events, the subscriptions to their impacts by topic.
@@ -59,12 +59,17 @@ class Partners:
     def look(self, longest: int) -> None:
         """Report each partner whose guard has followed no command for longer than `longest` [ns].
 
-        A gap of that length is no stop yet, neither here nor there. Where no guard is, nothing is reported.
+        Shorter times are gaps that every loop tolerates. Arms without a guard are never reported.
         """
         now = self._now()
         for name, since in self._guarded.items():
-            if not 0 <= now - since <= longest:
-                self._on_stop(name, now)
+            # Backwards: late samples, or a clock that was set back.
+            if abs(now - since) > longest:
+                self._on_stop(f"the guard of {name} follows no commands", now)
+
+    def refusal(self) -> str:
+        """Return why no task may begin beside the partners, "" if it may."""
+        return "; ".join(f"the guard of {name} follows no commands" for name in self._guarded)
 
     def _take_event(self, is_new: FirstOfEvent, event: ImpactEvent) -> None:
         if is_new(event):
@@ -79,7 +84,7 @@ class Partners:
     def _take_status(self, name: str, status: ControllerStatus) -> None:
         # Also a mode that is unknown here: of a partner that may have stopped.
         if status.mode not in _AT_WORK:
-            self._on_stop(name, nanoseconds(status.header.stamp))
+            self._on_stop(f"{name} stopped", nanoseconds(status.header.stamp))
 
 
 class Supervised:

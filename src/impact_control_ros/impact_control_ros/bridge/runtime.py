@@ -100,9 +100,33 @@ def run_step(name: str, parameters: Mapping[str, tuple[Any, str]], work: Callabl
         node.get_logger().error(str(error))
         return 1
     finally:
+        await_quiet(node)
         node.destroy_node()
         rclpy.try_shutdown()
     return 0
+
+
+QUIET = 0.2
+"""[s] without a new publisher or subscriber in the domain, before a node may leave it."""
+QUIET_PATIENCE = 2.0
+"""[s] that a node waits for such a time."""
+
+
+def await_quiet(node: Node) -> None:
+    """Wait until discovery rests, before a node is destroyed that joined a moment ago.
+
+    Fast DDS 2.14 may spin for minutes where a participant is deleted while it discovers a publisher: it waits for the
+    end of the callback with the lock that this needs (eProsima/Fast-DDS issue 6513). On two busy cores a client that
+    looked for a topic and left hung in it for ten minutes.
+    """
+    end = time.monotonic() + QUIET_PATIENCE
+    known, since = -1, time.monotonic()
+    while (now := time.monotonic()) < end and now - since < QUIET:
+        names = [name for name, _ in node.get_topic_names_and_types()]
+        count = sum(node.count_publishers(name) + node.count_subscribers(name) for name in names)
+        if count != known:
+            known, since = count, now
+        time.sleep(0.02)
 
 
 def spin_until_stopped(node: Node, executor: NodeExecutor, stop: StopRequest) -> None:

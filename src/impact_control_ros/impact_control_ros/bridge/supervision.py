@@ -70,11 +70,13 @@ def _limit(name: str, default: float, words: str) -> Setting:
 COMMAND_LIMIT = _limit("command_limit", 0.03, "without a command")
 STATE_LIMIT = _limit("state_limit", 0.07, "without a joint state")
 LAG_LIMIT = _limit("lag_limit", 0.25, "of the controller behind the joint states")
+LIMITS = (COMMAND_LIMIT, STATE_LIMIT, LAG_LIMIT)
+"""Settings of `SupervisionLimits`."""
 
 
 @dataclass(frozen=True)
 class SupervisionLimits:
-    """Limits in seconds, one for each of the settings above.
+    """Limits [s] without a command, without a joint state, and between a state and its answer.
 
     A state may be missing for as long as the loop allows, `control.longest_gap` of the scenarios, and 6 ms more: the
     supervisor looks every 4 ms. A controller that has no state to answer is not silent meanwhile.

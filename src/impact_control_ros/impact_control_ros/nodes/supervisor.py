@@ -22,9 +22,7 @@ from impact_control_ros.bridge.messages import answered, serialised_stamp
 from impact_control_ros.bridge.rclpy_internals import Inbox, Slot
 from impact_control_ros.bridge.settings import UNNAMED
 from impact_control_ros.bridge.supervision import (
-    COMMAND_LIMIT,
-    LAG_LIMIT,
-    STATE_LIMIT,
+    LIMITS,
     Cause,
     Finding,
     Supervision,
@@ -45,8 +43,6 @@ ASK_AGAIN = 0.1
 
 SIGNS_PATIENCE = 10.0
 """[s] that the first command, joint state and status may take at activation."""
-
-LIMITS = (COMMAND_LIMIT, STATE_LIMIT, LAG_LIMIT)
 
 NOTHING = Finding(Cause.NONE, "", math.nan)
 
@@ -180,9 +176,8 @@ class SupervisorNode(ConfiguredNode[Watching]):
         declare(self, "arms", list(UNNAMED), "arms of a scene")
         kinds = ", ".join(kind.value for kind in SwitchKind)
         declare(self, "robot_side", SwitchKind.SIMULATOR.value, f"receiver of the commands: {kinds}")
-        declare_setting(self, COMMAND_LIMIT)
-        declare_setting(self, STATE_LIMIT)
-        declare_setting(self, LAG_LIMIT)
+        for limit in LIMITS:
+            declare_setting(self, limit)
         # Beyond a configuration: a stop outlasts it.
         self._state = Supervision.INACTIVE
         self._finding = NOTHING

@@ -150,7 +150,7 @@ class ArmSide:
         return torque
 
     def _report_refused(self, torques: Vector) -> None:
-        found, joints = f"{torques.size} values", len(self._names)
+        found, joints = f"{torques.size} values" if torques.size else "no values, or for other joints", len(self._names)
         if torques.size == joints:
             joint = int(np.flatnonzero(~np.isfinite(torques))[0])
             found = f"{torques[joint]} for {self._names[joint]}"

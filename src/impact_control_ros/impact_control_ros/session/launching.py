@@ -26,7 +26,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from impact_control.planning.assignment import Assignment, assigned
-from impact_control.robots.urdf import WORLD, base_placement, link_name
+from impact_control.robots.urdf import WORLD, base_placement
 from impact_control.scenario import Scene
 from impact_control.util.errors import ImpactControlError, InvalidInputError
 from impact_control_ros.bridge import real_time
@@ -187,16 +187,17 @@ def state_publishers(arm: LaunchedArm, kind: str, **more: str) -> list[Any]:
     frames = {"frame_prefix": f"{arm.prefix}_"} if arm.prefix else {}
     given = [parameters({"robot_description": description, **frames})]
     publisher = process("robot_state_publisher", "robot_state_publisher", namespace=arm.namespace, parameters=given)
-    # In Gazebo the description itself begins with its world.
-    return [publisher] if kind == "gazebo" else [publisher, base_publisher(arm)]
+    # In Gazebo the description itself contains `WORLD`, which its prefix renames.
+    if kind != "gazebo":
+        return [publisher, fixed_frame(arm, *base_placement(arm.task.robot))]
+    return [publisher, fixed_frame(arm, WORLD, pin.SE3.Identity())] if arm.prefix else [publisher]
 
 
-def base_publisher(arm: LaunchedArm) -> Any:
-    """Return the process that publishes where the base of an arm stands."""
-    root, place = base_placement(arm.task.robot)
+def fixed_frame(arm: LaunchedArm, link: str, place: pin.SE3) -> Any:
+    """Return the process that publishes where a link of an arm is fixed in `WORLD`."""
     numbers = dict(zip(("x", "y", "z", "qx", "qy", "qz", "qw"), pin.SE3ToXYZQUAT(place).tolist(), strict=True))
     given = [text for name, value in numbers.items() for text in (f"--{name}", f"{value:.9g}")]
-    given += ["--frame-id", WORLD, "--child-frame-id", link_name(arm.prefix, root)]
+    given += ["--frame-id", WORLD, "--child-frame-id", f"{arm.prefix}_{link}" if arm.prefix else link]
     return process("tf2_ros", "static_transform_publisher", namespace=arm.namespace, arguments=given)
 
 

@@ -12,6 +12,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from impact_control_ros.bridge.calls import GREETING_PATIENCE, Caller, NoAnswerError
 from impact_control_ros.bridge.rclpy_internals import EventsExecutor
+from impact_control_ros.bridge.runtime import await_quiet
 from impact_control_ros.bridge.settings import CONTROLLER_MANAGER, Shape
 from impact_control_ros.bridge.topics import of_arm
 from impact_control_ros.session.graph import ALONE, describe_graph, full_name, require_namespace
@@ -22,6 +23,9 @@ DISCOVERY_TIME = 1.0
 
 LAUNCH_DISCOVERY_TIME = 3.0
 """[s] the same before a launch; up to 2.7 s were seen."""
+
+SETTLING = 5.0
+"""[s] after which a node that joined has discovered the others."""
 
 ANSWER_TIME = 2.0
 """[s] a node may take to say its state; one that was killed does not, and is listed for some time."""
@@ -53,6 +57,7 @@ class Visitor:
                 given = f", with enclave {arguments[-1]}" if arguments else ""
                 advice = f"; security is on{given} of keystore {keystore!r}, see docs/network.md"
             raise GraphError(f"ROS refuses a node: {str(error).splitlines()[0]}{advice}") from error
+        self._joined = time.monotonic()
         self._executor = executor(context=self._context)
         self._executor.add_node(self._node)
         self._caller = Caller(self._node, self._spin)
@@ -70,6 +75,8 @@ class Visitor:
         if self._context.ok():
             self._executor.remove_node(self._node)
             self._caller.close()
+            if time.monotonic() - self._joined < SETTLING:
+                await_quiet(self._node)
             self._node.destroy_node()
             self._executor.shutdown()
             self._context.try_shutdown()

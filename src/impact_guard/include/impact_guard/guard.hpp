@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace impact_guard
 {
@@ -40,6 +41,22 @@ enum class Reason : std::uint8_t {
   SECOND_SOURCE = 6,  ///< a second publisher sent a command
 };
 constexpr std::size_t REASONS = 7;
+
+/// Label of a command: the names of its joints in their order.
+inline std::string label_of(const std::vector<std::string> & joints)
+{
+  std::string label;
+  for (const std::string & joint : joints) {
+    label += (label.empty() ? "" : ",") + joint;
+  }
+  return label;
+}
+
+/// Whether a command with this label is for other joints than those of `own`; an empty one says nothing of joints.
+inline bool for_others(const std::string & label, const std::string & own)
+{
+  return !label.empty() && label != own;
+}
 
 /// A command as it was received.
 struct Command
