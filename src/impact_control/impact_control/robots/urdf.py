@@ -33,8 +33,9 @@ def urdf_text(robot: RobotDescription, arm: str = "") -> str:
     links = {link.get("name"): link for link in tree.iter("link")}
     child_of = {_attribute(joint, ".", "name"): _attribute(joint, "child", "link") for joint in tree.iter("joint")}
     model = robot.pinocchio_model
+    root, place = _base_in(tree, robot)
     ElementTree.SubElement(tree, "link", name=WORLD)
-    _fix(tree, WORLD, *base_placement(robot))
+    _fix(tree, WORLD, root, place)
     ElementTree.SubElement(tree, "link", name=CONTACT_FRAME)
     _fix(tree, child_of[robot.joint_names[-1]], CONTACT_FRAME, model.frames[robot.contact_frame_id].placement)
     if tree.find("*/visual") is None:
@@ -48,9 +49,13 @@ def urdf_text(robot: RobotDescription, arm: str = "") -> str:
 
 def base_placement(robot: RobotDescription) -> tuple[str, pin.SE3]:
     """Return the root link of the robot, and where it is fixed in `WORLD`."""
-    tree, model = ElementTree.parse(robot.urdf).getroot(), robot.pinocchio_model
+    return _base_in(ElementTree.parse(robot.urdf).getroot(), robot)
+
+
+def _base_in(tree: ElementTree.Element, robot: RobotDescription) -> tuple[str, pin.SE3]:
     children = {_attribute(joint, "child", "link") for joint in tree.iter("joint")}
     root = next(name for link in tree.iter("link") if (name := str(link.get("name"))) not in children)
+    model = robot.pinocchio_model
     return root, model.frames[model.getFrameId(root)].placement
 
 
