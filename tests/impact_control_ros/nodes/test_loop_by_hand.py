@@ -262,6 +262,7 @@ def test_a_late_sample_after_the_state_of_a_guard_stops_nothing(holding):
 def test_no_task_begins_beside_a_partner_whose_guard_damps(loop):
     loop.sample()
     loop.built._partners._take_guard("other", UInt8(data=2))
+    loop.sample(round(TASK.scenario.control.longest_gap * 1e9) // PERIOD + 1)
     assert loop.arm() == "the guard of other follows no commands"
     loop.built._partners._take_guard("other", UInt8(data=1))
     assert not loop.arm()

@@ -186,7 +186,7 @@ class ControlLoop(SampleLoop):
         pipeline = self.pipeline
         if (fault := self.supervision.fault()) is not Fault.NONE:
             return f"{fault.name}: {self.supervision.reason}"
-        if reason := self._partners.refusal():
+        if reason := self._partners.inactive(self._longest_gap):
             return reason
         reference, begin = task.plan.reference, -math.inf
         if task.begin:
@@ -250,7 +250,8 @@ class ControlLoop(SampleLoop):
         self._watch_arrival()
         self._watch_sources()
         self._watch_supervisor()
-        self._partners.look(self._longest_gap)
+        if cause := self._partners.inactive(self._longest_gap):
+            self._on_partner_stop(cause, self._reader.stamp)
         self.watch_results()
         self._report(controller.mode, controller.fault, pipeline.judge.impacts)
         self.tasks.advance()

@@ -27,7 +27,7 @@ class Partners:
     """Subscriptions to arms in namespaces beside that of a node.
 
     on_impact(time [ns]) is called when one of them detects an impact, on_stop(cause, time [ns]) with each status of
-    one that has stopped, and by `look` for one whose guard keeps its commands from it.
+    one that has stopped.
 
     Attributes: events, the subscriptions to their impacts by topic.
     """
@@ -56,20 +56,15 @@ class Partners:
             configuration.subscription(ControllerStatus, states, partial(self._take_status, name), qos.STREAM)
             configuration.subscription(UInt8, guard, partial(self._take_guard, name), qos.LATCHED)
 
-    def look(self, longest: int) -> None:
-        """Report each partner whose guard has followed no command for longer than `longest` [ns].
+    def inactive(self, longest: int) -> str:
+        """Return whose guard has followed no command for longer than `longest` [ns], in words; "" if each follows them.
 
-        Shorter times are gaps that every loop tolerates. Arms without a guard are never reported.
+        Shorter times are gaps that every loop tolerates. Arms without a guard are never named.
         """
         now = self._now()
-        for name, since in self._guarded.items():
-            # Backwards: late samples, or a clock that was set back.
-            if abs(now - since) > longest:
-                self._on_stop(f"the guard of {name} follows no commands", now)
-
-    def refusal(self) -> str:
-        """Return why no task may begin beside the partners, "" if it may."""
-        return "; ".join(f"the guard of {name} follows no commands" for name in self._guarded)
+        # Backwards: late samples, or a clock that was set back.
+        names = [name for name, since in self._guarded.items() if abs(now - since) > longest]
+        return f"the guard of {' and '.join(names)} follows no commands" if names else ""
 
     def _take_event(self, is_new: FirstOfEvent, event: ImpactEvent) -> None:
         if is_new(event):
