@@ -61,16 +61,17 @@ def test_an_arm_that_is_stopped_stops_its_partner(tmp_path):
     assert "stopped: left stopped" in log and "stopped: left stopped" in results["right"].summary
 
 
-def test_beside_an_arm_whose_guard_damps_no_task_begins(tmp_path):
-    """The guard is one of ros2_control; here its state only is published."""
+def test_beside_an_arm_whose_guard_damps_no_task_goes_on(tmp_path):
+    """The guard is one of ros2_control; here its state only is published. In lockstep no sample tells how long for."""
     with session_of("grab_parcel_1", tmp_path) as session, Peer(tmp_path / "guard", "left") as guard:
         session.start()
         state = guard.node.create_publisher(UInt8, topics.GUARD, qos.LATCHED)
         state.publish(UInt8(data=2))
         guard.until(lambda: state.get_subscription_count() == 1, what="the partner")
         guard.spin(0.2)
-        refused = session.run_tasks("grab_parcel_1")["right"]
-        assert refused.outcome is Outcome.REFUSED and refused.summary == "the guard of left follows no commands"
+        ended = session.run_tasks("grab_parcel_1")["right"]
+        assert ended.outcome is Outcome.NO_IMPACT and ended.duration < 0.1
+        assert ended.summary == "stopped: the guard of left follows no commands"
         state.publish(UInt8(data=1))
         guard.spin(0.2)
         results = session.run_tasks("grab_parcel_1")
