@@ -56,9 +56,10 @@ class Configuration:
         name: str,
         callback: Callable[[Any, Any], Any],
         profile: QoSProfile = qos_profile_services_default,
-    ) -> None:
+    ) -> Any:
         """Offer a service."""
-        self._opened(self.node.create_service(kind, name, callback, qos_profile=profile), self.node.destroy_service)
+        service = self.node.create_service(kind, name, callback, qos_profile=profile)
+        return self._opened(service, self.node.destroy_service)
 
     def client(self, kind: type, name: str) -> Any:
         """Return the client of a service."""

@@ -6,6 +6,7 @@ imported, by name, and not in the middle of a task. A port to a later rclpy chan
 
 from __future__ import annotations
 
+import ctypes
 import time
 import traceback
 import uuid
@@ -95,6 +96,7 @@ __all__ = [
     "Slot",
     "float_field",
     "guard_services",
+    "request_id",
 ]
 
 
@@ -276,6 +278,29 @@ def accept_goal(server: ActionServer, goal: Any) -> tuple[ServerGoalHandle, Futu
 def cancel_goal(handle: ServerGoalHandle) -> None:
     """Note that a client asked to cancel a goal."""
     handle._update_state(rclpy_implementation.GoalEvent.CANCEL_GOAL)
+
+
+# ---------------------------------------------------------------------- requests of a client
+
+
+class RequestId(ctypes.Structure):
+    """Client and number of a request, `rmw_request_id_t`.
+
+    Attributes: writer_guid, the client; sequence_number, from 1 on. A response goes to the request that they name.
+    """
+
+    _fields_ = (("writer_guid", ctypes.c_int8 * 16), ("sequence_number", ctypes.c_int64))
+
+
+def request_id(header: Any) -> RequestId | None:
+    """Return the id in the header of a request, to be read and written; None where rclpy keeps it differently.
+
+    rclpy shows the number of a request, not its client, and makes no header for a response of our own. The id lies
+    where the object that stands for it points to, first behind what every Python object begins with.
+    """
+    shown = header.request_id
+    found = RequestId.from_address(ctypes.c_void_p.from_address(id(shown) + object.__basicsize__).value or id(shown))
+    return found if found.sequence_number == shown.sequence_number else None
 
 
 # ---------------------------------------------------------------------- services that every node has

@@ -20,9 +20,15 @@ from impact_control_ros.bridge import qos, runtime, topics
 from impact_control_ros.bridge.lessons import LessonInbox, PlannedContact
 from impact_control_ros.bridge.lifecycle import Configuration, ConfiguredNode, declare_setting
 from impact_control_ros.bridge.messages import set_xyz, to_stamp, xyz
+from impact_control_ros.bridge.paced_responses import PacedResponses
 
 LESSON_PERIOD = 0.1
 """[s] between two looks for an impact to learn from."""
+
+
+def _lost() -> PredictPostImpact.Response:
+    reason = "the request did not arrive: its client sent more at once than its queue keeps, ten by default"
+    return PredictPostImpact.Response(success=False, reason=reason)
 
 
 class Prediction(Configuration):
@@ -47,7 +53,8 @@ class Prediction(Configuration):
             self._while_active.when_closed(self._lessons.close)
             self._while_active.timer(LESSON_PERIOD, self._learn)
             self._publish(self._learner)
-        self._while_active.service(PredictPostImpact, topics.PREDICT, self._on_request, qos.CALLS)
+        service = self._while_active.service(PredictPostImpact, topics.PREDICT, self._on_request, qos.CALLS)
+        self._while_active.when_closed(PacedResponses(self.node, service, _lost).close)
 
     def deactivate(self) -> None:
         """Withdraw the service, stop listening."""
