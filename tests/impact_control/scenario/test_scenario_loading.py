@@ -532,7 +532,35 @@ def test_a_pipe_is_refused_without_waiting_for_its_writer(tmp_path):
         load_document(tmp_path / "pipe.yaml")
 
 
-def test_an_error_shows_no_more_than_the_beginning_of_a_value(tmp_path):
+@pytest.mark.parametrize(
+    "content",
+    [
+        "robot: {0}",
+        "name: [{0}]",
+        "robot: {{model: [{0}]}}",
+        "robot: {{end_effector: {{{0}: 1}}}}",
+        "task: {{impact: {{speed: {0}}}}}",
+        "task: {{impact: {{speed: {0} m/s}}}}",
+        "task: {{impact: {{speed: 1 {0}}}}}",
+        "task: {{impact: {{speed: '1 {1}'}}}}",
+        "task: {{impact: {{speed: [[{0}]]}}}}",
+        "task: {{impact: {{speed: {{of: {0}}}}}}}",
+        "task: {{impact: {{position: [1, {0}, 2]}}}}",
+        "expected_environment: {{surface: {{normal: [{0}, 0, 1]}}}}",
+        "expected_environment: {{surface: {0}}}",
+        "simulation: {{seed: {0}}}",
+        "control: {{formulation: {0}}}",
+        "reaction: {{{0}: 1}}",
+        "{0}: 1",
+        "extends: {0}",
+        "include: {0}",
+    ],
+)
+def test_an_error_shows_no_more_than_the_beginning_of_a_value(content, tmp_path):
+    long, unit = "abcdefghij" * 100, "m" + "/s/m/s*m*s" * 100
     with pytest.raises(ScenarioError) as raised:
-        load_scenario(write(tmp_path / "mine.yaml", "robot: " + "abcdefghij" * 100))
-    assert "abcdefghij" * 5 in str(raised.value) and "abcdefghij" * 6 not in str(raised.value)
+        load_scenario(
+            write(tmp_path / "mine.yaml", "extends: tabletop\n" * (content[:3] != "ext") + content.format(long, unit))
+        )
+    text = str(raised.value)
+    assert "abcdefghij" * 13 not in text and "/s/m/s*m*s" * 7 not in text and len(text) < 1500, text

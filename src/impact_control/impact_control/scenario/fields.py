@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final, get_args, get_origin
 import numpy as np
 
 from impact_control.scenario.units import parse_quantity, parse_unit, spellings
-from impact_control.util.errors import InvalidInputError
+from impact_control.util.errors import InvalidInputError, shown
 from impact_control.util.types import Matrix, Vector
 
 JOINTS = "joints"
@@ -423,7 +423,7 @@ def _numbers(raw: Any, unit: str, interval: Range) -> list[float]:
             except InvalidInputError as error:
                 raise _Unreadable(error.allowed) from None
         elif isinstance(item, bool) or not isinstance(item, int | float):
-            raise _Unreadable(f"{item!r} is no number")
+            raise _Unreadable(f"{shown(item)} is no number")
         elif unit:
             raise _Unreadable("the unit is missing")
         else:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from impact_control.util.errors import InvalidInputError
+from impact_control.util.errors import InvalidInputError, shown
 
 Dimension = tuple[float, float, float, float]
 """Powers of metre, kilogram, second and radian. The radian counts, so that an angle needs its unit."""
@@ -103,11 +103,11 @@ def parse_quantity(text: str, unit: Unit) -> list[float]:
     *numbers, given_text = words
     unread = [word for word in numbers if not is_number(word)]
     if unread or not numbers:
-        raise InvalidInputError("quantity", text, f"{(unread or words)[0]!r} is no number")
+        raise InvalidInputError("quantity", text, f"{shown((unread or words)[0])} is no number")
     try:
         given = parse_unit(given_text)
     except InvalidInputError:
-        raise InvalidInputError("quantity", text, f"the unit {given_text!r} is not known") from None
+        raise InvalidInputError("quantity", text, f"the unit {shown(given_text)} is not known") from None
     if given.dimension != unit.dimension:
-        raise InvalidInputError("quantity", text, f"{given_text} is a unit of something else")
+        raise InvalidInputError("quantity", text, f"{shown(given_text)} is a unit of something else")
     return [float(word.replace(".inf", "inf").replace(".nan", "nan")) * given.factor for word in numbers]

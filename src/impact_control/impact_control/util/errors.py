@@ -33,7 +33,8 @@ LONGEST_GIVEN = 400
 """The same of a value that is no entry of a file, as the names of the joints of a controller."""
 
 
-def _shown(value: object, longest: int = LONGEST_VALUE) -> str:
+def shown(value: object, longest: int = LONGEST_VALUE) -> str:
+    """Return a value as an error shows it: of a long one the beginning; of a path all."""
     return repr(str(value)) if isinstance(value, PurePath) else _cut(repr(value), longest)
 
 
@@ -55,7 +56,7 @@ class InvalidInputError(ImpactControlError, ValueError):
     """
 
     def __init__(self, name: str, value: object, allowed: str) -> None:
-        super().__init__(f"{name} = {_shown(value, LONGEST_GIVEN)}; allowed: {allowed}")
+        super().__init__(f"{name} = {shown(value, LONGEST_GIVEN)}; allowed: {allowed}")
         self.name = name
         self.value = value
         self.allowed = allowed
@@ -96,7 +97,7 @@ class ScenarioError(ImpactControlError, ValueError):
         elif value is None:
             text = f"{_cut(key, LONGEST_KEY)}: nothing is given; allowed: {allowed}"
         else:
-            text = f"{_cut(key, LONGEST_KEY)}: {_shown(value)}; allowed: {allowed}"
+            text = f"{_cut(key, LONGEST_KEY)}: {shown(value)}; allowed: {allowed}"
         super().__init__(f"{file}: {text}")
         self.file = file
         self.key = key

@@ -57,7 +57,7 @@ class Configuration:
         callback: Callable[[Any, Any], Any],
         profile: QoSProfile = qos_profile_services_default,
     ) -> Any:
-        """Offer a service."""
+        """Offer a service and return it."""
         service = self.node.create_service(kind, name, callback, qos_profile=profile)
         return self._opened(service, self.node.destroy_service)
 

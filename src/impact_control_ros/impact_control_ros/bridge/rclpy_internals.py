@@ -10,6 +10,7 @@ import ctypes
 import time
 import traceback
 import uuid
+import warnings
 from array import array
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -82,6 +83,7 @@ except ImportError as error:
     raise _moved(str(error)) from error
 
 _require(rclpy_implementation, "EventHandle", "InvalidHandle", "rcl_subscription_event_type_t")
+_require(rclpy_implementation, "rmw_service_info_t", "rmw_request_id_t")
 _require(Service, "send_response", "handle")
 _require(Subscription, "handle", "get_publisher_count")
 _require(Node, "services")
@@ -94,8 +96,11 @@ __all__ = [
     "NodeExecutor",
     "RcutilsLogger",
     "Slot",
+    "client_is_there",
     "float_field",
     "guard_services",
+    "numbers_are_of_one_client",
+    "replace_send",
     "request_id",
 ]
 
@@ -286,21 +291,48 @@ def cancel_goal(handle: ServerGoalHandle) -> None:
 class RequestId(ctypes.Structure):
     """Client and number of a request, `rmw_request_id_t`.
 
-    Attributes: writer_guid, the client; sequence_number, from 1 on. A response goes to the request that they name.
+    Attributes: writer_guid, the client; sequence_number, from 1 on; header, to which they belong. A response goes to
+    the request that they name.
     """
+
+    header: Any
 
     _fields_ = (("writer_guid", ctypes.c_int8 * 16), ("sequence_number", ctypes.c_int64))
 
 
 def request_id(header: Any) -> RequestId | None:
-    """Return the id in the header of a request, to be read and written; None where rclpy keeps it differently.
+    """Return the id in the header of a request, to be read and written; None if it is not where it is looked for.
 
-    rclpy shows the number of a request, not its client, and makes no header for a response of our own. The id lies
-    where the object that stands for it points to, first behind what every Python object begins with.
+    rclpy shows the number of a request, not its client, and makes no header for a response of our own. An object of
+    pybind11 holds the address of what it stands for right behind what every Python object begins with.
     """
     shown = header.request_id
-    found = RequestId.from_address(ctypes.c_void_p.from_address(id(shown) + object.__basicsize__).value or id(shown))
+    address = ctypes.c_void_p.from_address(id(shown) + object.__basicsize__).value
+    if address is None:
+        return None
+    found = RequestId.from_address(address)
+    found.header = header  # lives as long as the id is used
     return found if found.sequence_number == shown.sequence_number else None
+
+
+def numbers_are_of_one_client() -> bool:
+    """Return whether the requests of each client are numbered without gaps: CycloneDDS counts all of a process."""
+    return "fastrtps" in str(rclpy.get_rmw_implementation_identifier())
+
+
+def replace_send(service: Service, on_send: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+    """Let the executor call `on_send` with response and header in the place of `Service.send_response`; return that."""
+    send: Callable[[Any, Any], None] = service.send_response
+    service.send_response = on_send
+    return send
+
+
+def client_is_there(send: Callable[[Any, Any], None], response: Any, header: Any) -> bool:
+    """Send a response and return whether its client is still there; Fast DDS waits 0.1 s for one that is not."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        send(response, header)
+    return not any("failed to send response" in str(one.message) for one in caught)
 
 
 # ---------------------------------------------------------------------- services that every node has
@@ -349,11 +381,11 @@ class PatientTransitions:
 
     def __init__(self, node: Node, change: Service, state: Service) -> None:
         self._node = node
-        self._serve, self._send, self._state = change.callback, change.send_response, state.callback
+        self._serve, self._send, self._state = change.callback, replace_send(change, self._on_send), state.callback
         self._request: Any = None
         self._response: Any = None
         self._header: Any = None
-        change.callback, change.send_response, state.callback = self._on_change, self._on_send, self._on_state
+        change.callback, state.callback = self._on_change, self._on_state
         # Not made for each activation: destroying a timer in its own callback is not safe in the events executor.
         self._timer = node.create_timer(LOOK_INTERVAL, self._look)
         self._timer.cancel()

@@ -27,7 +27,7 @@ LESSON_PERIOD = 0.1
 
 
 def _lost() -> PredictPostImpact.Response:
-    reason = "the request did not arrive: its client sent more at once than its queue keeps, ten by default"
+    reason = "the request was lost: more were sent at once than the queue of the client keeps, ten by default"
     return PredictPostImpact.Response(success=False, reason=reason)
 
 
@@ -45,6 +45,7 @@ class Prediction(Configuration):
         self._lessons: LessonInbox | None = None
         self._last_lesson: tuple[int, Lesson] | None = None
         self._while_active = Configuration(node)
+        self.when_closed(self._while_active.close)  # when the node ends while it is active
 
     def activate(self) -> None:
         """Offer the service; listen, if it learns."""
