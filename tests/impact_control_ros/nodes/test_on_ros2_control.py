@@ -58,6 +58,8 @@ pytestmark = [
 LIMITS = load_robot().limits
 AT_REST = 0.05
 """[rad/s]"""
+PERIOD = 1e-3
+"""[s] of a cycle"""
 HOLD = 5
 """Cycles for which the guard may hold the last command."""
 MOTION = 0.02
@@ -146,17 +148,18 @@ class LaunchedArm:
         truths = self.truths[since:]
         torque = np.array([truth.applied_torque for truth in truths])
         cycles = np.array([truth.cycles for truth in truths], dtype=float)
-        change = np.abs(np.diff(torque, axis=0)).max(axis=1) / np.maximum(np.diff(cycles), 1.0)
+        change = (np.abs(np.diff(torque, axis=0)) / (LIMITS.torque_rate * PERIOD)).max(axis=1)
         speed = np.abs([truth.joint_velocity for truth in truths])
         found = {
             "speed at the end": speed[-1].max(),
             "share of the speed limit": (speed / LIMITS.velocity).max(),
             "share of the torque limit": (np.abs(torque) / LIMITS.torque).max(),
-            "change a cycle [Nm]": change.max(initial=0.0),
+            "share of the torque rate limit": (change / np.maximum(np.diff(cycles), 1.0)).max(initial=0.0),
             **more,
         }
         print(f"\n{what}: " + ", ".join(f"{name} {value:.3g}" for name, value in found.items()))
         assert found["share of the speed limit"] < 1.0 and found["share of the torque limit"] < 1.0
+        assert found["share of the torque rate limit"] < 1.0 + 1e-9
         assert found["speed at the end"] < AT_REST
         return found
 
@@ -308,6 +311,7 @@ class TestAttacks:
     def test_a_second_commander_does_not_drive_the_arm(self, arm, attacker, kind):
         arm.begin()
         since = arm.until_phase("approach")
+        commands = arm.peer.listen(Float64MultiArray, topics.COMMANDS, qos.RECORD)
         second = attacker.node.create_publisher(Float64MultiArray, topics.COMMANDS, qos.COMMAND)
 
         def command():
@@ -315,25 +319,33 @@ class TestAttacks:
             return arm.result.done()
 
         arm.peer.until(command, patience=30.0, what="the end of the task")
-        arm.tell(f"commands of {kind}: {arm.summary()}", since)
+        of_loop = {tuple(one.data) for one in commands if list(one.data) != EFFORTS[kind]}
+        truths = arm.truths[since:]
+        last = max((i for i, truth in enumerate(truths) if tuple(truth.applied_torque) in of_loop), default=0)
+        position = np.array([truth.joint_position for truth in truths[last:]])
+        motion = np.abs(position - position[0]).max()
+        arm.tell(f"commands of {kind}: {arm.summary()}", since, **{"motion [rad]": motion})
         assert second.get_subscription_count(), "the attack reached nobody"
+        assert motion <= MOTION
         assert "2 publishers of commands" in arm.summary()
 
-    def test_a_command_for_other_joints_is_not_followed(self, arm, attacker):
+    @pytest.mark.parametrize("kind", ["for other joints", "not a number", "three values"])
+    def test_a_command_that_is_none_is_not_followed(self, arm, attacker, kind):
         """From the only publisher of commands, in the place of the loop, which is deactivated."""
         arm.peer.change("impact_loop", Transition.TRANSITION_DEACTIVATE)
         names = list(load_robot().joint_names)
         other = attacker.node.create_publisher(Float64MultiArray, topics.COMMANDS, qos.COMMAND)
         swapped = effort_command([names[1], names[0], *names[2:]], [0.0] * 6 + [0.2])
+        message = swapped if kind == "for other joints" else Float64MultiArray(data=EFFORTS[kind])
         since = len(arm.truths)
 
         def command():
-            other.publish(swapped)
+            other.publish(message)
             return len(arm.truths) > since + 2000
 
         arm.peer.until(command, patience=30.0, what="two seconds of commands")
         applied = np.abs([truth.applied_torque[6] for truth in arm.truths[since:]])
-        arm.tell("commands for other joints", since)
+        arm.tell(f"commands {kind}, of nobody else", since)
         assert other.get_subscription_count() and applied.max() < 0.1
         attacker.node.destroy_publisher(other)
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import nnls
 
-from impact_control.calibration.friction import FrictionFit, friction_in
+from impact_control.calibration.friction import LEAST_EXPLAINED, FrictionFit, friction_in
 from impact_control.calibration.motion import BRIDGED_GAP, FreeMotion, Result, joined_time, numbers, quantity, settled
 from impact_control.calibration.thresholds import HOUR, Calibration, calibrate_thresholds
 from impact_control.detection import SCORES, DetectionSignals, WhitenedScore
@@ -72,7 +72,7 @@ def learn_model(gain: Vector, motions: Sequence[FreeMotion], robot: RobotDescrip
 
     gain: K_O (n,) [1/s] of the observer that made the residuals. Raises InvalidInputError for too few samples.
     """
-    fit = friction_in(motions, gain)
+    fit = friction_in(motions, gain, least_explained=LEAST_EXPLAINED)
     found = fit.identified
     friction = SimpleNamespace(**{name: np.where(found, getattr(fit, name), 0.0) for name in _FRICTION})
     known = np.max([np.abs(motion.velocity).max(axis=0) for motion in motions], axis=0)

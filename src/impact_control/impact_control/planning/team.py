@@ -8,7 +8,7 @@ it would between two processes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from impact_control.control import RUNNING, Mode
 from impact_control.pipeline import Outcome, Pipeline, worst_of
@@ -48,16 +48,20 @@ class Team:
         for pipeline in self.pipelines.values():
             pipeline.cancel()
 
-    def tick(self, time: float, samples: Mapping[str, tuple[Vector, Vector, Vector]]) -> None:
-        """Handle one sample of each arm: position [rad], velocity [rad/s], joint torque [Nm], each (n,), by name."""
-        for name, pipeline in self.pipelines.items():
-            pipeline.tick(time, *samples[name])
-        if self._several:
-            self._inform_partners()
+    def tick(self, samples: Mapping[str, tuple[float, Vector, Vector, Vector]]) -> None:
+        """Handle one sample of each arm that has one, by name.
 
-    def _inform_partners(self) -> None:
-        """Share what was found in this sample."""
-        for name, pipeline in self.pipelines.items():
+        Time [s], position [rad], velocity [rad/s] and joint torque [Nm], these (n,).
+        """
+        for name, sample in samples.items():
+            self.pipelines[name].tick(*sample)
+        if self._several:
+            self._inform_partners(samples)
+
+    def _inform_partners(self, samples: Iterable[str]) -> None:
+        """Share what was found in the samples of these arms."""
+        for name in samples:
+            pipeline = self.pipelines[name]
             controller = pipeline.controller
             stopped = controller.mode is not Mode.IDLE and controller.mode not in RUNNING
             for other, partner in self.pipelines.items():

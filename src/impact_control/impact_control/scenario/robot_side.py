@@ -70,6 +70,24 @@ class Simulation(PlantSettings):
         "share of the joint states that repeat the one before under a new stamp; 0.05 to 0.1 on real arms",
         0.0,
     ]
+    noise_correlation: Annotated[
+        float,
+        Number("", Range(0.0, 0.95)),
+        "correlation of the noise of velocity and torque from one sample to the next; 0.5 to 0.9 on real arms",
+        0.0,
+    ]
+    gaps: Annotated[
+        float,
+        Number("", Range(0.0, 0.1)),
+        "share of the joint states that are lost, up to eight in a row; 0.001 to 0.015 on real arms; on topics",
+        0.0,
+    ]
+    jitter: Annotated[
+        float,
+        Number("s", Range(0.0, 2e-4)),
+        "standard deviation of the stamps of the joint states; 0.1 to 0.2 ms on real arms; on topics",
+        "0 s",
+    ]
     measurement_delay: Annotated[
         float,
         Number("s", Range(0.0, 0.1)),

@@ -33,9 +33,12 @@ class CommandGate:
     """
 
     def __init__(self, limits: JointLimits, timeout: float, damping: Vector) -> None:
-        """Commands older than timeout [s] are replaced by -damping dq; damping (n,) [Nm s/rad]."""
+        """Commands older than timeout [s] are replaced by -damping dq; damping (n,) [Nm s/rad].
+
+        The torque goes there at the rate that the robot allows, as that of an arm does.
+        """
         Simulation.require(command_timeout=timeout)
-        self._limit = limits.torque
+        self._limit, self._rate = limits.torque, limits.torque_rate
         self.timeout = timeout
         self._damping = np.asarray(damping, dtype=float)
         self._pending = np.zeros(self._limit.size)
@@ -43,6 +46,7 @@ class CommandGate:
         self._new_age = 0.0
         self._age = np.inf
         self.torque = np.zeros(self._limit.size)
+        self._change, self._step = np.zeros_like(self.torque), np.zeros_like(self.torque)
         self.state = CommandState.LOST
         self.refused = 0
         self.seen_command = False
@@ -72,22 +76,26 @@ class CommandGate:
         if self.closed:
             self._have_new = False
             self._age = np.inf
-            self._damp(velocity, CommandState.REFUSED)
+            self._damp(velocity, period, CommandState.REFUSED)
             return self.torque
-        if self._have_new:
-            self._have_new = False
-            self._age = self._new_age
-            self.torque[:] = self._pending
-            self.state = CommandState.FRESH
-        else:
-            self._age += period
-            self.state = CommandState.HELD
+        fresh, self._have_new = self._have_new, False
+        self._age = self._new_age if fresh else self._age + period
         if self._age >= self.timeout + 0.5 * period:  # whole periods, whatever their sum rounds to
-            self._damp(velocity, CommandState.LOST)
+            self._damp(velocity, period, CommandState.LOST)
+            return self.torque
+        if fresh:
+            self.torque[:] = self._pending
+        self.state = CommandState.FRESH if fresh else CommandState.HELD
         return self.torque
 
-    def _damp(self, velocity: Vector, state: CommandState) -> None:
+    def _damp(self, velocity: Vector, period: float, state: CommandState) -> None:
         self.state = state
-        np.multiply(self._damping, velocity, out=self.torque)
-        np.negative(self.torque, out=self.torque)
-        np.clip(self.torque, -self._limit, self._limit, out=self.torque)
+        np.multiply(self._damping, velocity, out=self._change)
+        np.negative(self._change, out=self._change)
+        np.clip(self._change, -self._limit, self._limit, out=self._change)
+        np.subtract(self._change, self.torque, out=self._change)
+        np.multiply(self._rate, period, out=self._step)
+        np.minimum(self._change, self._step, out=self._change)
+        np.negative(self._step, out=self._step)
+        np.maximum(self._change, self._step, out=self._change)
+        self.torque += self._change

@@ -136,16 +136,19 @@ def run_scenario(
         time = k * period
         times.append(time)
         measured = {name: world.sensors[name].measure(arm) for name, arm in world.arms.items()}
-        team.tick(time, {name: (m.position, m.velocity, m.torque) for name, m in measured.items()})
+        arrived = {name: m for name, m in measured.items() if not world.sensors[name].lost}
+        team.tick(
+            {name: (time + world.sensors[name].late, m.position, m.velocity, m.torque) for name, m in arrived.items()}
+        )
         for name, pipeline in team.pipelines.items():
-            if pipeline.impact_now:
+            if pipeline.impact_now and name in arrived:
                 detections.setdefault(name, time)
             signals[name].append(_sample(pipeline, world.arms[name], measured[name]))
         for name, box in world.objects.items():
             motions[name].append((box.position.copy(), box.velocity.copy(), box.orientation.copy()))
         world.step([gate.select(world.arms[name].link_velocity, period) for name, gate in world.gates.items()])
-        for name, gate in world.gates.items():
-            gate.offer(team.pipelines[name].torque)
+        for name in arrived:
+            world.gates[name].offer(team.pipelines[name].torque)
         if team.finished:
             break
     arms = {}

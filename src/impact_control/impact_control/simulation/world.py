@@ -114,7 +114,16 @@ def build_world(
         arms=dict(zip(robots, plant.arms, strict=True)),
         objects=dict(zip(scenario.actual_objects, plant.boxes, strict=True)),
         sensors={
-            name: Sensors(robot.noise, settings.noise, settings.seed + _STREAMS * k, delay, settings.repeats)
+            name: Sensors(
+                robot.noise,
+                settings.noise,
+                settings.seed + _STREAMS * k,
+                delay,
+                settings.repeats,
+                correlation=settings.noise_correlation,
+                gaps=settings.gaps,
+                jitter=settings.jitter,
+            )
             for k, (name, robot) in enumerate(robots.items())
         },
         gates={

@@ -216,12 +216,14 @@ class TopicArmSide(ArmSide):
     # ------------------------------------------------------------------ samples
 
     def measure(self, stamp: int) -> None:
-        """Measure the arm and publish the sample, stamped [ns]."""
+        """Measure the arm and publish the sample, stamped [ns], unless it is lost."""
         sample = self._sensors.measure(self._arm)
-        to_stamp(stamp, self._state.header.stamp)
+        to_stamp(stamp + round(1e9 * self._sensors.late), self._state.header.stamp)
         self._position[:] = sample.position
         self._velocity[:] = sample.velocity
         self._effort[:] = sample.torque
+        if self._sensors.lost:
+            return
         self._sent_samples.append(time.time_ns())
         self.send_state()
 
@@ -252,7 +254,7 @@ class TopicArmSide(ArmSide):
         torques = self.topics.torques
         while torques is not None and (torque := torques.take()) is not None:
             self._observed = self._observed or torque.header.stamp == self._state.header.stamp
-        return self._command is not None and self._observed
+        return self._sensors.lost or (self._command is not None and self._observed)
 
     def torque(self) -> Vector:
         """Return the torque (n,) [Nm] for the next period, from the newest command."""
