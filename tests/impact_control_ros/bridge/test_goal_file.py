@@ -8,10 +8,12 @@ import time
 import pytest
 
 from impact_control.planning.assignment import assigned
-from impact_control.scenario import document
+from impact_control.robots import data_file
+from impact_control.robots.loading import DATA_DIRECTORY
+from impact_control.scenario import document, load_scenario
 from impact_control.util.errors import ImpactControlError
 from impact_control_ros.bridge import goal_file
-from impact_control_ros.bridge.goal_file import GoalFiles
+from impact_control_ros.bridge.goal_file import GoalFiles, robot_section
 
 
 @pytest.fixture
@@ -41,6 +43,19 @@ def test_a_file_is_read_elsewhere_and_is_the_same_task(files, name, arm, tmp_pat
     apart = files.assigned(str(path), arm)
     assert apart.scenario.document.plain() == here.scenario.document.plain()
     assert (apart.arm, apart.scene.name, apart.robot.name) == (here.arm, here.scene.name, here.robot.name)
+
+
+def test_the_files_of_another_robot_are_not_read_here(files, tmp_path, monkeypatch):
+    """A goal with another robot is refused; that of the node itself is known, and not read again."""
+    path = tmp_path / "another.yaml"
+    path.write_text(f"extends: tabletop\nrobot: {{model: {DATA_DIRECTORY / 'fr3.yaml'}}}\n")
+    guarded = GoalFiles(robot_section(load_scenario("tabletop")))
+    monkeypatch.setattr(data_file, "regular_text", refuse)
+    with pytest.raises(ImpactControlError, match="another robot than this node was configured with"):
+        guarded.assigned(str(path), "")
+    path.write_text("extends: tabletop\ntask: {impact: {speed: 0.31 m/s}}\n")
+    assert guarded.assigned(str(path), "").scenario.name == "another"
+    guarded.close()
 
 
 def test_what_is_wrong_with_a_file_is_said_by_its_reader(files, tmp_path, monkeypatch):

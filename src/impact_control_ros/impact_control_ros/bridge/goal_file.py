@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from impact_control.planning.assignment import Assignment, assigned, assigned_in
-from impact_control.scenario import load_scenario, scenario_from_text
+from impact_control.scenario import Scene, load_scenario, scenario_from_text
 from impact_control.util.errors import ImpactControlError
 
 LONGEST = 20.0
@@ -23,7 +23,9 @@ LONGEST = 20.0
 class GoalFiles:
     """Process that reads scenario files; it is started when it is first needed, and again after it was given up."""
 
-    def __init__(self) -> None:
+    def __init__(self, robot: Any = None) -> None:
+        """robot: section of all tasks, None for any; the files of another robot are not read here."""
+        self._robot = robot
         self._reader: Any = None
 
     def start(self) -> None:
@@ -50,9 +52,13 @@ class GoalFiles:
         answer = self._ask(name_or_path)
         if "error" in answer:
             raise ImpactControlError(answer["error"])
+        if self._robot not in (None, answer["robot"]):
+            raise ImpactControlError(
+                f"scenario {answer['name']!r}: another robot than this node was configured with; allowed: the same"
+            )
         return assigned_in(scenario_from_text(answer["text"], name_or_path), arm)
 
-    def _ask(self, path: str) -> dict[str, str]:
+    def _ask(self, path: str) -> dict[str, Any]:
         self.start()
         reader = self._reader
         try:
@@ -60,7 +66,7 @@ class GoalFiles:
             reader.stdin.flush()
             ready, _, _ = select.select([reader.stdout], [], [], LONGEST)
             if ready and (line := reader.stdout.readline()):
-                answer: dict[str, str] = json.loads(line)
+                answer: dict[str, Any] = json.loads(line)
                 return answer
             found = "its reader ended" if ready else f"not read within {LONGEST:g} s"
         except OSError as error:
@@ -69,13 +75,18 @@ class GoalFiles:
         raise ImpactControlError(f"{path}: {found}")
 
 
+def robot_section(scene: Scene) -> Any:
+    """Return the robot of a scenario as its file has it."""
+    return scene.document.plain().get("robot")
+
+
 def serve(requests: IO[str], answers: IO[str]) -> None:
     """Read the scenario of each path, check it with its robots, and answer with all that it extends and includes."""
     for line in requests:
         try:
             scene = load_scenario(json.loads(line))
             scene.robots()
-            answer = {"text": scene.to_yaml()}
+            answer = {"text": scene.to_yaml(), "name": scene.name, "robot": robot_section(scene)}
         except ImpactControlError as error:
             answer = {"error": str(error)}
         answers.write(json.dumps(answer) + "\n")

@@ -30,7 +30,7 @@ from impact_control.util.errors import ImpactControlError, InvalidInputError, wo
 from impact_control.util.types import Vector
 from impact_control.util.words import in_words
 from impact_control_ros.bridge import real_time, topics
-from impact_control_ros.bridge.goal_file import GoalFiles
+from impact_control_ros.bridge.goal_file import GoalFiles, robot_section
 from impact_control_ros.bridge.loop_output import ClassificationWriter
 from impact_control_ros.bridge.messages import nanoseconds, set_xyz
 
@@ -154,7 +154,7 @@ class ImpactTaskServer:
         self._goal: ServerGoalHandle | None = None
         self._building: Building | None = None
         self._turn = Lock()  # of the builders: those of goals that were cancelled have nothing to do any more
-        self._files = GoalFiles()
+        self._files = GoalFiles(robot_section(assignment.scene))
         arm.when_closed(self._files.close)
         if real_time.is_preferred():
             real_time.run_beside("reader", self._start_reader)
