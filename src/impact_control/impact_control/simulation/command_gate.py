@@ -24,6 +24,10 @@ class CommandState(IntEnum):
     REFUSED = 3
 
 
+DOUBLED_ABOVE = 0.1
+"""[rad/s]; so is `damping_doubled_above` in `config/controllers`."""
+
+
 class CommandGate:
     """Selects the torque of each period.
 
@@ -35,7 +39,7 @@ class CommandGate:
     def __init__(self, limits: JointLimits, timeout: float, damping: Vector) -> None:
         """Commands older than timeout [s] are replaced by -damping dq; damping (n,) [Nm s/rad].
 
-        The torque goes there at the rate that the robot allows, as that of an arm does.
+        As from the guard: twice that for the part of a speed above DOUBLED_ABOVE, at the torque rate of the robot.
         """
         Simulation.require(command_timeout=timeout)
         self._limit, self._rate = limits.torque, limits.torque_rate
@@ -90,8 +94,10 @@ class CommandGate:
 
     def _damp(self, velocity: Vector, period: float, state: CommandState) -> None:
         self.state = state
-        np.multiply(self._damping, velocity, out=self._change)
-        np.negative(self._change, out=self._change)
+        np.clip(velocity, -DOUBLED_ABOVE, DOUBLED_ABOVE, out=self._change)
+        self._change -= velocity
+        self._change -= velocity
+        self._change *= self._damping
         np.clip(self._change, -self._limit, self._limit, out=self._change)
         np.subtract(self._change, self.torque, out=self._change)
         np.multiply(self._rate, period, out=self._step)
