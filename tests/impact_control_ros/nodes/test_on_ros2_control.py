@@ -309,9 +309,9 @@ class TestAttacks:
 
     @pytest.mark.parametrize("kind", EFFORTS)
     def test_a_second_commander_does_not_drive_the_arm(self, arm, attacker, kind):
-        arm.begin()
-        since = arm.until_phase("approach")
         commands = arm.peer.listen(Float64MultiArray, topics.COMMANDS, qos.RECORD)
+        arm.begin()
+        since = arm.until_phase("approach") - 20
         second = attacker.node.create_publisher(Float64MultiArray, topics.COMMANDS, qos.COMMAND)
 
         def command():
@@ -321,7 +321,7 @@ class TestAttacks:
         arm.peer.until(command, patience=30.0, what="the end of the task")
         of_loop = {tuple(one.data) for one in commands if list(one.data) != EFFORTS[kind]}
         truths = arm.truths[since:]
-        last = max((i for i, truth in enumerate(truths) if tuple(truth.applied_torque) in of_loop), default=0)
+        last = max(i for i, truth in enumerate(truths) if tuple(truth.applied_torque) in of_loop)
         position = np.array([truth.joint_position for truth in truths[last:]])
         motion = np.abs(position - position[0]).max()
         arm.tell(f"commands of {kind}: {arm.summary()}", since, **{"motion [rad]": motion})

@@ -79,6 +79,15 @@ def test_gate_damps_before_the_first_command_and_after_reset():
     np.testing.assert_allclose(g.torque, np.full(7, 1.0))
 
 
+def test_gate_damps_at_once_where_nobody_commands():
+    g = gate()
+    g.offer(np.full(7, 3.0))
+    g.select(STILL, 1e-3)
+    g.release()
+    np.testing.assert_allclose(g.select(STILL, 1e-3), np.full(7, 2.0))
+    assert g.state is CommandState.LOST and g.seen_command
+
+
 def test_gate_damps_where_commands_come_late():
     g = gate()
     speed = np.full(7, 0.5)

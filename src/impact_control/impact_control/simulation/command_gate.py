@@ -58,11 +58,14 @@ class CommandGate:
 
     def reset(self) -> None:
         """Forget every command: the arm is damped until the next one."""
-        self._have_new = False
-        self._age = np.inf
+        self.release()
         self.torque[:] = 0.0
         self.state = CommandState.LOST
         self.seen_command = False
+
+    def release(self) -> None:
+        """Note that nobody commands the arm: it is damped until the next command."""
+        self._have_new, self._age = False, np.inf
 
     def offer(self, command: Vector, age: float = 0.0) -> bool:
         """Take a command (n,) [Nm], sent `age` [s] ago, for the next period; False when it was refused."""
@@ -78,8 +81,7 @@ class CommandGate:
     def select(self, velocity: Vector, period: float) -> Vector:
         """Return the torque (n,) [Nm] for the next period [s], given the joint velocity (n,) [rad/s]."""
         if self.closed:
-            self._have_new = False
-            self._age = np.inf
+            self.release()
             self._damp(velocity, period, CommandState.REFUSED)
             return self.torque
         fresh, self._have_new = self._have_new, False

@@ -192,7 +192,11 @@ class SharedArmSide(ArmSide):
         """Return the torque (n,) [Nm] for the next period, from the answer to the last sample."""
         self.gate.closed = self.stopped
         torques = self.exchange.torque()
-        return self._select(None if torques is None else _unless_all_nan(torques), 0.0)
+        if torques is not None:
+            torques = _unless_all_nan(torques)
+        if torques is None:
+            self.gate.release()  # no controller commands: an FR3 is stopped by its hardware then
+        return self._select(torques, 0.0)
 
 
 class TopicArmSide(ArmSide):
