@@ -55,10 +55,10 @@ class _Client:
     """A client of the service; times in s of the monotonic clock, stamps in ns of the system clock.
 
     Attributes: waiting, responses with header and number of their request; lost, the same of requests that are to be
-    refused, after them; sent, when the last response was; room, how
-    many more are sent at once to requests that overlap; number, of the last request that arrived, 0 before; asked, when
-    its response was ready; quiet, when the client paused last or its queue became non-empty; delay, the least from the
-    stamp of a request to its response [ns], with the difference of two clocks.
+    refused, after them; sent, when the last response was; room, how many more are sent at once to requests that
+    overlap; number, of the last request that arrived, 0 before; asked, when its response was ready; quiet, when the
+    client paused last or began to wait; delay, the least from the stamp of a request to its response [ns], with the
+    difference of two clocks.
     """
 
     waiting: deque[tuple[Any, Any, int]] = field(default_factory=deque)
@@ -91,8 +91,8 @@ class PacedResponses:
     """Responses of a service that a client with queues of the default depth does not lose.
 
     Of many requests at once such a client loses all but the last ten that wait to be sent, and of the responses all
-    but ten that arrive before it spins. So requests that overlap are, after FREE of them, answered in groups
-    once their client pauses. Requests whose numbers are missing are refused; those before the first that this service
+    but ten that arrive before it spins. So requests that overlap are, after FREE of them, answered in groups once their
+    client pauses. Requests whose numbers are missing are refused; those before the first that this service
     sees, too, of which some may have been answered by another: a client ignores that.
     """
 
@@ -122,13 +122,14 @@ class PacedResponses:
         numbered = identity is not None and self._numbered
         missing = range(max(client.number + 1, number - LONGEST), number if numbered else 0)
         client.number, client.asked = number, now
+        if not client.due:
+            client.quiet = now
         if missing:
             refusal = self._refuse()
             client.lost.extend((refusal, header, lost) for lost in missing)
         if not pours and not (queue and now - client.quiet < PATIENCE):
             self._send_to(client, response, header, number)
         else:
-            client.quiet = client.quiet if queue else now
             queue.append((response, header, number))
             self._send_oldest(client, len(queue) - LONGEST)
         if client.due and self._timer.is_canceled():

@@ -72,13 +72,13 @@ class ArmSide:
     """One arm of a world as the graph sees it: publishes its true state, takes commands through its gate.
 
     Attributes: name; gate, of the commands; held, number of periods without a new command; stopped, True while commands
-    are refused by order.
+    are refused by order; released, while no controller commands the arm.
     """
 
     def __init__(self, name: str, truths: Any, world: World, period: float, log: Any) -> None:
         """truths: publisher of the true state; period: of the samples [s]."""
         self.name = name
-        self.stopped = False
+        self.stopped = self.released = False
         self.held = 0
         self.gate = world.gates[name]
         self._arm = world.arms[name]
@@ -163,7 +163,10 @@ class ArmSide:
         lost = self.gate.state is CommandState.LOST
         if lost and not self._reported_lost and self.gate.seen_command:
             limit = f"{self.gate.timeout * 1e3:.0f} ms"
-            found = f"commands come more than {limit} after they were sent" if came else f"no command for {limit}"
+            if came:
+                found = f"commands come more than {limit} after they were sent"
+            else:
+                found = "no controller commands the arm" if self.released else f"no command for {limit}"
             self._log.warning(f"{self._who}{found}: joints damped, gravity compensated, until one comes in time")
         self._reported_lost = lost and self.gate.seen_command
 
@@ -194,8 +197,9 @@ class SharedArmSide(ArmSide):
         torques = self.exchange.torque()
         if torques is not None:
             torques = _unless_all_nan(torques)
-        if torques is None:
-            self.gate.release()  # no controller commands: an FR3 is stopped by its hardware then
+        self.released = torques is None
+        if self.released:
+            self.gate.release()  # an FR3 is stopped by its hardware then
         return self._select(torques, 0.0)
 
 
