@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from calibration_recordings import TABLETOP, called, task_samples, write_log
+from impact_control.planning.team import Team
 from impact_control.robots import load_robot
 from impact_control.scenario import config_directory, load_scenario
 from impact_control.simulation import FlexibleJointPlant, Sensors
@@ -90,11 +91,20 @@ def test_stamps_are_off_by_the_jitter_and_go_on_increasing():
     assert np.diff(stamps).min() > 1e-4
 
 
-def test_a_task_goes_on_without_the_samples_that_are_lost():
+def test_a_task_goes_on_without_the_samples_that_are_lost(monkeypatch):
+    stamps, tick = [], Team.tick
+
+    def noted(team, samples):
+        stamps.extend(time for time, *_ in samples.values())
+        tick(team, samples)
+
+    monkeypatch.setattr(Team, "tick", noted)
     course = run_scenario(
         load_scenario("tabletop").with_overrides({"simulation.gaps": 0.015, "simulation.jitter": "0.2 ms"})
     )
     assert course.single.outcome.name == "SUCCEEDED", course.single.reason
+    assert 1.0 - len(stamps) / course.time.size == pytest.approx(0.015, abs=0.01)
+    assert np.std(np.array(stamps) - np.round(stamps, 3)) == pytest.approx(2e-4, rel=0.1)
 
 
 @pytest.mark.parametrize("share", [-0.1, 0.6, float("nan")])

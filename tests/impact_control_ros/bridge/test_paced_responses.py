@@ -183,6 +183,11 @@ def test_requests_without_a_pause_are_answered_after_the_patience(server):
         server.answer(number)
         server.wait(INTERVAL)
     assert server.now - begun == pytest.approx(PATIENCE, abs=0.05)
+    for _ in range(120):
+        number += 1
+        server.answer(number)
+        server.wait(INTERVAL)
+    assert sorted(server.numbers()) == list(range(1, number + 1))
 
 
 def test_a_burst_of_one_client_does_not_hold_up_another(server):
@@ -192,18 +197,25 @@ def test_a_burst_of_one_client_does_not_hold_up_another(server):
 
 
 def test_a_clock_that_is_set_back_by_a_second_is_believed_again(server):
+    number = 0
+
     def delayed(seconds):
-        """How long the answer to one request after another takes, at 20 Hz."""
-        number = len(server.sent)
-        for _ in range(round(20 * seconds)):
-            number += 1
-            server.answer(number)
-            server.wait(0.05)
-        return len(server.sent) < number
+        """Whether an answer is not sent at once, of one request after another, 133 a second."""
+        nonlocal number
+        late = False
+        for _ in range(round(seconds / 0.015)):
+            for _ in range(2):
+                number += 1
+                server.answer(number)
+                late = late or server.numbers()[-1] != number
+                server.now += 2.5e-3
+            server.wait(INTERVAL / 2)
+        return late
 
     assert not delayed(2.0)
     server.ahead = -1.0
-    delayed(120.0)
+    assert delayed(2.0)
+    delayed(110.0)
     server.wait(2.0)
     assert not delayed(2.0)
 
@@ -217,6 +229,12 @@ def test_numbers_that_are_missing_are_refused(server):
     of_one = {number: response for _, client, number, response in server.sent if client == 1}
     assert of_one == {n: "answered" if n in (4, 9, 10, 14) else "refused" for n in range(1, 15)}
     assert len(server.numbers()) == 14 and server.numbers(2) == [1]
+
+
+def test_answers_of_a_burst_come_before_refusals(server):
+    server.burst(range(300, 321))
+    server.wait(0.5)
+    assert server.numbers()[:21] == list(range(300, 321))
 
 
 def test_answers_do_not_wait_for_refusals(server):
