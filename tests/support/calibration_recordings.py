@@ -97,14 +97,16 @@ def task_samples(changes, count):
     pipeline = Pipeline(scenario, robot)
     pipeline.reset()
     pipeline.start(build_reference(scenario, robot), scenario)
-    rows = np.zeros((3, count, 7))
+    stamps, rows = [], []
     for k in range(count):
         sample = sensors.measure(plant)
-        rows[:, k] = sample.position, sample.velocity, sample.torque
-        pipeline.tick(k * PERIOD, *rows[:, k])
-        gate.offer(pipeline.torque)
+        if not sensors.lost:
+            stamps.append(k * PERIOD + sensors.late)
+            rows.append((sample.position, sample.velocity, sample.torque))
+            pipeline.tick(stamps[-1], *rows[-1])
+            gate.offer(pipeline.torque)
         world.step([gate.select(plant.link_velocity, PERIOD)])
-    return PERIOD * np.arange(count), rows
+    return np.array(stamps), np.array(rows).transpose(1, 0, 2)
 
 
 def write_touch(path, place, surface, seed=0):

@@ -36,7 +36,7 @@ def largest_rate(plan: Plan) -> float:
     period, pipeline, largest = scenario.control.period, team.pipelines[""], 0.0
     for k in range(round((scenario.task.impact.time + 0.05) / period)):
         measured = sensor.measure(body)
-        team.tick(k * period, {"": (measured.position, measured.velocity, measured.torque)})
+        team.tick({"": (k * period, measured.position, measured.velocity, measured.torque)})
         if not math.isnan(body.first_contact_time) and k * period < body.first_contact_time + 2.5e-3:
             rates = np.abs(pipeline.observer.residual_rate)
             largest = max(largest, float(np.max(rates / scenario.detection.rate_threshold)))

@@ -38,13 +38,13 @@ class Bench:
         self.team.start()
         self.count = 0
 
-    def tick(self, **torques):
-        """One sample of each arm, with an additional measured joint torque for those named."""
-        samples = {}
+    def tick(self, lost=(), **torques):
+        """One sample of each arm but those lost, with an additional measured joint torque for those named."""
+        samples, time = {}, self.count * PERIOD
         for name, arm in self.team.plan.arms.items():
             q = arm.reference.initial_configuration
-            samples[name] = (q, np.zeros(7), self.team.pipelines[name].dynamics.gravity + torques.get(name, 0.0))
-        self.team.tick(self.count * PERIOD, samples)
+            samples[name] = (time, q, np.zeros(7), self.team.pipelines[name].dynamics.gravity + torques.get(name, 0.0))
+        self.team.tick({name: sample for name, sample in samples.items() if name not in lost})
         self.count += 1
 
     def ticks(self, count):
@@ -195,3 +195,13 @@ def test_a_force_off_the_origin_has_its_moment():
     wrench, torque = np.zeros(6), np.zeros(7)
     force.exert(0.5, ReferenceColumns.one_sample(7), np.zeros((6, 7)), wrench, torque)
     np.testing.assert_allclose(wrench, [0.0, -5.0, 0.0, 0.1, 0.0, -0.5], atol=1e-12)
+
+
+def test_the_impact_of_an_arm_is_told_once_while_its_samples_are_lost(monkeypatch):
+    bench, told = Bench().ticks(3), []
+    other = bench.team.pipelines["right"]
+    monkeypatch.setattr(other, "partner_touched", told.append)
+    bench.tick(left=60.0)
+    for _ in range(5):
+        bench.tick(lost=["left"])
+    assert bench.team.pipelines["left"].impact_now and len(told) == 1

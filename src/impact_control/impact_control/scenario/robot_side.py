@@ -79,13 +79,13 @@ class Simulation(PlantSettings):
     gaps: Annotated[
         float,
         Number("", Range(0.0, 0.1)),
-        "share of the joint states that are lost, up to eight in a row; 0.001 to 0.015 on real arms; on topics",
+        "share of the joint states that are lost, up to eight in a row, not behind ros2_control; real: 0.001 to 0.015",
         0.0,
     ]
     jitter: Annotated[
         float,
         Number("s", Range(0.0, 2e-4)),
-        "standard deviation of the stamps of the joint states; 0.1 to 0.2 ms on real arms; on topics",
+        "standard deviation of the stamps of the joint states, not behind ros2_control; real: 0.1 to 0.2 ms",
         "0 s",
     ]
     measurement_delay: Annotated[

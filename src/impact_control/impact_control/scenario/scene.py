@@ -158,6 +158,8 @@ class Scene(ABC):
         delay = self.simulation.measurement_delay
         if abs(delay / period - round(delay / period)) > 1e-6:
             raise Refusal("simulation.measurement_delay", delay, f"a multiple of control.period = {period:g} s")
+        if (jitter := self.simulation.jitter) > 0.2 * period:
+            raise Refusal("simulation.jitter", jitter, f"at most a fifth of control.period = {period:g} s")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

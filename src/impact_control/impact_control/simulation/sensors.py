@@ -101,7 +101,10 @@ class Sensors:
             return self._last
         exact = self._past[0]
         white = self._random.standard_normal((3, exact[0].size))
-        self._noise = self._correlation * self._noise + np.sqrt(1.0 - self._correlation**2) * white
+        if self._last is None:
+            self._noise = white
+        else:
+            self._noise = self._correlation * self._noise + np.sqrt(1.0 - self._correlation**2) * white
         self._last = Measurement(
             *(
                 values + half_width / 3.0 * noise

@@ -230,10 +230,9 @@ class TopicArmSide(ArmSide):
         self._position[:] = sample.position
         self._velocity[:] = sample.velocity
         self._effort[:] = sample.torque
-        if self._sensors.lost:
-            return
         self._sent_samples.append(time.time_ns())
-        self.send_state()
+        if not self._sensors.lost:
+            self.send_state()
 
     def send_state(self) -> None:
         """Publish the last sample, again if it was published before."""
@@ -274,7 +273,7 @@ class TopicArmSide(ArmSide):
         return self._select(torques, self._command_age())
 
     def _command_age(self) -> float:
-        """Return how long ago [s] the last command was sent, in samples that were sent since.
+        """Return how long ago [s] the last command was sent, in periods that began since.
 
         Counted so, it does not grow where the clock of the plant stands still or is slow; both times are those of the
         system clock, which two hosts have to agree on. Ages above the limit of the gate are not distinguished.
