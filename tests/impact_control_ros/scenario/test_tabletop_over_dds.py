@@ -133,6 +133,19 @@ def test_scenario_ends_as_it_must(session, lockstep, shape, scenario, tmp_path, 
     assert not failures, f"{len(failures)} of {runs} runs:\n" + "\n".join(failures)
 
 
+@pytest.mark.parametrize("scenario", EXPECTED)
+def test_scenario_ends_as_it_must_with_joint_states_as_behind_ros2_control(session, scenario, tmp_path):
+    """As measured with the topic plug-in: 2 % are missing, 10 % repeat the one before, all are a period late."""
+    path = tmp_path / f"late_{scenario}.yaml"
+    path.write_text(f"extends: {scenario}\nsimulation: {{gaps: 0.02, repeats: 0.1, measurement_delay: 1 ms}}\n")
+    result, evaluation = run(session, str(path), 3, tmp_path / "bag")
+    outcome, _, verdicts = EXPECTED[scenario]
+    verdict = evaluation.analysis.verdict
+    assert (result.outcome, verdict.impact, verdict.post_impact) == (outcome, *verdicts), result.summary
+    states = measured_joints(evaluation.recording)
+    assert 0.03 < np.mean(np.all(np.diff(states.position, axis=0) == 0.0, axis=1)) < 0.2
+
+
 def test_lockstep_repeats_a_run_to_the_last_bit(session, lockstep, shape, tmp_path):
     if not lockstep:
         pytest.skip("real time does not repeat")
