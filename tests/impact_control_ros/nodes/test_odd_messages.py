@@ -20,11 +20,13 @@ from hand_fed import PERIOD, TASK, HandFed
 from harness import until
 from impact_control.classification import Verdict
 from impact_control.control import Fault, Mode
+from impact_control.planning.assignment import assigned
+from impact_control.util.errors import ImpactControlError
 from impact_control_ros.bridge import impact_task, qos, topics
 from impact_control_ros.bridge.impact_task import Building
 from impact_control_ros.bridge.messages import FirstOfEvent, to_stamp
 from impact_control_ros.nodes.classifier import ClassifierNode
-from impact_control_ros.nodes.controller import ControllerNode
+from impact_control_ros.nodes.controller import ControllerNode, _judged_by
 from impact_control_ros.nodes.detector import DetectorNode
 
 
@@ -244,6 +246,35 @@ def test_a_publisher_in_the_place_of_the_first_is_not_believed_in_a_task(graph, 
     come_and_go()
     assert_refused(controller, kind)
     assert controller.built.fault_reason() == f"RESULT_SOURCES: another publisher of {topic} within the task"
+
+
+@pytest.mark.parametrize("topic", [topics.EVENTS, topics.CLASSIFICATION])
+def test_before_a_task_a_publisher_in_the_place_of_the_first_is_refused_until_the_next_activation(
+    graph, controller, topic
+):
+    kind, node = qos.OFFERED[topic][0], graph.add(lambda: rclpy.create_node("replaced", namespace="/controller"))
+    loop, assignment = controller.built, assigned("tabletop")
+    loop._publishers.clear()
+    loop._judged_by = _judged_by(assignment)
+
+    def publisher():
+        made = node.create_publisher(kind, topic, qos.EVENT)
+        name = loop._sole[topic].topic_name
+        until(lambda: loop.node.get_publishers_info_by_topic(name), f"a publisher of {topic}", 20.0)
+        return made
+
+    first = publisher()
+    for _ in range(2):
+        loop.prepare_results(assignment)
+    node.destroy_publisher(first)
+    until(lambda: not loop.node.get_publishers_info_by_topic(loop._sole[topic].topic_name), "the end of it", 20.0)
+    second = publisher()
+    with pytest.raises(ImpactControlError, match=f"another publisher of {topic} than at the activation"):
+        loop.prepare_results(assignment)
+    loop._publishers.clear()
+    loop.prepare_results(assignment)
+    node.destroy_publisher(second)
+    await_publishers(controller, topic, 0)
 
 
 def await_publishers(controller, topic, count):

@@ -53,6 +53,13 @@ class ControllerLoop(ControlLoop):
             self._sole[topic] = self.subscription(kind, topic, callback, qos.EVENT)
         self._classifier = self.client(SetParameters, "classifier/set_parameters")
         self._judged_by: list[Any] = []
+        self._publishers: dict[str, set[tuple[int, ...]]] = {}
+
+    def activate(self) -> None:
+        """Note who publishes impacts and verdicts: the nodes that the graph has started before this one."""
+        super().activate()
+        self._publishers.clear()
+        self._require_the_same_publishers()
 
     def publish_results(self, base: int) -> None:
         """Take a verdict that was ahead of its impact, or drop it."""
@@ -73,7 +80,8 @@ class ControllerLoop(ControlLoop):
             self.log.warning(f"{what}: the residual of this node shows no impact then; {count} so far")
 
     def prepare_results(self, assignment: Assignment) -> None:
-        """Give the classifier a scenario by which it is to judge otherwise than before."""
+        """Give the classifier a scenario by which it is to judge otherwise than before. Beside the loop."""
+        self._require_the_same_publishers()
         if (wanted := _judged_by(assignment)) == self._judged_by:
             return
         parameter = Parameter("task", value=assignment.scene.to_yaml())
@@ -81,6 +89,19 @@ class ControllerLoop(ControlLoop):
         if not answer.results[0].successful:
             raise ImpactControlError(f"the classifier refuses the scenario: {answer.results[0].reason}")
         self._judged_by = wanted
+
+    def _require_the_same_publishers(self) -> None:
+        """Raise ImpactControlError when impacts or verdicts have a publisher with another gid than at the activation.
+
+        One that is discovered later is noted at the first task.
+        """
+        for topic in (topics.EVENTS, topics.CLASSIFICATION):
+            name = self._sole[topic].topic_name
+            found = {tuple(one.endpoint_gid) for one in self.node.get_publishers_info_by_topic(name)}
+            if found and self._publishers.setdefault(topic, found) != found:
+                raise ImpactControlError(
+                    f"another publisher of {topic} than at the activation: activate this node again to trust it"
+                )
 
     def begin_results(self, task: PreparedTask) -> None:
         """Forget the verdicts of the task before."""
